@@ -1,0 +1,1 @@
+//! Queueing formulas and the models of the papers.

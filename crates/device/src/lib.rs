@@ -1,0 +1,1 @@
+//! Disk, cache and I/O node as sans-I/O machines.

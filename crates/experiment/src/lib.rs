@@ -1,0 +1,1 @@
+//! Points, replications, stopping rules, provenance.

@@ -1,0 +1,1 @@
+//! Naive flit-by-flit reference for the wormhole engine.

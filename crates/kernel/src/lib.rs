@@ -1,0 +1,1 @@
+//! Clock, totally ordered event queue, named random streams, distributions.

@@ -1,0 +1,5 @@
+//! The only place where engine, devices and workload are put together.
+//!
+//! No files, no printing, no statistics.
+
+pub mod spec;

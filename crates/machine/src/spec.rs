@@ -1,0 +1,157 @@
+//! What a machine is made of: plain values, no behaviour.
+
+use isthmus_units::{Bandwidth, Bytes, Time};
+
+/// Lanes of each kind of link of the interface of Fig. 2 of the hypercube paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// k: PE to router and back.
+    pub pe: u32,
+    /// Router dimension links (the paper has 1).
+    pub link: u32,
+    /// m: PE router to I/O node and back.
+    pub io_node: u32,
+    /// r: I/O node to I/O router and back.
+    pub io_source: u32,
+    /// b: I/O router dimension links; 0 means that there is no I/O network.
+    pub io_link: u32,
+    /// n: I/O router to PE router.
+    pub io_to_pe: u32,
+}
+
+impl Lanes {
+    /// The widths of section 5.1 for a `dimension`-cube and I/O links of width `b`:
+    /// k = d+2, m = d+1, r = n = 4b.
+    pub const fn paper(dimension: u32, b: u32) -> Self {
+        Self {
+            pe: dimension + 2,
+            link: 1,
+            io_node: dimension + 1,
+            io_source: 4 * b,
+            io_link: b,
+            io_to_pe: 4 * b,
+        }
+    }
+}
+
+/// Where the I/O nodes go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlacementSpec {
+    /// Code words of the Hamming code; dimensions 2^m - 1 only.
+    Hamming,
+    /// Hamming where it is perfect, else combined 3-cubes (section 3.2).
+    Combined,
+    /// A minimum dominating set, exact where the solver ends in time, else the best found.
+    Dominating,
+    /// PEs 0, s, 2s, ... for `count` I/O nodes.
+    Stride {
+        /// Number of I/O nodes.
+        count: u32,
+    },
+    /// PEs 0 to count - 1.
+    Clustered {
+        /// Number of I/O nodes.
+        count: u32,
+    },
+    /// These PEs.
+    List(Vec<u32>),
+}
+
+/// How requests share an I/O node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// Access times are pure delays, as in the hypercube paper.
+    Delay,
+    /// Cache misses queue for the I/O node's one disk, first come first served.
+    Queue,
+}
+
+/// A disk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DiskSpec {
+    /// Mean seek time.
+    pub seek: Time,
+    /// Time of one full rotation; the latency is uniform between zero and this.
+    pub rotation: Time,
+    /// Transfer rate of the medium; `None`: transfer takes no time of its own.
+    pub transfer: Option<Bandwidth>,
+}
+
+/// Start-up overhead, I/O node and disk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceSpec {
+    /// Message start-up overhead (Table 1: 200 us).
+    pub startup: Time,
+    /// I/O node latency for a block from its cache (Table 1: 400 us).
+    pub access: Time,
+    /// Probability that a block is in the cache, 0 to 1.
+    pub cache_hit_rate: f64,
+    /// The disk behind the cache.
+    pub disk: DiskSpec,
+    /// How requests share the disk.
+    pub service: Service,
+}
+
+impl Default for DeviceSpec {
+    /// Table 1, with the hit rate of 100% of section 5 and a disk of 20 ms mean access.
+    fn default() -> Self {
+        Self {
+            startup: Time::from_us(200),
+            access: Time::from_us(400),
+            cache_hit_rate: 1.0,
+            disk: DiskSpec {
+                seek: Time::from_us(12_000),
+                rotation: Time::from_us(16_000),
+                transfer: None,
+            },
+            service: Service::Delay,
+        }
+    }
+}
+
+/// What has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FaultSpec {
+    /// Failed PE routers (with their PE).
+    pub pes: Vec<u32>,
+    /// Failed I/O nodes, by index in the sorted placement.
+    pub io_nodes: Vec<u32>,
+    /// Failed links between neighbouring PEs.
+    pub links: Vec<(u32, u32)>,
+    /// Failed links between neighbouring I/O nodes, by index.
+    pub io_links: Vec<(u32, u32)>,
+}
+
+/// A binary hypercube of PEs with I/O nodes and, if `lanes.io_link > 0`, an I/O network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HypercubeSpec {
+    /// Dimension of the PE hypercube, 1 to 20.
+    pub dimension: u32,
+    /// Length of one flit.
+    pub flit: Bytes,
+    /// Bandwidth of one lane.
+    pub bandwidth: Bandwidth,
+    /// Lanes of each kind of link.
+    pub lanes: Lanes,
+    /// Where the I/O nodes go.
+    pub placement: PlacementSpec,
+    /// Start-up overhead, I/O node and disk.
+    pub device: DeviceSpec,
+    /// What has failed.
+    pub faults: FaultSpec,
+}
+
+impl HypercubeSpec {
+    /// The paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
+    pub fn paper(dimension: u32, b: u32) -> Self {
+        Self {
+            dimension,
+            flit: Bytes::new(1),
+            bandwidth: Bandwidth::from_mb_per_s(20),
+            lanes: Lanes::paper(dimension, b),
+            placement: PlacementSpec::Combined,
+            device: DeviceSpec::default(),
+            faults: FaultSpec::default(),
+        }
+    }
+}

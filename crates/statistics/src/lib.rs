@@ -1,0 +1,1 @@
+//! Warm-up, confidence intervals, saturation verdict, histograms.

@@ -1,0 +1,1 @@
+//! Graphs, hypercubes, routing, I/O-node placement, deadlock check, importers.

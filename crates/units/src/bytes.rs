@@ -1,0 +1,47 @@
+//! Amounts of data.
+
+use crate::parse::{self, UnitError};
+use std::fmt;
+use std::str::FromStr;
+
+/// An amount of data in whole bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+const UNITS: &[(&str, u128, u128)] = &[
+    ("B", 1, 1),
+    ("kB", 1_000, 1),
+    ("MB", 1_000_000, 1),
+    ("GB", 1_000_000_000, 1),
+    ("TB", 1_000_000_000_000, 1),
+    ("KiB", 1 << 10, 1),
+    ("MiB", 1 << 20, 1),
+    ("GiB", 1 << 30, 1),
+    ("TiB", 1 << 40, 1),
+];
+
+impl Bytes {
+    /// An amount of whole bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// The amount in bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::exact(text, "an amount of data", "4096 B", "bytes", UNITS).map(Self)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}

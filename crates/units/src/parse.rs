@@ -1,0 +1,196 @@
+//! The common parser: a decimal number, optional white space, a unit from a table.
+
+use std::fmt;
+
+/// Why a text is not a quantity; `Display` says what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitError {
+    text: String,
+    problem: String,
+    hint: String,
+}
+
+impl UnitError {
+    pub(crate) fn new(text: &str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            text: text.to_owned(),
+            problem: problem.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// What is wrong, without the advice.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
+    /// What would be right.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}; {}", self.text, self.problem, self.hint)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+/// An exact decimal: `digits * 10^exponent`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Decimal {
+    digits: u128,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// `self * numerator / denominator` as an integer, if it is one and fits.
+    pub(crate) fn scaled(self, numerator: u128, denominator: u128) -> Result<u64, Inexact> {
+        if self.digits == 0 {
+            return Ok(0);
+        }
+        let mut value = self.digits.checked_mul(numerator).ok_or(Inexact::TooLarge)?;
+        let mut divisor = denominator;
+        let power = 10u128.checked_pow(self.exponent.unsigned_abs());
+        match (self.exponent >= 0, power) {
+            (true, Some(p)) => value = value.checked_mul(p).ok_or(Inexact::TooLarge)?,
+            (true, None) => return Err(Inexact::TooLarge),
+            (false, Some(p)) => divisor = divisor.checked_mul(p).ok_or(Inexact::Fraction)?,
+            (false, None) => return Err(Inexact::Fraction),
+        }
+        if value % divisor != 0 {
+            return Err(Inexact::Fraction);
+        }
+        u64::try_from(value / divisor).map_err(|_| Inexact::TooLarge)
+    }
+
+    pub(crate) fn as_f64(self) -> f64 {
+        format!("{}e{}", self.digits, self.exponent)
+            .parse()
+            .unwrap_or(f64::INFINITY)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inexact {
+    Fraction,
+    TooLarge,
+}
+
+/// Splits `text` into its number and its unit.
+pub(crate) fn split<'a>(
+    text: &'a str,
+    what: &str,
+    example: &str,
+) -> Result<(Decimal, &'a str), UnitError> {
+    let trimmed = text.trim();
+    let fail = |problem: String| {
+        Err(UnitError::new(
+            text,
+            problem,
+            format!("write {what} as a number and a unit, for example \"{example}\""),
+        ))
+    };
+    if trimmed.starts_with('-') {
+        return fail(format!("{what} cannot be negative"));
+    }
+    let end = number_length(trimmed);
+    let (number, unit) = trimmed.split_at(end);
+    let Some(decimal) = parse_decimal(number) else {
+        return fail("no number at the start".to_owned());
+    };
+    let unit = unit.trim_start();
+    if unit.is_empty() {
+        return fail("the unit is missing".to_owned());
+    }
+    Ok((decimal, unit))
+}
+
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() && (bytes[end].is_ascii_digit() || bytes[end] == b'.') {
+        end += 1;
+    }
+    // An exponent only if digits follow it, so that "1 e.." or "3 /ms" keep their unit.
+    if end > 0 && end < bytes.len() && (bytes[end] | 32) == b'e' {
+        let mut stop = end + 1;
+        if stop < bytes.len() && (bytes[stop] == b'+' || bytes[stop] == b'-') {
+            stop += 1;
+        }
+        let first_digit = stop;
+        while stop < bytes.len() && bytes[stop].is_ascii_digit() {
+            stop += 1;
+        }
+        if stop > first_digit {
+            end = stop;
+        }
+    }
+    end
+}
+
+fn parse_decimal(number: &str) -> Option<Decimal> {
+    let (mantissa, exponent) = match number.find(['e', 'E']) {
+        Some(at) => (&number[..at], number[at + 1..].parse::<i32>().ok()?),
+        None => (number, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+        return None;
+    }
+    if whole.len() + fraction.len() > 36 || exponent.abs() > 60 {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}").parse().ok()?;
+    let exponent = exponent - i32::try_from(fraction.len()).ok()?;
+    Some(Decimal { digits, exponent })
+}
+
+/// Looks `unit` up in a table of `(name, numerator, denominator)`.
+pub(crate) fn scale(
+    text: &str,
+    unit: &str,
+    what: &str,
+    table: &[(&str, u128, u128)],
+) -> Result<(u128, u128), UnitError> {
+    table
+        .iter()
+        .find(|(name, ..)| *name == unit)
+        .map(|&(_, numerator, denominator)| (numerator, denominator))
+        .ok_or_else(|| {
+            let names: Vec<&str> = table.iter().map(|&(name, ..)| name).collect();
+            UnitError::new(
+                text,
+                format!("`{unit}` is not a unit of {what}"),
+                format!("use one of {}", names.join(", ")),
+            )
+        })
+}
+
+/// Parses an exact integer quantity.
+pub(crate) fn exact(
+    text: &str,
+    what: &str,
+    example: &str,
+    base: &str,
+    table: &[(&str, u128, u128)],
+) -> Result<u64, UnitError> {
+    let (number, unit) = split(text, what, example)?;
+    let (numerator, denominator) = scale(text, unit, what, table)?;
+    number
+        .scaled(numerator, denominator)
+        .map_err(|reason| match reason {
+            Inexact::Fraction => UnitError::new(
+                text,
+                format!("not a whole number of {base}"),
+                format!("{what} is held exactly, as an integer of {base}"),
+            ),
+            Inexact::TooLarge => UnitError::new(
+                text,
+                "too large",
+                format!("{what} must stay below 2^64 {base}"),
+            ),
+        })
+}

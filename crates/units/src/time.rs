@@ -1,0 +1,80 @@
+//! Spans of time, exact to the picosecond.
+
+use crate::parse::{self, UnitError};
+use std::fmt;
+use std::str::FromStr;
+
+/// A span of time in whole picoseconds (up to 213 days).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time {
+    ps: u64,
+}
+
+const UNITS: &[(&str, u128, u128)] = &[
+    ("ps", 1, 1),
+    ("ns", 1_000, 1),
+    ("us", 1_000_000, 1),
+    ("ms", 1_000_000_000, 1),
+    ("s", 1_000_000_000_000, 1),
+    ("min", 60_000_000_000_000, 1),
+    ("h", 3_600_000_000_000_000, 1),
+];
+
+impl Time {
+    /// No time at all.
+    pub const ZERO: Self = Self { ps: 0 };
+
+    /// A span of whole picoseconds.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self { ps }
+    }
+
+    /// A span of whole nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self { ps: ns * 1_000 }
+    }
+
+    /// A span of whole microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self { ps: us * 1_000_000 }
+    }
+
+    /// The span in picoseconds.
+    pub const fn ps(self) -> u64 {
+        self.ps
+    }
+
+    /// The span in microseconds.
+    pub fn us(self) -> f64 {
+        self.ps as f64 / 1e6
+    }
+
+    /// The span in seconds.
+    pub fn seconds(self) -> f64 {
+        self.ps as f64 / 1e12
+    }
+}
+
+impl FromStr for Time {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::exact(text, "a time", "0.156 ms", "picoseconds", UNITS).map(Self::from_ps)
+    }
+}
+
+impl fmt::Display for Time {
+    /// The largest unit that gives a number of at least one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, size) = [
+            ("s", 1e12),
+            ("ms", 1e9),
+            ("us", 1e6),
+            ("ns", 1e3),
+        ]
+        .into_iter()
+        .find(|&(_, size)| self.ps as f64 >= size)
+        .unwrap_or(("ps", 1.0));
+        write!(f, "{} {name}", self.ps as f64 / size)
+    }
+}

@@ -1,0 +1,124 @@
+//! What the processing elements ask for: plain values, no behaviour.
+
+use isthmus_units::{Bytes, Time};
+
+/// When a PE asks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrival {
+    /// Poisson: independent exponential gaps of this mean (section 4.3 of the hypercube paper).
+    Exponential {
+        /// Mean time between two messages of one PE.
+        mean: Time,
+    },
+    /// Equal gaps, each PE with a random phase of its own.
+    Deterministic {
+        /// Time between two messages of one PE.
+        gap: Time,
+    },
+    /// On/off: bursts of a geometric number of messages, exponential silence between bursts,
+    /// such that the long-run mean gap is `mean`.
+    Bursty {
+        /// Long-run mean time between two messages of one PE.
+        mean: Time,
+        /// Mean number of messages in a burst, at least 1.
+        burst_messages: f64,
+        /// Gap between the messages of one burst; smaller than `mean`.
+        burst_gap: Time,
+    },
+    /// Closed loop: a PE keeps `outstanding` demands under way; each, once complete, is followed
+    /// by the next after an exponential think time.
+    Closed {
+        /// Mean think time.
+        think: Time,
+        /// Demands that one PE keeps under way, at least 1.
+        outstanding: u32,
+    },
+}
+
+/// How the blocks of a file lie on the I/O nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileLayout {
+    /// All blocks of a file at one I/O node; the reply is one message.
+    Contiguous,
+    /// Each block placed on its own by the locality model; one reply per I/O node block.
+    Declustered,
+}
+
+/// A favoured target that takes part of the traffic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HotSpot {
+    /// The favoured PE (for messages) or I/O node index (for requests).
+    pub target: u32,
+    /// Share of the demands of that kind that go to it, 0 to 1.
+    pub probability: f64,
+}
+
+/// Shares of the I/O demands that are collective (section 4.3: broadcast, scatter and gather).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Collectives {
+    /// Share of I/O demands that fetch one block for all PEs.
+    pub broadcast: f64,
+    /// Share of I/O demands that spread a file's blocks over `group` PEs.
+    pub scatter: f64,
+    /// Share of I/O demands that collect a block from each of `group` PEs at one I/O node.
+    pub gather: f64,
+    /// PEs that take part in one scatter or gather.
+    pub group: u32,
+}
+
+/// The traffic of every PE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficSpec {
+    /// When a PE asks.
+    pub arrival: Arrival,
+    /// P_io: share of demands that are I/O requests.
+    pub io_probability: f64,
+    /// P_r: share of I/O requests that are reads.
+    pub read_ratio: f64,
+    /// P_l: probability that a block is at the local I/O node (spherical locality, Fig. 3).
+    pub locality: f64,
+    /// Length of a PE-PE message.
+    pub message: Bytes,
+    /// Length of a request and of a request-forward message.
+    pub request: Bytes,
+    /// Length of an I/O block.
+    pub block: Bytes,
+    /// Smallest file, in blocks.
+    pub file_blocks_min: u32,
+    /// Largest file, in blocks; sizes are uniform between the two.
+    pub file_blocks_max: u32,
+    /// Files with more blocks than this are broken up into several (Table 1: 32).
+    pub file_blocks_split: u32,
+    /// How the blocks of a file lie on the I/O nodes.
+    pub layout: FileLayout,
+    /// A favoured PE for PE-PE messages.
+    pub hot_pe: Option<HotSpot>,
+    /// A favoured I/O node for reads.
+    pub hot_io_node: Option<HotSpot>,
+    /// Collective I/O demands.
+    pub collectives: Collectives,
+}
+
+impl Default for TrafficSpec {
+    /// Section 5.1 of the hypercube paper at a mean gap of 0.156 ms, one block per request.
+    fn default() -> Self {
+        Self {
+            arrival: Arrival::Exponential {
+                mean: Time::from_us(156),
+            },
+            io_probability: 0.05,
+            read_ratio: 1.0,
+            locality: 0.2,
+            message: Bytes::new(32),
+            request: Bytes::new(32),
+            block: Bytes::new(4096),
+            file_blocks_min: 1,
+            file_blocks_max: 1,
+            file_blocks_split: 32,
+            layout: FileLayout::Contiguous,
+            hot_pe: None,
+            hot_io_node: None,
+            collectives: Collectives::default(),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Message-level, flit-exact wormhole engine.
