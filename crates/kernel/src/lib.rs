@@ -1,1 +1,15 @@
 //! Clock, totally ordered event queue, named random streams, distributions.
+//!
+//! Knows nothing of networks. Time is an integer number of cycles; what a cycle is in seconds is
+//! said elsewhere (`isthmus_units::Clock`).
+
+mod distribution;
+mod queue;
+mod stream;
+
+pub use distribution::{Chance, Gap, Uniform};
+pub use queue::{Event, EventQueue};
+pub use stream::{Stream, Streams};
+
+/// A point in time or a span, in cycles.
+pub type Cycles = u64;

@@ -51,7 +51,10 @@ impl Decimal {
         if self.digits == 0 {
             return Ok(0);
         }
-        let mut value = self.digits.checked_mul(numerator).ok_or(Inexact::TooLarge)?;
+        let mut value = self
+            .digits
+            .checked_mul(numerator)
+            .ok_or(Inexact::TooLarge)?;
         let mut divisor = denominator;
         let power = 10u128.checked_pow(self.exponent.unsigned_abs());
         match (self.exponent >= 0, power) {

@@ -66,15 +66,10 @@ impl FromStr for Time {
 impl fmt::Display for Time {
     /// The largest unit that gives a number of at least one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, size) = [
-            ("s", 1e12),
-            ("ms", 1e9),
-            ("us", 1e6),
-            ("ns", 1e3),
-        ]
-        .into_iter()
-        .find(|&(_, size)| self.ps as f64 >= size)
-        .unwrap_or(("ps", 1.0));
+        let (name, size) = [("s", 1e12), ("ms", 1e9), ("us", 1e6), ("ns", 1e3)]
+            .into_iter()
+            .find(|&(_, size)| self.ps as f64 >= size)
+            .unwrap_or(("ps", 1.0));
         write!(f, "{} {name}", self.ps as f64 / size)
     }
 }

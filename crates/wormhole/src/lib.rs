@@ -1,1 +1,25 @@
 //! Message-level, flit-exact wormhole engine.
+//!
+//! A message is a worm of `length` flits that holds one lane of every channel it crosses until
+//! its tail has crossed. The engine moves only the head: where the tail is follows by arithmetic.
+//! The result is the same, grant by grant, as moving every flit (crate `isthmus-flit`, which the
+//! tests drive beside it).
+//!
+//! # The rules
+//! Channels have one or more lanes, each with a buffer of one flit, each as fast as a channel of
+//! one lane (section 4.1 of the hypercube paper).
+//! 1. A lane granted in cycle t is crossed in t; the head asks for the next channel in t + 1.
+//! 2. When the head crosses the last of P channels in cycle T, channel j (from 1) can be granted
+//!    again from cycle T + L - (P - j), the cycle after the tail crosses it. A worm shorter than
+//!    its path (L <= P) leaves channel j one cycle after its head crosses channel j + L - 1.
+//! 3. Within a cycle releases precede requests, and requests are ordered by message number.
+//! 4. Whoever is not granted waits in the channel's queue, first come first served.
+//!
+//! Knows nothing of devices, workloads and files. It counts nothing and never decides when to
+//! stop: a [`Handler`] is told of every delivery and says when it has seen enough.
+
+mod channels;
+mod engine;
+
+pub use channels::{ChannelId, Channels};
+pub use engine::{Delivered, Engine, Handler};

@@ -1,0 +1,141 @@
+//! Distributions, sampled the same way on every machine.
+//!
+//! The exponential comes from `rand_distr` without its `std_math` feature: it then uses the
+//! portable `libm`, not the system's, so that the same seed gives the same bytes everywhere.
+
+use crate::{Cycles, Stream};
+use rand_core::Rng;
+use rand_distr::{Distribution, Exp1};
+
+/// A yes/no draw of fixed probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chance {
+    /// `None`: always. Otherwise "yes" when a 64-bit draw lies below.
+    below: Option<u64>,
+}
+
+impl Chance {
+    /// Yes with `probability`, which is cut to 0..=1.
+    pub fn new(probability: f64) -> Self {
+        Self {
+            // The product is exact for probabilities that are representable; `as` saturates.
+            below: (probability < 1.0).then_some((probability * 2f64.powi(64)) as u64),
+        }
+    }
+
+    /// Draws. Draws nothing from the stream when the answer is certain.
+    #[inline]
+    pub fn draw(self, stream: &mut Stream) -> bool {
+        match self.below {
+            None => true,
+            Some(0) => false,
+            Some(below) => stream.next_u64() < below,
+        }
+    }
+}
+
+/// A uniform integer below a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uniform {
+    bound: u32,
+}
+
+impl Uniform {
+    /// Integers 0 to `bound` - 1.
+    ///
+    /// # Panics
+    /// If `bound` is zero.
+    pub fn below(bound: u32) -> Self {
+        assert!(bound > 0, "an empty range has no uniform distribution");
+        Self { bound }
+    }
+
+    /// Draws. The bias of the multiply-shift method is at most `bound` / 2^64.
+    #[inline]
+    pub fn draw(self, stream: &mut Stream) -> u32 {
+        ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32
+    }
+}
+
+/// Spans of time between the events of a renewal process, rounded so that the mean is kept.
+///
+/// The fraction of a cycle left over by one gap is carried into the next.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Gap {
+    carry: f64,
+}
+
+impl Gap {
+    /// An exponential gap of mean `mean` cycles.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64, stream: &mut Stream) -> Cycles {
+        let sample: f64 = Exp1.sample(stream);
+        self.fixed(mean * sample)
+    }
+
+    /// A gap of `span` cycles.
+    #[inline]
+    pub fn fixed(&mut self, span: f64) -> Cycles {
+        let exact = span + self.carry;
+        let whole = exact as Cycles;
+        self.carry = exact - whole as f64;
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Streams;
+
+    fn stream() -> Stream {
+        Streams::new(1, 0).stream("test", 0)
+    }
+
+    #[test]
+    fn exponential_gaps_have_the_mean_and_the_variance() {
+        let (mut gap, mut stream, n) = (Gap::default(), stream(), 400_000);
+        let gaps: Vec<f64> = (0..n)
+            .map(|_| gap.exponential(312.5, &mut stream) as f64)
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / f64::from(n);
+        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / f64::from(n);
+        // Standard error of the mean: mean / sqrt(n) = 0.49; of C^2: sqrt(8 / n) = 0.0045.
+        assert!((mean - 312.5).abs() < 4.0 * 0.5, "{mean}");
+        assert!((variance / mean.powi(2) - 1.0).abs() < 4.0 * 0.0045);
+    }
+
+    #[test]
+    fn fixed_gaps_keep_their_mean_exactly() {
+        let mut gap = Gap::default();
+        let total: Cycles = (0..1000).map(|_| gap.fixed(2.125)).sum();
+        assert_eq!(total, 2125);
+    }
+
+    #[test]
+    fn chances_come_out() {
+        let mut stream = stream();
+        let count = |p: f64, stream: &mut Stream| {
+            (0..100_000).filter(|_| Chance::new(p).draw(stream)).count() as f64
+        };
+        assert_eq!(count(0.0, &mut stream), 0.0);
+        assert_eq!(count(1.0, &mut stream), 100_000.0);
+        // Standard deviation sqrt(n p (1 - p)) = 69.
+        assert!((count(0.05, &mut stream) - 5_000.0).abs() < 4.0 * 69.0);
+    }
+
+    #[test]
+    fn uniform_draws_are_even() {
+        let mut stream = stream();
+        let mut counts = [0u32; 127];
+        for _ in 0..127_000 {
+            counts[Uniform::below(127).draw(&mut stream) as usize] += 1;
+        }
+        // Chi-squared with 126 degrees of freedom: mean 126, standard deviation 15.9.
+        let chi2: f64 = counts
+            .iter()
+            .map(|&c| (f64::from(c) - 1e3).powi(2) / 1e3)
+            .sum();
+        assert!((chi2 - 126.0).abs() < 4.0 * 15.9, "{chi2}");
+    }
+}

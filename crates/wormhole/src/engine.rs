@@ -1,0 +1,313 @@
+//! The event loop: heads ask, wait, move on.
+
+use crate::channels::{Answer, ChannelId, Channels, LaneId, NONE, WormId};
+use isthmus_kernel::{Cycles, EventQueue};
+
+/// Kinds of events, the top bits of their order: within a cycle releases come first, then the
+/// handler's timers, then requests by message number.
+const WAKE: u64 = 0;
+const TIMER: u64 = 1 << 62;
+const REQUEST: u64 = 2 << 62;
+const KIND: u64 = 3 << 62;
+
+/// A message whose head has crossed its last channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivered<T> {
+    /// Message number, in order of [`Engine::start`].
+    pub number: u64,
+    /// What the handler attached.
+    pub tag: T,
+    /// Length in flits.
+    pub length: u32,
+    /// Channels on the path.
+    pub hops: u32,
+    /// The cycle of the first request.
+    pub ready: Cycles,
+    /// The cycle in which the first channel was granted.
+    pub granted: Cycles,
+    /// The cycle after the head crossed the last channel.
+    pub header: Cycles,
+    /// The cycle after the tail crosses the last channel; no earlier than `header`.
+    pub tail: Cycles,
+}
+
+/// What drives the engine and learns from it.
+pub trait Handler {
+    /// What is attached to a message.
+    type Tag: Copy;
+
+    /// A timer set by [`Engine::schedule`] is due.
+    fn timer(&mut self, engine: &mut Engine<Self::Tag>, timer: u32);
+
+    /// A head has arrived. The tail follows at `delivered.tail`, which may lie in the future.
+    fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
+
+    /// A message was granted the channel number `hop` (from 0) of its path in the present cycle.
+    /// For tests and traces; does nothing by default.
+    #[inline]
+    fn granted(&mut self, _number: u64, _hop: u32, _time: Cycles) {}
+
+    /// Whether the run may end. Asked after every event.
+    fn finished(&self) -> bool;
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Worm<T> {
+    number: u64,
+    ready: Cycles,
+    granted: Cycles,
+    length: u32,
+    /// Channels granted so far.
+    hop: u32,
+    hops: u32,
+    /// The next worm in a channel's queue, or in the list of free places.
+    next: WormId,
+    tag: T,
+}
+
+/// The engine: channels, worms under way and the event queue.
+#[derive(Debug, Clone)]
+pub struct Engine<T> {
+    queue: EventQueue<u32>,
+    channels: Channels,
+    worms: Vec<Worm<T>>,
+    /// `stride` entries for each worm: channels still to be asked for, lanes once granted.
+    paths: Vec<u32>,
+    stride: usize,
+    free: WormId,
+    started: u64,
+    under_way: u64,
+}
+
+impl<T: Copy> Engine<T> {
+    /// An idle engine at cycle 0 for paths of at most `longest_path` channels.
+    pub fn new(channels: Channels, longest_path: usize) -> Self {
+        Self {
+            queue: EventQueue::new(),
+            channels,
+            worms: Vec::new(),
+            paths: Vec::new(),
+            stride: longest_path,
+            free: NONE,
+            started: 0,
+            under_way: 0,
+        }
+    }
+
+    /// The present cycle.
+    #[inline]
+    pub fn now(&self) -> Cycles {
+        self.queue.now()
+    }
+
+    /// The channels.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// The channels, to begin counting.
+    pub fn channels_mut(&mut self) -> &mut Channels {
+        &mut self.channels
+    }
+
+    /// Messages started and not yet delivered.
+    pub fn under_way(&self) -> u64 {
+        self.under_way
+    }
+
+    /// Calls [`Handler::timer`] with `timer` at `time`, not before now. Timers of one cycle are
+    /// served by their number; the same number must not be set twice for the same cycle.
+    #[inline]
+    pub fn schedule(&mut self, time: Cycles, timer: u32) {
+        self.queue.push(time, TIMER | u64::from(timer), timer);
+    }
+
+    /// Starts a message of `length` flits along `path` now; it asks for the first channel in the
+    /// present cycle. Returns its number. To be called from [`Handler::timer`] only: a delivery
+    /// may be told after the requests of the same cycle.
+    ///
+    /// # Panics
+    /// If the path is empty, longer than announced or names a channel that does not exist; if the
+    /// length is 0; in debug builds, if the path names a channel twice (the worm would wait for
+    /// itself).
+    #[inline]
+    pub fn start(&mut self, tag: T, length: u32, path: &[ChannelId]) -> u64 {
+        assert!(length > 0, "a message has at least one flit");
+        assert!(
+            !path.is_empty() && path.len() <= self.stride,
+            "a path of {} channels; 1 to {} were announced",
+            path.len(),
+            self.stride
+        );
+        debug_assert!(
+            (1..path.len()).all(|hop| !path[..hop].contains(&path[hop])),
+            "a path must not cross a channel twice: {path:?}"
+        );
+        let worm = Worm {
+            number: self.started,
+            ready: self.now(),
+            granted: self.now(),
+            length,
+            hop: 0,
+            hops: path.len() as u32,
+            next: NONE,
+            tag,
+        };
+        let index = if self.free == NONE {
+            self.worms.push(worm);
+            self.paths.resize(self.worms.len() * self.stride, 0);
+            self.worms.len() - 1
+        } else {
+            let index = self.free as usize;
+            self.free = self.worms[index].next;
+            self.worms[index] = worm;
+            index
+        };
+        self.paths[index * self.stride..][..path.len()].copy_from_slice(path);
+        self.started += 1;
+        self.under_way += 1;
+        self.queue
+            .push(self.now(), REQUEST | worm.number, index as u32);
+        worm.number
+    }
+
+    /// Serves events up to and including cycle `limit`, until the handler has finished or there
+    /// is nothing left to do.
+    pub fn run(&mut self, handler: &mut impl Handler<Tag = T>, limit: Cycles) {
+        while !handler.finished() {
+            let Some(event) = self.queue.pop_until(limit) else {
+                return;
+            };
+            match event.order & KIND {
+                WAKE => self.wake(handler, event.payload),
+                TIMER => handler.timer(self, event.payload),
+                _ => self.advance(handler, event.payload),
+            }
+        }
+    }
+
+    /// Lets the head of `index` ask for its next channel, and go on as long as no other event
+    /// comes in between.
+    #[inline]
+    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
+        loop {
+            let worm = self.worms[index as usize];
+            let at = index as usize * self.stride + worm.hop as usize;
+            let channel = self.paths[at];
+            let now = self.now();
+            match self.channels.request(channel, now, worm.length) {
+                Answer::Granted(lane) => {
+                    if self.cross(handler, index, lane) {
+                        return;
+                    }
+                }
+                Answer::Busy => {
+                    self.wait(channel, index);
+                    return;
+                }
+            }
+            if self.queue.next_time() <= now + 1 {
+                self.queue.push(now + 1, REQUEST | worm.number, index);
+                return;
+            }
+            self.queue.advance_to(now + 1);
+        }
+    }
+
+    /// Moves the head of `index` over `lane` in the present cycle. Returns whether that was the
+    /// last channel.
+    #[inline]
+    fn cross(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId, lane: LaneId) -> bool {
+        let now = self.now();
+        let worm = &mut self.worms[index as usize];
+        let base = index as usize * self.stride;
+        self.paths[base + worm.hop as usize] = lane;
+        handler.granted(worm.number, worm.hop, now);
+        if worm.hop == 0 {
+            worm.granted = now;
+        }
+        worm.hop += 1;
+        if worm.hop == worm.hops {
+            self.deliver(handler, index);
+            return true;
+        }
+        if worm.hop >= worm.length {
+            // Shorter than its path: the tail has just crossed an earlier channel.
+            let left = self.paths[base + (worm.hop - worm.length) as usize];
+            self.release(left, now + 1);
+        }
+        false
+    }
+
+    /// The head has crossed its last channel: all releases are known.
+    #[inline]
+    fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
+        let worm = self.worms[index as usize];
+        let now = self.now();
+        let base = index as usize * self.stride;
+        let length = u64::from(worm.length);
+        // Channels that a short worm has left already keep the release they have.
+        let held_from = u64::from(worm.hops).saturating_sub(length) as usize;
+        for hop in held_from..worm.hops as usize {
+            let lane = self.paths[base + hop];
+            let behind = u64::from(worm.hops) - 1 - hop as u64;
+            self.release(lane, now + length - behind);
+        }
+        self.worms[index as usize].next = self.free;
+        self.free = index;
+        self.under_way -= 1;
+        let delivered = Delivered {
+            number: worm.number,
+            tag: worm.tag,
+            length: worm.length,
+            hops: worm.hops,
+            ready: worm.ready,
+            granted: worm.granted,
+            header: now + 1,
+            tail: now + length,
+        };
+        handler.delivered(self, &delivered);
+    }
+
+    #[inline]
+    fn release(&mut self, lane: LaneId, time: Cycles) {
+        if let Some((channel, at)) = self.channels.release_at(lane, time) {
+            self.queue.push(at, WAKE | u64::from(channel), channel);
+        }
+    }
+
+    #[cold]
+    fn wait(&mut self, channel: ChannelId, index: WormId) {
+        let worms = &mut self.worms;
+        worms[index as usize].next = NONE;
+        let wake = self.channels.enqueue(channel, index, |last, new| {
+            worms[last as usize].next = new;
+        });
+        self.wake_up(channel, wake);
+    }
+
+    fn wake_up(&mut self, channel: ChannelId, at: Option<Cycles>) {
+        if let Some(at) = at {
+            self.queue.push(at, WAKE | u64::from(channel), channel);
+        }
+    }
+
+    /// Grants the lanes of `channel` that are free now to those who wait longest.
+    #[cold]
+    fn wake(&mut self, handler: &mut impl Handler<Tag = T>, channel: ChannelId) {
+        let now = self.now();
+        self.channels.woken(channel, now);
+        while let Some(index) = self.channels.waiting(channel) {
+            let worm = self.worms[index as usize];
+            let Answer::Granted(lane) = self.channels.request(channel, now, worm.length) else {
+                let wake = self.channels.watch(channel);
+                self.wake_up(channel, wake);
+                return;
+            };
+            self.channels.dequeue(channel, worm.next);
+            if !self.cross(handler, index, lane) {
+                self.queue.push(now + 1, REQUEST | worm.number, index);
+            }
+        }
+    }
+}
