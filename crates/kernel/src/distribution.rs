@@ -7,6 +7,12 @@ use crate::{Cycles, Stream};
 use rand_core::Rng;
 use rand_distr::{Distribution, Exp1};
 
+/// A uniform number in [0, 1).
+#[inline]
+pub fn unit_interval(stream: &mut Stream) -> f64 {
+    (stream.next_u64() >> 11) as f64 * 2f64.powi(-53)
+}
+
 /// A yes/no draw of fixed probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance {

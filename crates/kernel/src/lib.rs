@@ -7,7 +7,7 @@ mod distribution;
 mod queue;
 mod stream;
 
-pub use distribution::{Chance, Gap, Uniform};
+pub use distribution::{Chance, Gap, Uniform, unit_interval};
 pub use queue::{Event, EventQueue};
 pub use stream::{Stream, Streams};
 

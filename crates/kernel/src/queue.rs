@@ -1,8 +1,8 @@
 //! A totally ordered event queue on integer time.
 //!
 //! Events are served by time and, within one time, by an `order` number that the caller gives.
-//! Two events of the same time must have different orders; then the sequence does not depend on
-//! how the queue works inside.
+//! Two events of the same time and order must be interchangeable; then the sequence does not
+//! depend on how the queue works inside.
 //!
 //! Inside: a timing wheel of one slot per cycle for the near future, with a bitmap to find the
 //! next slot in use, and a binary heap for what lies beyond the wheel. Both a hypercube of 128

@@ -1,5 +1,17 @@
 //! The only place where engine, devices and workload are put together.
 //!
-//! No files, no printing, no statistics.
+//! [`Machine`] is what was built from a [`spec::HypercubeSpec`]: placement, routes, channels. A
+//! [`Simulation`] lets a workload run on it, one message at a time, and tells an [`Observer`] what
+//! happens. No files, no printing, no statistics; the observer says when it has seen enough.
 
+mod build;
+mod layout;
+mod observe;
+mod operation;
+mod simulation;
 pub mod spec;
+
+pub use build::{Machine, MachineError};
+pub use layout::{ChannelKind, ChannelName, Layout};
+pub use observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
+pub use simulation::Simulation;

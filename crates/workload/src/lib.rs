@@ -3,4 +3,9 @@
 //! Knows nothing of engines, devices and machines: it says who asks for what and when, and is
 //! told when a demand is complete.
 
+mod arrival;
+mod demand;
 pub mod spec;
+
+pub use arrival::Arrivals;
+pub use demand::{Demand, Location, Traffic};

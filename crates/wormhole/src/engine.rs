@@ -116,7 +116,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Calls [`Handler::timer`] with `timer` at `time`, not before now. Timers of one cycle are
-    /// served by their number; the same number must not be set twice for the same cycle.
+    /// served by their number; one set twice for the same cycle is served twice.
     #[inline]
     pub fn schedule(&mut self, time: Cycles, timer: u32) {
         self.queue.push(time, TIMER | u64::from(timer), timer);

@@ -1,0 +1,54 @@
+//! A disk: seek, rotation, transfer.
+
+use isthmus_kernel::{Cycles, Stream, unit_interval};
+
+/// Times of one disk in cycles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disk {
+    /// Mean seek time.
+    pub seek: f64,
+    /// One full rotation; the rotational latency is uniform between zero and this.
+    pub rotation: f64,
+    /// Transfer time of one byte.
+    pub per_byte: f64,
+}
+
+impl Disk {
+    /// The time to access `bytes` once the disk turns to them.
+    ///
+    /// The seek time is uniform between zero and twice its mean: a seek over a uniform distance
+    /// with the arm's travel time growing linearly.
+    pub fn access(&self, bytes: u64, stream: &mut Stream) -> Cycles {
+        let seek = 2.0 * self.seek * unit_interval(stream);
+        let latency = self.rotation * unit_interval(stream);
+        (seek + latency + self.per_byte * bytes as f64).round() as Cycles
+    }
+
+    /// The mean of [`Disk::access`]: seek + rotation / 2 + transfer.
+    pub fn mean_access(&self, bytes: u64) -> f64 {
+        self.seek + self.rotation / 2.0 + self.per_byte * bytes as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_kernel::Streams;
+
+    #[test]
+    fn the_mean_access_time_comes_out() {
+        let disk = Disk {
+            seek: 240_000.0,
+            rotation: 320_000.0,
+            per_byte: 10.0,
+        };
+        let mut stream = Streams::new(5, 0).stream("disk", 0);
+        let n = 100_000;
+        let mean = (0..n).map(|_| disk.access(4096, &mut stream) as f64).sum::<f64>() / n as f64;
+        // Two uniforms of widths 480,000 and 320,000: standard deviation sqrt(w^2 / 12 each).
+        let deviation = ((480_000f64.powi(2) + 320_000f64.powi(2)) / 12.0).sqrt();
+        let error = (mean - disk.mean_access(4096)).abs();
+        assert!(error < 4.0 * deviation / (n as f64).sqrt(), "{mean}");
+        assert_eq!(disk.mean_access(4096), 440_960.0);
+    }
+}

@@ -1,0 +1,99 @@
+//! An I/O node: a processor with a disk cache in front of a disk.
+
+use crate::Disk;
+use isthmus_kernel::{Chance, Cycles, Stream};
+
+/// What all I/O nodes of a machine have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IoNodeTimes {
+    /// Latency for access to cached data (Table 1 of the hypercube paper: 400 us), in cycles.
+    pub access: Cycles,
+    /// Probability that the data are in the cache.
+    pub hit: Chance,
+    /// The disk behind the cache.
+    pub disk: Disk,
+    /// Whether misses queue for the disk; if not, its access time is a pure delay.
+    pub queued: bool,
+}
+
+/// One I/O node. Its disk serves requests in the order in which it is told of them.
+#[derive(Debug, Clone)]
+pub struct IoNode {
+    stream: Stream,
+    disk_free: Cycles,
+}
+
+impl IoNode {
+    /// An idle node that draws from `stream`.
+    pub fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            disk_free: 0,
+        }
+    }
+
+    /// The node's random stream, for decisions taken there.
+    pub fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    /// Asks at `now` for `bytes`, to read or to write. Returns when they are ready.
+    #[inline]
+    pub fn serve(&mut self, times: &IoNodeTimes, now: Cycles, bytes: u64) -> Cycles {
+        let in_memory = now + times.access;
+        if times.hit.draw(&mut self.stream) {
+            return in_memory;
+        }
+        let access = times.disk.access(bytes, &mut self.stream);
+        if !times.queued {
+            return in_memory + access;
+        }
+        self.disk_free = self.disk_free.max(in_memory) + access;
+        self.disk_free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_kernel::Streams;
+
+    fn times(hit: f64, queued: bool) -> IoNodeTimes {
+        IoNodeTimes {
+            access: 8_000,
+            hit: Chance::new(hit),
+            disk: Disk {
+                seek: 0.0,
+                rotation: 0.0,
+                per_byte: 2.0,
+            },
+            queued,
+        }
+    }
+
+    fn node() -> IoNode {
+        IoNode::new(Streams::new(1, 0).stream("io node", 0))
+    }
+
+    #[test]
+    fn hits_take_the_access_time_only() {
+        assert_eq!(node().serve(&times(1.0, true), 100, 4096), 8_100);
+    }
+
+    #[test]
+    fn misses_queue_for_the_disk_if_asked_to() {
+        let mut node = node();
+        let times = times(0.0, true);
+        assert_eq!(node.serve(&times, 0, 1_000), 8_000 + 2_000);
+        assert_eq!(node.serve(&times, 500, 1_000), 10_000 + 2_000);
+        assert_eq!(node.serve(&times, 100_000, 1_000), 108_000 + 2_000);
+    }
+
+    #[test]
+    fn misses_are_pure_delays_otherwise() {
+        let mut node = node();
+        let times = times(0.0, false);
+        assert_eq!(node.serve(&times, 0, 1_000), 10_000);
+        assert_eq!(node.serve(&times, 500, 1_000), 10_500);
+    }
+}

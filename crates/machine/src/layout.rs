@@ -1,0 +1,166 @@
+//! Which number each channel of the interface of Fig. 2 has.
+
+use crate::spec::Lanes;
+use isthmus_topology::{Hypercube, IncompleteHypercube};
+use isthmus_wormhole::ChannelId;
+
+/// Kinds of channels, with the letter of Fig. 2 of the hypercube paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChannelKind {
+    /// PE to router (k lanes).
+    PeInject,
+    /// Router to PE (k).
+    PeEject,
+    /// Router to neighbouring router.
+    Link,
+    /// PE router to I/O node (m).
+    IoNodeIn,
+    /// I/O node to PE router (m).
+    IoNodeOut,
+    /// I/O node to I/O router (r).
+    IoInject,
+    /// I/O router to I/O node (r).
+    IoEject,
+    /// I/O router to neighbouring I/O router (b).
+    IoLink,
+    /// I/O router to PE router (n).
+    IoToPe,
+}
+
+impl ChannelKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 9] = [
+        Self::PeInject,
+        Self::PeEject,
+        Self::Link,
+        Self::IoNodeIn,
+        Self::IoNodeOut,
+        Self::IoInject,
+        Self::IoEject,
+        Self::IoLink,
+        Self::IoToPe,
+    ];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PeInject => "pe_inject",
+            Self::PeEject => "pe_eject",
+            Self::Link => "link",
+            Self::IoNodeIn => "io_node_in",
+            Self::IoNodeOut => "io_node_out",
+            Self::IoInject => "io_inject",
+            Self::IoEject => "io_eject",
+            Self::IoLink => "io_link",
+            Self::IoToPe => "io_to_pe",
+        }
+    }
+}
+
+/// A channel by kind and ends. Ends are PE or I/O node numbers, as the kind says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelName {
+    /// Its kind.
+    pub kind: ChannelKind,
+    /// Where it begins.
+    pub from: u32,
+    /// Where it ends.
+    pub to: u32,
+}
+
+/// Channel numbers: one block per kind, in the order of [`ChannelKind::ALL`].
+#[derive(Debug, Clone)]
+pub struct Layout {
+    pub(crate) cube: Hypercube,
+    pub(crate) io_cube: IncompleteHypercube,
+    /// First number of each kind's block, and the end of the last.
+    first: [ChannelId; 10],
+    lanes: [u32; 9],
+}
+
+impl Layout {
+    /// The channels of a machine with these networks and widths. With `lanes.io_link` = 0 the
+    /// last four kinds have no channels.
+    pub fn new(cube: Hypercube, io_cube: IncompleteHypercube, lanes: &Lanes) -> Self {
+        let (pes, io_nodes) = (cube.node_count(), io_cube.node_count());
+        let networked = u32::from(lanes.io_link > 0);
+        let counts = [
+            pes,
+            pes,
+            cube.link_count() as u32,
+            io_nodes,
+            io_nodes,
+            io_nodes * networked,
+            io_nodes * networked,
+            io_cube.link_count() as u32 * networked,
+            io_nodes * networked,
+        ];
+        let mut first = [0; 10];
+        for (kind, count) in counts.into_iter().enumerate() {
+            first[kind + 1] = first[kind] + count;
+        }
+        Self {
+            cube,
+            io_cube,
+            first,
+            lanes: [
+                lanes.pe,
+                lanes.pe,
+                lanes.link,
+                lanes.io_node,
+                lanes.io_node,
+                lanes.io_source,
+                lanes.io_source,
+                lanes.io_link,
+                lanes.io_to_pe,
+            ],
+        }
+    }
+
+    /// The channel of `kind` with this index in its block: a PE, an I/O node or a link number.
+    #[inline]
+    pub fn channel(&self, kind: ChannelKind, index: u32) -> ChannelId {
+        self.first[kind as usize] + index
+    }
+
+    /// The channels of a kind.
+    pub fn of_kind(&self, kind: ChannelKind) -> std::ops::Range<ChannelId> {
+        self.first[kind as usize]..self.first[kind as usize + 1]
+    }
+
+    /// Lanes of each channel of a kind.
+    pub fn lanes(&self, kind: ChannelKind) -> u32 {
+        self.lanes[kind as usize]
+    }
+
+    /// Lanes of every channel, in order.
+    pub fn all_lanes(&self) -> impl Iterator<Item = u32> + '_ {
+        ChannelKind::ALL
+            .into_iter()
+            .flat_map(|kind| std::iter::repeat_n(self.lanes(kind), self.of_kind(kind).len()))
+    }
+
+    /// What a channel connects; `io_nodes` are the PEs with an I/O node. `None` for numbers that
+    /// stand for no channel (links of an incomplete I/O cube towards labels that do not exist).
+    pub fn name(&self, channel: ChannelId, io_nodes: &[u32]) -> Option<ChannelName> {
+        let kind = ChannelKind::ALL
+            .into_iter()
+            .find(|&kind| self.of_kind(kind).contains(&channel))?;
+        let index = channel - self.first[kind as usize];
+        let (from, to) = match kind {
+            ChannelKind::PeInject | ChannelKind::PeEject => (index, index),
+            ChannelKind::IoInject | ChannelKind::IoEject => (index, index),
+            ChannelKind::Link => {
+                let hop = self.cube.hop(index as usize);
+                (hop.node, hop.node ^ (1 << hop.dimension))
+            }
+            ChannelKind::IoLink => {
+                let hop = self.io_cube.hop(index as usize);
+                (hop.node, self.io_cube.neighbor(hop.node, hop.dimension)?)
+            }
+            ChannelKind::IoNodeIn => (io_nodes[index as usize], index),
+            ChannelKind::IoNodeOut | ChannelKind::IoToPe => (index, io_nodes[index as usize]),
+        };
+        Some(ChannelName { kind, from, to })
+    }
+}

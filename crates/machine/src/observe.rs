@@ -1,0 +1,190 @@
+//! What a simulation tells about itself.
+
+use isthmus_kernel::Cycles;
+use isthmus_wormhole::ChannelId;
+
+/// Kinds of messages (section 4.3 of the hypercube paper).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// PE to PE.
+    PePe,
+    /// PE to the I/O node that serves it: what is wanted.
+    Request,
+    /// PE to the I/O node that serves it: request and data in one message.
+    Write,
+    /// I/O node to the I/O node that has the block, or that collects it.
+    Forward,
+    /// Data from the I/O node that serves the requester.
+    ReplyLocal,
+    /// Data from another I/O node.
+    ReplyRemote,
+    /// A request passed on by the PE of a failed I/O node.
+    Redirect,
+    /// Data on the way from an I/O node to all PEs.
+    Broadcast,
+}
+
+impl Class {
+    /// All classes, in order.
+    pub const ALL: [Self; 8] = [
+        Self::PePe,
+        Self::Request,
+        Self::Write,
+        Self::Forward,
+        Self::ReplyLocal,
+        Self::ReplyRemote,
+        Self::Redirect,
+        Self::Broadcast,
+    ];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PePe => "pe_pe",
+            Self::Request => "request",
+            Self::Write => "write",
+            Self::Forward => "forward",
+            Self::ReplyLocal => "reply_local",
+            Self::ReplyRemote => "reply_remote",
+            Self::Redirect => "redirect",
+            Self::Broadcast => "broadcast",
+        }
+    }
+}
+
+/// Kinds of I/O demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// A file read by one PE.
+    Read,
+    /// A file written by one PE.
+    Write,
+    /// A block sent to all PEs.
+    Broadcast,
+    /// Blocks spread over a group of PEs.
+    Scatter,
+    /// Blocks collected from a group of PEs.
+    Gather,
+}
+
+impl Operation {
+    /// All operations, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Write,
+        Self::Broadcast,
+        Self::Scatter,
+        Self::Gather,
+    ];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Broadcast => "broadcast",
+            Self::Scatter => "scatter",
+            Self::Gather => "gather",
+        }
+    }
+}
+
+/// The two flows whose backlog tells saturation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Flow {
+    /// PE-PE messages.
+    Messages,
+    /// I/O demands, from request to last data.
+    Io,
+}
+
+/// A message that has reached its receiver: every head, in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// Its kind.
+    pub class: Class,
+    /// Message number.
+    pub number: u64,
+    /// The cycle in which it first asked for a channel: generation plus start-up.
+    pub ready: Cycles,
+    /// The cycle in which it was granted its first channel.
+    pub granted: Cycles,
+    /// Arrival of the head.
+    pub header: Cycles,
+    /// Arrival of the tail.
+    pub tail: Cycles,
+    /// Channels crossed.
+    pub hops: u32,
+}
+
+impl Leg {
+    /// Header latency from readiness, waiting for the injection lane included, in cycles.
+    #[inline]
+    pub fn header_latency(&self) -> Cycles {
+        self.header - self.ready
+    }
+
+    /// Header latency as the hypercube paper measures it: from the router of the sending node to
+    /// the interior of the receiving one, waiting for the first network channel included.
+    #[inline]
+    pub fn router_latency(&self) -> Cycles {
+        self.header - self.granted - 1
+    }
+}
+
+/// An I/O demand that is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completed {
+    /// Its kind.
+    pub operation: Operation,
+    /// Sum of the header latencies of its messages one after another, the slowest chain where
+    /// there are several: the network's part, in cycles.
+    pub network: Cycles,
+    /// From generation to the arrival of the last data, software and devices included, in cycles.
+    pub response: Cycles,
+    /// When it was complete.
+    pub time: Cycles,
+}
+
+/// A message that begins to ask for channels. For tests and traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started<'a> {
+    /// Message number.
+    pub number: u64,
+    /// Its kind.
+    pub class: Class,
+    /// The present cycle.
+    pub time: Cycles,
+    /// Length in flits.
+    pub length: u32,
+    /// Channels to cross.
+    pub path: &'a [ChannelId],
+    /// The message whose tail arrival set it off, if one did.
+    pub cause: Option<u64>,
+}
+
+/// Receives what happens. The methods are called very often.
+pub trait Observer {
+    /// A PE has generated a demand.
+    fn offered(&mut self, flow: Flow, time: Cycles);
+
+    /// A head has arrived; for PE-PE messages this is also the completion.
+    fn arrived(&mut self, leg: &Leg);
+
+    /// An I/O demand is complete.
+    fn completed(&mut self, completed: &Completed);
+
+    /// Whether the run may end.
+    fn finished(&self) -> bool;
+
+    /// A message begins. Does nothing by default.
+    #[inline]
+    fn started(&mut self, _started: &Started<'_>) {}
+
+    /// A message was granted the channel number `hop` of its path. Does nothing by default.
+    #[inline]
+    fn granted(&mut self, _number: u64, _hop: u32, _time: Cycles) {}
+}

@@ -1,0 +1,88 @@
+//! I/O demands under way and the messages they still have to send.
+
+use crate::observe::Operation;
+use isthmus_kernel::Cycles;
+
+/// An I/O demand under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub operation: Operation,
+    pub pe: u32,
+    pub generated: Cycles,
+    /// Chains of messages not yet at their end.
+    pub parts: u32,
+    /// The slowest chain so far.
+    pub network: Cycles,
+    /// The latest arrival so far.
+    pub last: Cycles,
+}
+
+/// What a message of an I/O demand is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// From a PE to the I/O node that serves it.
+    Ask { pe: u32 },
+    /// From the PE of a failed I/O node to a nearby one.
+    Redirect { failed: u32, to: u32 },
+    /// From one I/O node to another; `asked` stands for the requester.
+    Forward { from: u32, to: u32 },
+    /// Data from I/O node `from` to the PE, by way of the I/O node `asked`.
+    Reply { from: u32, asked: u32, pe: u32 },
+    /// Data to the I/O node `to` and on to those below it in the tree from `root`.
+    Spread { root: u32, from: u32, to: u32 },
+    /// Data of a broadcast from an I/O node to one of its PEs.
+    Copy { from: u32, pe: u32 },
+}
+
+/// One message of an I/O demand: what it is for and what it carries on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Errand {
+    pub open: u32,
+    pub step: Step,
+    /// Blocks asked for or carried.
+    pub blocks: u32,
+    /// Header latencies of the chain so far, in cycles.
+    pub network: Cycles,
+    /// Whether the message carries data rather than a request.
+    pub data: bool,
+    /// Number of the message that set it off.
+    pub cause: u64,
+}
+
+/// Places with numbers that are used again.
+#[derive(Debug, Clone)]
+pub(crate) struct Slab<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Slab<T> {
+    pub fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.places[index as usize] = value;
+                index
+            }
+            None => {
+                self.places.push(value);
+                (self.places.len() - 1) as u32
+            }
+        }
+    }
+
+    pub fn get_mut(&mut self, index: u32) -> &mut T {
+        &mut self.places[index as usize]
+    }
+
+    pub fn remove(&mut self, index: u32) -> T {
+        self.free.push(index);
+        self.places[index as usize]
+    }
+}

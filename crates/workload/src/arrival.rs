@@ -1,0 +1,152 @@
+//! When one PE asks.
+
+use crate::spec::Arrival;
+use isthmus_kernel::{Chance, Cycles, Gap, Stream};
+use isthmus_units::Clock;
+
+/// The arrival process in cycles, the same for every PE.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrivals {
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Exponential { mean: f64 },
+    Deterministic { gap: f64 },
+    Bursty { gap: f64, silence: f64, more: Chance },
+    Closed { think: f64, outstanding: u32 },
+}
+
+impl Arrivals {
+    /// The process `arrival` at the clock of the machine.
+    pub fn new(arrival: Arrival, clock: Clock) -> Self {
+        let kind = match arrival {
+            Arrival::Exponential { mean } => Kind::Exponential {
+                mean: clock.cycles_exact(mean),
+            },
+            Arrival::Deterministic { gap } => Kind::Deterministic {
+                gap: clock.cycles_exact(gap),
+            },
+            Arrival::Bursty {
+                mean,
+                burst_messages,
+                burst_gap,
+            } => {
+                // A burst of B messages (geometric, mean b) has B - 1 inner gaps and one silence:
+                // (b - 1) gap + silence = b mean.
+                let (mean, gap) = (clock.cycles_exact(mean), clock.cycles_exact(burst_gap));
+                Kind::Bursty {
+                    gap,
+                    silence: burst_messages * mean - (burst_messages - 1.0) * gap,
+                    more: Chance::new(1.0 - 1.0 / burst_messages),
+                }
+            }
+            Arrival::Closed { think, outstanding } => Kind::Closed {
+                think: clock.cycles_exact(think),
+                outstanding,
+            },
+        };
+        Self { kind }
+    }
+
+    /// Whether the next demand waits for the completion of an earlier one.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.kind, Kind::Closed { .. })
+    }
+
+    /// Demands that one PE begins with: its outstanding ones in a closed loop, else one.
+    pub fn initial(&self) -> u32 {
+        match self.kind {
+            Kind::Closed { outstanding, .. } => outstanding,
+            _ => 1,
+        }
+    }
+
+    /// Cycles from the start of the run to a first demand.
+    pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
+        match self.kind {
+            Kind::Exponential { mean } | Kind::Closed { think: mean, .. } => {
+                gap.exponential(mean, stream)
+            }
+            // A phase uniform over one gap.
+            Kind::Deterministic { gap: length } => {
+                gap.fixed(length * isthmus_kernel::unit_interval(stream))
+            }
+            Kind::Bursty { silence, .. } => gap.exponential(silence, stream),
+        }
+    }
+
+    /// Cycles from one demand to the next (open loop), or from the completion of one to the next
+    /// (closed loop).
+    #[inline]
+    pub fn next(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
+        match self.kind {
+            Kind::Exponential { mean } | Kind::Closed { think: mean, .. } => {
+                gap.exponential(mean, stream)
+            }
+            Kind::Deterministic { gap: length } => gap.fixed(length),
+            Kind::Bursty {
+                gap: inner,
+                silence,
+                more,
+            } => {
+                if more.draw(stream) {
+                    gap.fixed(inner)
+                } else {
+                    gap.exponential(silence, stream)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_kernel::Streams;
+    use isthmus_units::{Bandwidth, Bytes, Time};
+
+    /// 0.05 us per cycle.
+    fn clock() -> Clock {
+        Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap()
+    }
+
+    fn gaps(arrival: Arrival, n: u32) -> Vec<f64> {
+        let arrivals = Arrivals::new(arrival, clock());
+        let (mut gap, mut stream) = (Gap::default(), Streams::new(3, 0).stream("pe", 1));
+        (0..n).map(|_| arrivals.next(&mut gap, &mut stream) as f64).collect()
+    }
+
+    fn mean_and_scv(gaps: &[f64]) -> (f64, f64) {
+        let n = gaps.len() as f64;
+        let mean = gaps.iter().sum::<f64>() / n;
+        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
+        (mean, variance / mean.powi(2))
+    }
+
+    #[test]
+    fn every_open_process_keeps_its_mean() {
+        let mean = Time::from_us(156); // 3120 cycles
+        let n = 200_000;
+        let (exponential, scv) = mean_and_scv(&gaps(Arrival::Exponential { mean }, n));
+        assert!((exponential / 3120.0 - 1.0).abs() < 4.0 / f64::from(n).sqrt());
+        assert!((scv - 1.0).abs() < 0.03);
+
+        let (deterministic, scv) = mean_and_scv(&gaps(Arrival::Deterministic { gap: mean }, n));
+        assert_eq!((deterministic, scv), (3120.0, 0.0));
+
+        let bursty = Arrival::Bursty {
+            mean,
+            burst_messages: 8.0,
+            burst_gap: Time::from_us(10),
+        };
+        let (bursty, scv) = mean_and_scv(&gaps(bursty, n));
+        // A gap is 200 cycles with probability 7/8, else exponential of mean 8*3120 - 7*200:
+        // E[g^2] = 7/8 * 200^2 + 1/8 * 2 * 23560^2, so C^2 = E[g^2] / 3120^2 - 1.
+        let silence = 8.0 * 3120.0 - 7.0 * 200.0;
+        let expected = (0.875 * 200f64.powi(2) + 0.25 * silence * silence) / 3120f64.powi(2) - 1.0;
+        assert!((bursty / 3120.0 - 1.0).abs() < 4.0 * (expected / f64::from(n)).sqrt());
+        assert!((scv / expected - 1.0).abs() < 0.05, "{scv} {expected}");
+    }
+}

@@ -1,0 +1,307 @@
+//! What one PE asks for.
+
+use crate::arrival::Arrivals;
+use crate::spec::{FileLayout, HotSpot, TrafficSpec};
+use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform};
+use isthmus_units::Clock;
+
+/// One demand of a PE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Demand {
+    /// A message to another PE.
+    Message {
+        /// The receiver.
+        to: u32,
+    },
+    /// Read `blocks` blocks.
+    Read {
+        /// File size in blocks.
+        blocks: u32,
+    },
+    /// Write `blocks` blocks.
+    Write {
+        /// File size in blocks.
+        blocks: u32,
+    },
+    /// Fetch one block for all PEs.
+    Broadcast,
+    /// Spread one block to each PE of a group.
+    Scatter,
+    /// Collect one block from each PE of a group.
+    Gather,
+}
+
+/// Where a block is, seen from the I/O node that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// At the I/O node asked.
+    Local,
+    /// At this other I/O node.
+    Remote(u32),
+}
+
+/// The state of one PE.
+#[derive(Debug, Clone)]
+struct Source {
+    stream: Stream,
+    gap: Gap,
+}
+
+/// The traffic of a whole machine.
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    sources: Vec<Source>,
+    arrivals: Arrivals,
+    io: Chance,
+    read: Chance,
+    local: Chance,
+    file_blocks: Option<(u32, Uniform)>,
+    fixed_blocks: u32,
+    hot_pe: Option<(Chance, u32)>,
+    hot_io_node: Option<(Chance, u32)>,
+    broadcast: Chance,
+    scatter: Chance,
+    gather: Chance,
+    collective: bool,
+    layout: FileLayout,
+    others: Option<Uniform>,
+    group: u32,
+}
+
+impl Traffic {
+    /// The traffic `spec` of `pes` PEs, each with the random stream "pe" of its own number.
+    pub fn new(spec: &TrafficSpec, clock: Clock, pes: u32, streams: Streams) -> Self {
+        let hot = |spot: Option<HotSpot>| spot.map(|s| (Chance::new(s.probability), s.target));
+        let sources = (0..pes)
+            .map(|pe| Source {
+                stream: streams.stream("pe", u64::from(pe)),
+                gap: Gap::default(),
+            })
+            .collect();
+        let (min, max) = (spec.file_blocks_min, spec.file_blocks_max);
+        let collectives = spec.collectives;
+        // One draw each, in sequence: the later ones are conditional on the earlier failing.
+        let scatter = collectives.scatter / (1.0 - collectives.broadcast);
+        let gather =
+            collectives.gather / (1.0 - collectives.broadcast - collectives.scatter).max(0.0);
+        Self {
+            sources,
+            arrivals: Arrivals::new(spec.arrival, clock),
+            io: Chance::new(spec.io_probability),
+            read: Chance::new(spec.read_ratio),
+            local: Chance::new(spec.locality),
+            file_blocks: (max > min).then(|| (min, Uniform::below(max - min + 1))),
+            fixed_blocks: min,
+            hot_pe: hot(spec.hot_pe),
+            hot_io_node: hot(spec.hot_io_node),
+            broadcast: Chance::new(collectives.broadcast),
+            scatter: Chance::new(if scatter.is_finite() { scatter } else { 0.0 }),
+            gather: Chance::new(if gather.is_finite() { gather } else { 0.0 }),
+            collective: collectives.broadcast + collectives.scatter + collectives.gather > 0.0,
+            layout: spec.layout,
+            others: (pes > 1).then(|| Uniform::below(pes - 1)),
+            group: collectives.group.clamp(1, pes.max(1)),
+        }
+    }
+
+    /// Whether the next demand of a PE waits for the completion of an earlier one.
+    pub fn is_closed(&self) -> bool {
+        self.arrivals.is_closed()
+    }
+
+    /// How the blocks of a file lie on the I/O nodes.
+    pub fn layout(&self) -> FileLayout {
+        self.layout
+    }
+
+    /// Demands that one PE begins with.
+    pub fn initial(&self) -> u32 {
+        self.arrivals.initial()
+    }
+
+    /// Cycles from the start of the run to a first demand of `pe`.
+    pub fn first(&mut self, pe: u32) -> Cycles {
+        let source = &mut self.sources[pe as usize];
+        self.arrivals.first(&mut source.gap, &mut source.stream)
+    }
+
+    /// Cycles from this demand of `pe` to its next (open loop), or from this completion to its
+    /// next demand (closed loop).
+    #[inline]
+    pub fn next(&mut self, pe: u32) -> Cycles {
+        let source = &mut self.sources[pe as usize];
+        self.arrivals.next(&mut source.gap, &mut source.stream)
+    }
+
+    /// The next demand of `pe` (section 4.3 of the hypercube paper). A message to a hot PE that is
+    /// the sender itself goes to a uniform one instead.
+    #[inline]
+    pub fn demand(&mut self, pe: u32) -> Demand {
+        let stream = &mut self.sources[pe as usize].stream;
+        let Some(others) = self.others else {
+            // A machine of one PE has nobody to send to.
+            return self.io_demand(pe);
+        };
+        if self.io.draw(stream) {
+            return self.io_demand(pe);
+        }
+        if let Some((chance, target)) = self.hot_pe
+            && chance.draw(stream)
+            && target != pe
+        {
+            return Demand::Message { to: target };
+        }
+        let other = others.draw(stream);
+        Demand::Message {
+            to: other + u32::from(other >= pe),
+        }
+    }
+
+    fn io_demand(&mut self, pe: u32) -> Demand {
+        let stream = &mut self.sources[pe as usize].stream;
+        if self.collective {
+            if self.broadcast.draw(stream) {
+                return Demand::Broadcast;
+            }
+            if self.scatter.draw(stream) {
+                return Demand::Scatter;
+            }
+            if self.gather.draw(stream) {
+                return Demand::Gather;
+            }
+        }
+        let read = self.read.draw(stream);
+        let blocks = match self.file_blocks {
+            None => self.fixed_blocks,
+            Some((min, spread)) => min + spread.draw(stream),
+        };
+        if read {
+            Demand::Read { blocks }
+        } else {
+            Demand::Write { blocks }
+        }
+    }
+
+    /// Where a block that I/O node `asked` (of `io_nodes`) was asked for lies: at the hot node
+    /// with its share, else by the spherical model of Fig. 3. Draws from the stream of the node.
+    #[inline]
+    pub fn locate(&self, asked: u32, io_nodes: u32, stream: &mut Stream) -> Location {
+        if let Some((chance, target)) = self.hot_io_node
+            && chance.draw(stream)
+        {
+            return if target == asked {
+                Location::Local
+            } else {
+                Location::Remote(target)
+            };
+        }
+        if io_nodes < 2 || self.local.draw(stream) {
+            return Location::Local;
+        }
+        let other = Uniform::below(io_nodes - 1).draw(stream);
+        Location::Remote(other + u32::from(other >= asked))
+    }
+
+    /// The PEs of a scatter or gather of `pe`: itself and its successors in number.
+    pub fn group(&self, pe: u32) -> impl Iterator<Item = u32> + use<> {
+        let pes = self.sources.len() as u32;
+        (0..self.group).map(move |k| ((u64::from(pe) + u64::from(k)) % u64::from(pes)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Collectives;
+    use isthmus_units::{Bandwidth, Bytes};
+    use std::collections::BTreeMap;
+
+    fn traffic(spec: &TrafficSpec, pes: u32) -> Traffic {
+        let clock = Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap();
+        Traffic::new(spec, clock, pes, Streams::new(11, 0))
+    }
+
+    /// Four standard deviations of a binomial share.
+    fn near(count: usize, n: usize, p: f64) -> bool {
+        let n = n as f64;
+        (count as f64 / n - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt()
+    }
+
+    #[test]
+    fn shares_of_demands_come_out() {
+        let spec = TrafficSpec {
+            io_probability: 0.3,
+            read_ratio: 0.75,
+            collectives: Collectives {
+                broadcast: 0.1,
+                scatter: 0.2,
+                gather: 0.3,
+                group: 4,
+            },
+            ..TrafficSpec::default()
+        };
+        let mut traffic = traffic(&spec, 8);
+        let n = 100_000;
+        let mut counts = [0; 6];
+        for k in 0..n {
+            let at = match traffic.demand(k as u32 % 8) {
+                Demand::Message { to } => {
+                    assert!(to < 8 && to != k as u32 % 8);
+                    0
+                }
+                Demand::Read { .. } => 1,
+                Demand::Write { .. } => 2,
+                Demand::Broadcast => 3,
+                Demand::Scatter => 4,
+                Demand::Gather => 5,
+            };
+            counts[at] += 1;
+        }
+        let expected = [0.7, 0.3 * 0.4 * 0.75, 0.3 * 0.4 * 0.25, 0.03, 0.06, 0.09];
+        for (count, p) in counts.into_iter().zip(expected) {
+            assert!(near(count, n, p), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn receivers_are_uniform_but_for_the_hot_one() {
+        let spec = TrafficSpec {
+            io_probability: 0.0,
+            hot_pe: Some(HotSpot {
+                target: 2,
+                probability: 0.25,
+            }),
+            ..TrafficSpec::default()
+        };
+        let mut traffic = traffic(&spec, 5);
+        let n = 100_000;
+        let mut counts = BTreeMap::new();
+        for _ in 0..n {
+            *counts.entry(traffic.demand(0)).or_insert(0usize) += 1;
+        }
+        for to in [1, 3, 4] {
+            assert!(near(counts[&Demand::Message { to }], n, 0.75 / 4.0));
+        }
+        assert!(near(counts[&Demand::Message { to: 2 }], n, 0.25 + 0.75 / 4.0));
+    }
+
+    #[test]
+    fn locality_is_spherical() {
+        let traffic = traffic(&TrafficSpec::default(), 8);
+        let mut stream = Streams::new(1, 0).stream("io node", 3);
+        let n = 100_000;
+        let mut counts = [0usize; 5];
+        for _ in 0..n {
+            match traffic.locate(3, 5, &mut stream) {
+                Location::Local => counts[3] += 1,
+                Location::Remote(node) => {
+                    assert_ne!(node, 3);
+                    counts[node as usize] += 1;
+                }
+            }
+        }
+        for (node, count) in counts.into_iter().enumerate() {
+            assert!(near(count, n, if node == 3 { 0.2 } else { 0.8 / 4.0 }));
+        }
+    }
+}
