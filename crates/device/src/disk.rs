@@ -44,7 +44,10 @@ mod tests {
         };
         let mut stream = Streams::new(5, 0).stream("disk", 0);
         let n = 100_000;
-        let mean = (0..n).map(|_| disk.access(4096, &mut stream) as f64).sum::<f64>() / n as f64;
+        let mean = (0..n)
+            .map(|_| disk.access(4096, &mut stream) as f64)
+            .sum::<f64>()
+            / n as f64;
         // Two uniforms of widths 480,000 and 320,000: standard deviation sqrt(w^2 / 12 each).
         let deviation = ((480_000f64.powi(2) + 320_000f64.powi(2)) / 12.0).sqrt();
         let error = (mean - disk.mean_access(4096)).abs();

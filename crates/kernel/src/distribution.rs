@@ -29,6 +29,11 @@ impl Chance {
         }
     }
 
+    /// Whether the answer is always yes.
+    pub fn is_certain(self) -> bool {
+        self.below.is_none()
+    }
+
     /// Draws. Draws nothing from the stream when the answer is certain.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> bool {

@@ -4,8 +4,10 @@ use crate::layout::{ChannelKind, Layout};
 use crate::spec::{FaultSpec, HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
+use isthmus_topology::deadlock::{self, DependencyCycle};
 use isthmus_topology::{
-    Hypercube, IncompleteHypercube, Placement, PlacementError,
+    BroadcastTree, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
+    IncompleteHypercube, Placement, PlacementError, RoutingScheme,
 };
 use isthmus_units::{Bytes, Clock};
 use isthmus_wormhole::ChannelId;
@@ -40,9 +42,33 @@ pub enum MachineError {
         /// What was named.
         what: String,
     },
+    /// A fault is no node or no link.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
+    /// Faults cut a network apart.
+    #[error("{network} network: {error}")]
+    Disconnected {
+        /// `PE` or `I/O`.
+        network: &'static str,
+        /// Who cannot reach whom.
+        error: DisconnectedError,
+    },
     /// Nothing is left to serve I/O.
     #[error("all I/O nodes have failed; I/O demands have nowhere to go")]
     NoIoNodeLeft,
+}
+
+/// Largest dimension whose links are all walked by the deadlock check.
+const DIMENSION_CHECKED_MAX: u32 = 12;
+
+/// Why routes cannot deadlock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeadlockProof {
+    /// All channels were numbered so that every route rises.
+    Numbered,
+    /// Every route crosses its dimensions in falling order (section 4.2); not walked, the machine
+    /// is too large.
+    ByDimensionOrder,
 }
 
 /// A hypercube with its I/O nodes, ready to run any workload.
@@ -54,6 +80,11 @@ pub struct Machine {
     separate: bool,
     startup: Cycles,
     times: IoNodeTimes,
+    /// Routes of the PE network and of the I/O network, where faults change them.
+    routes: Option<FaultyCube>,
+    io_routes: Option<FaultyCube>,
+    /// The I/O nodes that can pass a broadcast on.
+    io_faults: CubeFaults,
     alive: Vec<bool>,
     /// I/O node asked by each PE: its server, or a nearby one if the server's PE has failed.
     asks: Vec<u32>,
@@ -81,7 +112,7 @@ impl Machine {
                 return Err(MachineError::NoLanes { kind: kind.name() });
             }
         }
-        let faults = Faulted::new(cube, &placement, &spec.faults)?;
+        let faults = Faulted::new(cube, io_cube, &placement, &spec.faults)?;
         let device = &spec.device;
         let per_byte = match device.disk.transfer {
             Some(rate) => 8e6 / rate.bits_per_s() as f64 / clock.cycle_us(),
@@ -103,6 +134,9 @@ impl Machine {
             layout,
             placement,
             clock,
+            routes: faults.routes,
+            io_routes: faults.io_routes,
+            io_faults: faults.io_faults,
             alive: faults.alive,
             asks: faults.asks,
             attends: faults.attends,
@@ -173,11 +207,6 @@ impl Machine {
         self.placement.io_nodes()[io_node as usize]
     }
 
-    /// Channels of the longest path that any message can take.
-    pub fn longest_path(&self) -> usize {
-        (self.layout.io_cube.dimension() + self.layout.cube.dimension() + 4) as usize
-    }
-
     /// PE to PE: k, e-cube, k.
     #[inline]
     pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
@@ -232,18 +261,89 @@ impl Machine {
 
     #[inline]
     fn push_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        for hop in self.layout.cube.route(from, to) {
-            let link = self.layout.cube.link(hop.node, hop.dimension);
+        let mut push = |node, dimension| {
+            let link = self.layout.cube.link(node, dimension);
             path.push(self.layout.channel(ChannelKind::Link, link as u32));
+        };
+        match &self.routes {
+            None => {
+                for hop in self.layout.cube.route(from, to) {
+                    push(hop.node, hop.dimension);
+                }
+            }
+            Some(routes) => {
+                let route = routes.route(from, to).expect("working PEs are connected");
+                for hop in route {
+                    push(hop.node, hop.dimension);
+                }
+            }
         }
     }
 
     #[inline]
     fn push_io_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        for hop in self.layout.io_cube.route(from, to) {
-            let link = self.layout.io_cube.link(hop.node, hop.dimension);
+        let mut push = |node, dimension| {
+            let link = self.layout.io_cube.link(node, dimension);
             path.push(self.layout.channel(ChannelKind::IoLink, link as u32));
+        };
+        match &self.io_routes {
+            None => {
+                for hop in self.layout.io_cube.route(from, to) {
+                    push(hop.node, hop.dimension);
+                }
+            }
+            Some(routes) => {
+                let route = routes.route(from, to).expect("I/O routers are connected");
+                for hop in route {
+                    push(hop.node, hop.dimension);
+                }
+            }
         }
+    }
+
+    /// How the PE network and the I/O network route around faults; `None` where nothing failed.
+    pub fn schemes(&self) -> (Option<RoutingScheme>, Option<RoutingScheme>) {
+        let scheme = |routes: &Option<FaultyCube>| routes.as_ref().map(FaultyCube::scheme);
+        (scheme(&self.routes), scheme(&self.io_routes))
+    }
+
+    /// Who passes a broadcast on to whom among the working I/O nodes, from `root`. I/O nodes that
+    /// links of working nodes do not reach are no part of the tree.
+    pub fn broadcast(&self, root: u32) -> BroadcastTree {
+        BroadcastTree::new(&self.io_faults, root).expect("the root of a broadcast works")
+    }
+
+    /// Checks that the routes of both networks cannot deadlock. A worm passes from the I/O network
+    /// to the PE network and never back, and end channels lead nowhere else, so no cycle of
+    /// channels spans both. Walks all pairs where there are faults, else all links.
+    ///
+    /// # Errors
+    /// The cycle of links, with the network that has it.
+    pub fn check_deadlock(&self) -> Result<DeadlockProof, (&'static str, DependencyCycle)> {
+        if self.cube().dimension() > DIMENSION_CHECKED_MAX {
+            return Ok(DeadlockProof::ByDimensionOrder);
+        }
+        let pe = match &self.routes {
+            Some(routes) => routes.dependencies().check(),
+            None => {
+                let cube = self.cube();
+                deadlock::check(cube.link_count(), |link| {
+                    let hop = cube.hop(link);
+                    (0..hop.dimension).map(move |lower| cube.link(hop.target(), lower))
+                })
+            }
+        };
+        pe.map_err(|cycle| ("PE", cycle))?;
+        if self.separate {
+            let io = match &self.io_routes {
+                Some(routes) => routes.dependencies().check(),
+                None => FaultyCube::new(CubeFaults::none(self.io_cube()))
+                    .dependencies()
+                    .check(),
+            };
+            io.map_err(|cycle| ("I/O", cycle))?;
+        }
+        Ok(DeadlockProof::Numbered)
     }
 }
 
@@ -260,6 +360,9 @@ fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementEr
 
 /// What faults do to who asks whom.
 struct Faulted {
+    routes: Option<FaultyCube>,
+    io_routes: Option<FaultyCube>,
+    io_faults: CubeFaults,
     alive: Vec<bool>,
     asks: Vec<u32>,
     attends: Vec<u32>,
@@ -268,9 +371,19 @@ struct Faulted {
 impl Faulted {
     fn new(
         cube: Hypercube,
+        io_cube: IncompleteHypercube,
         placement: &Placement,
         faults: &FaultSpec,
     ) -> Result<Self, MachineError> {
+        let routed = |network, faults: CubeFaults| {
+            faults
+                .check_connected()
+                .map_err(|error| MachineError::Disconnected { network, error })?;
+            Ok::<_, MachineError>((!faults.is_none()).then(|| FaultyCube::new(faults)))
+        };
+        let routes = routed("PE", CubeFaults::new(cube, &faults.pes, &faults.links)?)?;
+        // The I/O router of a failed I/O node goes on working (section 3.2).
+        let io_routes = routed("I/O", CubeFaults::new(io_cube, &[], &faults.io_links)?)?;
         let missing = |what: String| Err(MachineError::MissingPart { what });
         let mut alive = vec![true; cube.node_count() as usize];
         for &pe in &faults.pes {
@@ -293,6 +406,10 @@ impl Faulted {
         if !working.contains(&true) {
             return Err(MachineError::NoIoNodeLeft);
         }
+        let silent: Vec<u32> = (0..placement.io_node_count())
+            .filter(|&io_node| !working[io_node as usize])
+            .collect();
+        let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
         // A failed I/O node's forwarding address is the nearest one that works (section 3.2); of
         // several, the one with the lowest number.
         let pe_of = |io_node: u32| placement.io_nodes()[io_node as usize];
@@ -322,6 +439,9 @@ impl Faulted {
             })
             .collect();
         Ok(Self {
+            routes,
+            io_routes,
+            io_faults,
             alive,
             asks,
             attends,

@@ -11,7 +11,7 @@ mod operation;
 mod simulation;
 pub mod spec;
 
-pub use build::{Machine, MachineError};
+pub use build::{DeadlockProof, Machine, MachineError};
 pub use layout::{ChannelKind, ChannelName, Layout};
 pub use observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
 pub use simulation::Simulation;

@@ -5,10 +5,12 @@ use crate::observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
 use crate::operation::{Errand, Open, Slab, Step};
 use isthmus_device::IoNode;
 use isthmus_kernel::{Cycles, Streams};
+use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
-use isthmus_wormhole::{ChannelId, Channels, Delivered, Engine, Handler};
 use isthmus_workload::spec::{FileLayout, TrafficSpec};
 use isthmus_workload::{Demand, Location, Traffic};
+use isthmus_wormhole::{ChannelId, Channels, Delivered, Engine, Handler};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the engine carries with a message.
@@ -45,6 +47,8 @@ struct State {
     open: Slab<Open>,
     errands: Slab<Errand>,
     path: Vec<ChannelId>,
+    /// Broadcast trees by root, made when first used.
+    trees: BTreeMap<u32, Arc<BroadcastTree>>,
     /// Numbers below are timers of PEs, the others of errands.
     pes: u32,
     delivered: u64,
@@ -68,10 +72,7 @@ impl Simulation {
             block_bytes: traffic.block.get(),
             split: traffic.file_blocks_split.max(1),
         };
-        let mut engine = Engine::new(
-            Channels::new(machine.layout().all_lanes()),
-            machine.longest_path(),
-        );
+        let mut engine = Engine::new(Channels::new(machine.layout().all_lanes()));
         let mut traffic = Traffic::new(traffic, clock, pes, streams);
         for pe in (0..pes).filter(|&pe| machine.is_alive(pe)) {
             for _ in 0..traffic.initial() {
@@ -88,6 +89,7 @@ impl Simulation {
                 open: Slab::new(),
                 errands: Slab::new(),
                 path: Vec::new(),
+                trees: BTreeMap::new(),
                 pes,
                 delivered: 0,
             },
@@ -290,7 +292,11 @@ impl<O: Observer> Driver<'_, O> {
         let class = match errand.step {
             Step::Ask { pe } => {
                 machine.path_ask(pe, machine.asks(pe), path);
-                if errand.data { Class::Write } else { Class::Request }
+                if errand.data {
+                    Class::Write
+                } else {
+                    Class::Request
+                }
             }
             Step::Redirect { failed, to } => {
                 machine.path_ask(machine.pe_of(failed), to, path);
@@ -330,7 +336,15 @@ impl<O: Observer> Driver<'_, O> {
             lengths.request
         };
         let cause = (errand.cause != u64::MAX).then_some(errand.cause);
-        self.start(engine, Tag { class, value: index }, length, cause);
+        self.start(
+            engine,
+            Tag {
+                class,
+                value: index,
+            },
+            length,
+            cause,
+        );
     }
 
     #[inline]
@@ -512,8 +526,51 @@ impl<O: Observer> Driver<'_, O> {
         node: u32,
         time: Cycles,
     ) {
-        let _ = (engine, errand, root, node, time);
-        todo!()
+        let state = &mut *self.state;
+        let machine = Arc::clone(&state.machine);
+        let tree = state
+            .trees
+            .entry(root)
+            .or_insert_with(|| Arc::new(machine.broadcast(root)));
+        let tree = Arc::clone(tree);
+        let mut next: Vec<Step> = tree
+            .children(node)
+            .iter()
+            .map(|&to| Step::Spread {
+                root,
+                from: node,
+                to,
+            })
+            .collect();
+        if node == root {
+            // Working I/O nodes that the tree does not reach are served straight from the root.
+            next.extend(
+                (0..machine.placement().io_node_count())
+                    .filter(|&other| machine.attends(other) == other && tree.step(other).is_none())
+                    .map(|to| Step::Spread {
+                        root,
+                        from: root,
+                        to,
+                    }),
+            );
+        }
+        let pes = 0..machine.cube().node_count();
+        next.extend(
+            pes.filter(|&pe| machine.is_alive(pe) && machine.attends(machine.asks(pe)) == node)
+                .map(|pe| Step::Copy { from: node, pe }),
+        );
+        if next.is_empty() {
+            self.part_done(engine, &errand, time);
+            return;
+        }
+        // The chain that arrived here goes on as all of these.
+        let state = &mut *self.state;
+        let open = state.open.get_mut(errand.open);
+        open.parts = open.parts + next.len() as u32 - 1;
+        let at = time + machine.startup();
+        for step in next {
+            self.follow(engine, Errand { step, ..errand }, at);
+        }
     }
 
     fn serve(&mut self, node: u32, time: Cycles, blocks: u32) -> Cycles {

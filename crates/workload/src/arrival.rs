@@ -12,10 +12,21 @@ pub struct Arrivals {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Exponential { mean: f64 },
-    Deterministic { gap: f64 },
-    Bursty { gap: f64, silence: f64, more: Chance },
-    Closed { think: f64, outstanding: u32 },
+    Exponential {
+        mean: f64,
+    },
+    Deterministic {
+        gap: f64,
+    },
+    Bursty {
+        gap: f64,
+        silence: f64,
+        more: Chance,
+    },
+    Closed {
+        think: f64,
+        outstanding: u32,
+    },
 }
 
 impl Arrivals {
@@ -115,7 +126,9 @@ mod tests {
     fn gaps(arrival: Arrival, n: u32) -> Vec<f64> {
         let arrivals = Arrivals::new(arrival, clock());
         let (mut gap, mut stream) = (Gap::default(), Streams::new(3, 0).stream("pe", 1));
-        (0..n).map(|_| arrivals.next(&mut gap, &mut stream) as f64).collect()
+        (0..n)
+            .map(|_| arrivals.next(&mut gap, &mut stream) as f64)
+            .collect()
     }
 
     fn mean_and_scv(gaps: &[f64]) -> (f64, f64) {

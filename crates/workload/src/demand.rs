@@ -282,7 +282,11 @@ mod tests {
         for to in [1, 3, 4] {
             assert!(near(counts[&Demand::Message { to }], n, 0.75 / 4.0));
         }
-        assert!(near(counts[&Demand::Message { to: 2 }], n, 0.25 + 0.75 / 4.0));
+        assert!(near(
+            counts[&Demand::Message { to: 2 }],
+            n,
+            0.25 + 0.75 / 4.0
+        ));
     }
 
     #[test]

@@ -10,6 +10,9 @@ const TIMER: u64 = 1 << 62;
 const REQUEST: u64 = 2 << 62;
 const KIND: u64 = 3 << 62;
 
+/// Channels that a path has room for before the first longer one.
+const STRIDE_MIN: usize = 16;
+
 /// A message whose head has crossed its last channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
@@ -80,14 +83,14 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// An idle engine at cycle 0 for paths of at most `longest_path` channels.
-    pub fn new(channels: Channels, longest_path: usize) -> Self {
+    /// An idle engine at cycle 0.
+    pub fn new(channels: Channels) -> Self {
         Self {
             queue: EventQueue::new(),
             channels,
             worms: Vec::new(),
             paths: Vec::new(),
-            stride: longest_path,
+            stride: STRIDE_MIN,
             free: NONE,
             started: 0,
             under_way: 0,
@@ -127,18 +130,15 @@ impl<T: Copy> Engine<T> {
     /// may be told after the requests of the same cycle.
     ///
     /// # Panics
-    /// If the path is empty, longer than announced or names a channel that does not exist; if the
-    /// length is 0; in debug builds, if the path names a channel twice (the worm would wait for
-    /// itself).
+    /// If the path is empty or names a channel that does not exist; if the length is 0; in debug
+    /// builds, if the path names a channel twice (the worm would wait for itself).
     #[inline]
     pub fn start(&mut self, tag: T, length: u32, path: &[ChannelId]) -> u64 {
         assert!(length > 0, "a message has at least one flit");
-        assert!(
-            !path.is_empty() && path.len() <= self.stride,
-            "a path of {} channels; 1 to {} were announced",
-            path.len(),
-            self.stride
-        );
+        assert!(!path.is_empty(), "a path has at least one channel");
+        if path.len() > self.stride {
+            self.widen(path.len());
+        }
         debug_assert!(
             (1..path.len()).all(|hop| !path[..hop].contains(&path[hop])),
             "a path must not cross a channel twice: {path:?}"
@@ -169,6 +169,20 @@ impl<T: Copy> Engine<T> {
         self.queue
             .push(self.now(), REQUEST | worm.number, index as u32);
         worm.number
+    }
+
+    /// Makes room for paths of `stride` channels.
+    #[cold]
+    fn widen(&mut self, stride: usize) {
+        let mut paths = vec![0; self.worms.len() * stride];
+        for (wide, narrow) in paths
+            .chunks_exact_mut(stride)
+            .zip(self.paths.chunks_exact(self.stride))
+        {
+            wide[..self.stride].copy_from_slice(narrow);
+        }
+        self.paths = paths;
+        self.stride = stride;
     }
 
     /// Serves events up to and including cycle `limit`, until the handler has finished or there

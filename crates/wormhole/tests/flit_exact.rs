@@ -20,8 +20,7 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     fn run(lanes: &[u32], messages: &'a [Message]) -> (Vec<Arrival>, Vec<u64>) {
-        let longest = messages.iter().map(|m| m.path.len()).max().unwrap_or(0);
-        let mut engine = Engine::new(Channels::new(lanes.iter().copied()), longest);
+        let mut engine = Engine::new(Channels::new(lanes.iter().copied()));
         let empty = Arrival {
             grants: Vec::new(),
             header: 0,
@@ -82,14 +81,14 @@ impl Handler for Replay<'_> {
 
 /// Channels in ranks: a path takes strictly rising channel numbers, so that there is no deadlock.
 fn scenario() -> impl Strategy<Value = (Vec<u32>, Vec<Message>)> {
-    let lanes = prop::collection::vec(prop_oneof![3 => Just(1u32), 1 => 2u32..5], 1..14);
+    let lanes = prop::collection::vec(prop_oneof![3 => Just(1u32), 1 => 2u32..5], 1..24);
     (lanes, 1usize..60, 1u64..2000)
         .prop_flat_map(|(lanes, count, window)| {
             let channels = lanes.len();
             let message = (
                 0..window,
                 prop_oneof![4 => 1u32..6, 4 => 6u32..40, 1 => 40u32..400],
-                prop::collection::btree_set(0..channels as u32, 1..=channels.min(9)),
+                prop::collection::btree_set(0..channels as u32, 1..=channels.min(20)),
                 prop::option::weighted(0.4, (any::<prop::sample::Index>(), 0u64..300)),
             );
             (Just(lanes), prop::collection::vec(message, count))
