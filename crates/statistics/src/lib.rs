@@ -1,1 +1,68 @@
 //! Warm-up, confidence intervals, saturation verdict, histograms.
+//!
+//! Plain slices and numbers in, numbers out: this crate knows nothing of engines, files or
+//! threads. Every result is a pure function of ordered input, so it does not depend on which
+//! thread finished first.
+//!
+//! | question | where |
+//! |---|---|
+//! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
+//! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
+//! | how well is a mean known? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | may the run stop? | [`Precision`] |
+//! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
+//! | where is the knee? | [`KneeSearch`] |
+//! | all of one measure at once | [`Summary`] |
+//!
+//! A typical round of an experiment keeps one [`Recorder`] per measure and one [`Backlog`] in
+//! each replication, then asks [`Summary::of`] for means and percentiles, [`Precision::assess`]
+//! whether they are known well enough, and [`SaturationTest::judge`] whether the point has a
+//! steady state at all.
+//!
+//! ```
+//! use isthmus_statistics::{Recorder, Summary, WarmUp};
+//!
+//! let replications: Vec<Recorder> = (0..5u64)
+//!     .map(|replication| {
+//!         let mut latency = Recorder::new();
+//!         for step in 0..10_000u64 {
+//!             latency.push(40 + (step * 7919 + replication * 104_729) % 11);
+//!         }
+//!         latency
+//!     })
+//!     .collect();
+//! let latency = Summary::of(&replications, WarmUp::Mser, &[50.0, 99.0], 0.95)?;
+//! assert!((latency.mean.mean - 45.0).abs() < 0.1);
+//! assert_eq!(latency.percentiles[0].estimate.mean, 45.0);
+//! # Ok::<(), isthmus_statistics::Error>(())
+//! ```
+
+mod backlog;
+mod batch_means;
+mod comparison;
+mod error;
+mod estimate;
+mod histogram;
+mod knee;
+mod precision;
+mod quantile;
+mod recorder;
+mod replications;
+mod saturation;
+mod series;
+mod warm_up;
+
+pub use backlog::Backlog;
+pub use batch_means::BatchMeans;
+pub use comparison::Comparison;
+pub use error::Error;
+pub use estimate::Estimate;
+pub use histogram::{Bucket, Histogram, PercentileEstimate, percentile_estimates};
+pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
+pub use precision::{Assessment, Precision, Target};
+pub use quantile::{normal_quantile, t_quantile};
+pub use recorder::Recorder;
+pub use replications::{ReplicationMeans, Summary};
+pub use saturation::{Judgement, SaturationTest, Verdict};
+pub use series::Series;
+pub use warm_up::{Truncation, WarmUp, mser, mser5};

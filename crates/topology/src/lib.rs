@@ -1,1 +1,37 @@
 //! Graphs, hypercubes, routing, I/O-node placement, deadlock check, importers.
+//!
+//! Nodes are dense `u32` indices, directed links dense `usize` indices; nothing here knows of time
+//! or of an engine. Every result is a function of its arguments alone: no random state, no clock,
+//! no iteration over hash tables.
+//!
+//! Where to look:
+//! - [`Hypercube`]: addresses and e-cube routes of the PE network;
+//! - [`IncompleteHypercube`]: the same for a network of any number of nodes, as the I/O nodes form;
+//! - [`AugmentedHypercube`]: both in one address space, as section 3.2 of the hypercube paper draws it;
+//! - [`placement`]: which PEs carry an I/O node and who serves whom.
+//! - [`deadlock`]: the channel-dependency check;
+//! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
+//! - [`BroadcastTree`]: from one node to all;
+//! - [`graph`]: networks of any shape, read from and written to files.
+
+mod adjacency;
+mod augmented;
+mod broadcast;
+pub mod deadlock;
+mod faults;
+pub mod graph;
+mod hypercube;
+mod incomplete;
+mod matching;
+pub mod placement;
+
+pub use adjacency::Adjacency;
+pub use augmented::{AugmentedHypercube, AugmentedNode};
+pub use broadcast::{BroadcastError, BroadcastTree};
+pub use faults::{
+    CubeFaults, DisconnectedError, FaultError, FaultyCube, FaultyRoute, RouteError, RoutingScheme,
+};
+pub use graph::{Graph, GraphError, GraphProblem};
+pub use hypercube::{DimensionError, Hop, Hypercube, MAX_DIMENSION, Route};
+pub use incomplete::{IncompleteHypercube, NodeCountError};
+pub use placement::{Coverage, Placement, PlacementError};

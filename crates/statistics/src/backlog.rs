@@ -1,0 +1,206 @@
+//! Demands offered and not yet served, over time.
+
+use crate::error::Error;
+
+/// Samples kept at most.
+const CAPACITY: usize = 512;
+
+/// The backlog of one replication: at each sample, how many demands have been offered so far and
+/// how many of them are still in the system (waiting at their source included).
+///
+/// At most 512 samples are kept: when they are full, every second one goes and from then on every
+/// second sample is taken, so the caller may sample as long as it likes at any regular interval.
+/// The latest sample is always kept.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Backlog {
+    points: Vec<Point>,
+    latest: Option<Point>,
+    /// Samples to pass over between two that are kept, and how many of them are left.
+    skip: u64,
+    skip_left: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    offered: u64,
+    level: u64,
+}
+
+impl Backlog {
+    /// Without samples yet. The first should be taken before the first demand.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From a backlog at the ends of blocks: it starts at `start`, and `blocks[i]` is the number
+    /// of demands offered during block i and the backlog at its end.
+    #[must_use]
+    pub fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
+        let mut backlog = Self::new();
+        backlog.sample(0, start);
+        let mut offered = 0;
+        for (during, level) in blocks {
+            offered += during;
+            backlog.sample(offered, *level);
+        }
+        backlog
+    }
+
+    /// Takes a sample: `offered` demands since the start of the run, `level` of them unserved.
+    pub fn sample(&mut self, offered: u64, level: u64) {
+        let point = Point { offered, level };
+        self.latest = Some(point);
+        if self.skip_left > 0 {
+            self.skip_left -= 1;
+            return;
+        }
+        self.points.push(point);
+        if self.points.len() == CAPACITY {
+            let mut index = 0;
+            self.points.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            // The last of an even number went: the next one to keep is `old skip` further on.
+            self.skip_left = self.skip;
+            self.skip = 2 * self.skip + 1;
+        } else {
+            self.skip_left = self.skip;
+        }
+    }
+
+    /// The samples kept, as (demands offered so far, backlog).
+    pub fn samples(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let tail = self
+            .latest
+            .filter(|latest| self.points.last() != Some(latest));
+        self.points
+            .iter()
+            .copied()
+            .chain(tail)
+            .map(|point| (point.offered, point.level))
+    }
+
+    /// Demands offered between the first and the latest sample.
+    #[must_use]
+    pub fn offered(&self) -> u64 {
+        match (self.points.first(), self.latest) {
+            (Some(first), Some(latest)) => latest.offered.saturating_sub(first.offered),
+            _ => 0,
+        }
+    }
+
+    /// Backlog per offered demand gained in each of `sections` equal parts (in demands offered)
+    /// of the run; between samples the backlog is taken as linear.
+    ///
+    /// # Errors
+    /// [`Error::TooFew`] with fewer samples than section ends or without demands,
+    /// [`Error::OutOfRange`] if the demands offered ever decrease.
+    pub(crate) fn growth(&self, sections: usize) -> Result<Vec<f64>, Error> {
+        let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
+        if points.len() < sections + 1 {
+            return Err(Error::TooFew {
+                what: "backlog samples of a replication",
+                got: points.len(),
+                needed: sections + 1,
+            });
+        }
+        if let Some(pair) = points.windows(2).find(|pair| pair[1].0 < pair[0].0) {
+            return Err(Error::OutOfRange {
+                what: "number of demands offered so far",
+                value: pair[1].0,
+                wanted: "at least as large as in the sample before",
+            });
+        }
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        if last == first {
+            return Err(Error::TooFew {
+                what: "demands offered in a replication",
+                got: 0,
+                needed: 1,
+            });
+        }
+        let section = (last - first) / sections as f64;
+        let mut before = points[0].1;
+        Ok((1..=sections)
+            .map(|end| {
+                let level = if end == sections {
+                    points[points.len() - 1].1
+                } else {
+                    level_at(&points, first + section * end as f64)
+                };
+                let growth = (level - before) / section;
+                before = level;
+                growth
+            })
+            .collect())
+    }
+}
+
+/// Level at `offered`, which lies within the samples.
+fn level_at(points: &[(f64, f64)], offered: f64) -> f64 {
+    let after = points.partition_point(|point| point.0 <= offered);
+    match (
+        after.checked_sub(1).map(|before| points[before]),
+        points.get(after),
+    ) {
+        (Some(before), Some(after)) => {
+            before.1 + (after.1 - before.1) * (offered - before.0) / (after.0 - before.0)
+        }
+        (Some(before), None) => before.1,
+        (None, _) => points[0].1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn samples_are_thinned_evenly(count in 1u64..20_000) {
+            let mut backlog = Backlog::new();
+            (0..count).for_each(|index| backlog.sample(10 * index, 3 * index));
+            let kept: Vec<(u64, u64)> = backlog.samples().collect();
+            prop_assert!(kept.len() <= CAPACITY && (count < 512 || kept.len() >= CAPACITY / 2));
+            prop_assert_eq!(kept[0], (0, 0));
+            prop_assert_eq!(kept[kept.len() - 1], (10 * (count - 1), 3 * (count - 1)));
+            let steps: Vec<u64> = kept.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+            let regular = &steps[..steps.len().saturating_sub(1)];
+            prop_assert!(regular.windows(2).all(|pair| pair[0] == pair[1]), "{steps:?}");
+            if count >= 16 {
+                for growth in backlog.growth(10).unwrap() {
+                    prop_assert!((growth - 0.3).abs() < 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn growth_is_counted_per_demand() {
+        // 100 demands leave 20 behind, the next 300 leave 30 more.
+        let backlog = Backlog::from_blocks(0, &[(100, 20), (100, 30), (100, 40), (100, 50)]);
+        assert_eq!(backlog.offered(), 400);
+        assert_eq!(backlog.growth(2).unwrap(), [30.0 / 200.0, 20.0 / 200.0]);
+        assert_eq!(backlog.growth(4).unwrap(), [0.2, 0.1, 0.1, 0.1]);
+        let uneven = Backlog::from_blocks(5, &[(100, 15), (300, 45)]);
+        assert_eq!(uneven.growth(2).unwrap(), [0.1, 0.1]);
+    }
+
+    #[test]
+    fn unusable_backlogs_are_refused() {
+        assert!(matches!(
+            Backlog::new().growth(1),
+            Err(Error::TooFew { .. })
+        ));
+        let idle = Backlog::from_blocks(0, &[(0, 0), (0, 0)]);
+        assert!(
+            matches!(idle.growth(2), Err(Error::TooFew { what, .. }) if what.contains("demands"))
+        );
+        let mut backwards = Backlog::from_blocks(0, &[(10, 1)]);
+        backwards.sample(5, 1);
+        assert!(matches!(backwards.growth(1), Err(Error::OutOfRange { .. })));
+    }
+}

@@ -1,0 +1,230 @@
+//! An interval from one long run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, all_finite};
+use crate::estimate::{Estimate, mean_and_variance};
+use crate::quantile::normal_quantile;
+use crate::series::Series;
+use crate::warm_up::Truncation;
+
+/// Batches below which merging stops, and the number that it comes down to in any case.
+const FEWEST_BATCHES: usize = 16;
+const MOST_BATCHES: usize = 40;
+/// Chance to find independent batches correlated, which costs some merging and no coverage.
+const CORRELATION_LEVEL: f64 = 0.1;
+
+/// The interval from batch means of a single stationary run.
+///
+/// Batches are merged in pairs until their lag-1 correlation is insignificantly positive, then on
+/// to at most 40 for a margin (the test has little power against a small correlation that is
+/// spread over many batches; Law and Carson, Operations Research 27(5), 1979, go from 400 to 40
+/// batches for the same reason). If 16 to 31 batches are still correlated, the half-width is
+/// widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli and Wilson, IIE Transactions
+/// 43(2), 2011) and `independent` is false: the run should be lengthened.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BatchMeans {
+    /// Mean and interval; its `samples` is the number of batches used.
+    pub estimate: Estimate,
+    /// How many of the given batches make one used batch.
+    pub merged: usize,
+    /// Lag-1 correlation of the batches used, between -1 and 1 (0 if they do not vary).
+    pub lag1: f64,
+    /// Whether the batches used pass as independent.
+    pub independent: bool,
+}
+
+impl BatchMeans {
+    /// From means of equal, consecutive batches after the warm-up, the more the better (a few
+    /// hundred). Batches that do not fill a merged one are dropped at the beginning, where a rest
+    /// of the warm-up would sit.
+    ///
+    /// # Errors
+    /// [`Error::TooFew`] for fewer than 16 batches, [`Error::NotFinite`], and
+    /// [`Error::OutOfRange`] for an impossible confidence.
+    pub fn from_batches(batch_means: &[f64], confidence: f64) -> Result<Self, Error> {
+        all_finite("batch means", batch_means)?;
+        if batch_means.len() < FEWEST_BATCHES {
+            return Err(Error::TooFew {
+                what: "batch means after the warm-up",
+                got: batch_means.len(),
+                needed: FEWEST_BATCHES,
+            });
+        }
+        let mut means = batch_means.to_vec();
+        let mut merged = 1;
+        let can_merge = |means: &[f64]| means.len() / 2 >= FEWEST_BATCHES;
+        while can_merge(&means) && !passes_as_independent(&means)? {
+            merge_pairs(&mut means);
+            merged *= 2;
+        }
+        let independent = passes_as_independent(&means)?;
+        while can_merge(&means) && means.len() > MOST_BATCHES {
+            merge_pairs(&mut means);
+            merged *= 2;
+        }
+        let lag1 = lag1_correlation(&means);
+        let mut estimate = Estimate::from_samples(&means, confidence)?;
+        if !independent {
+            let widening = ((1.0 + lag1) / (1.0 - lag1)).sqrt().max(1.0);
+            estimate = Estimate::new(
+                estimate.mean,
+                estimate.half_width * widening,
+                confidence,
+                means.len(),
+            );
+        }
+        Ok(Self {
+            estimate,
+            merged,
+            lag1,
+            independent,
+        })
+    }
+
+    /// From a series after its warm-up.
+    ///
+    /// # Errors
+    /// As [`BatchMeans::from_batches`].
+    pub fn from_series(
+        series: &Series,
+        warm_up: Truncation,
+        confidence: f64,
+    ) -> Result<Self, Error> {
+        let means = series.batch_means();
+        let first = (warm_up.observations.div_ceil(series.batch_size())) as usize;
+        Self::from_batches(means.get(first..).unwrap_or_default(), confidence)
+    }
+}
+
+fn merge_pairs(means: &mut Vec<f64>) {
+    let odd = means.len() % 2;
+    *means = means[odd..]
+        .chunks_exact(2)
+        .map(|pair| 0.5 * (pair[0] + pair[1]))
+        .collect();
+}
+
+/// `sum of (x_i - m)(x_(i+1) - m) / sum of (x_i - m)^2`, 0 if the values do not vary.
+fn lag1_correlation(values: &[f64]) -> f64 {
+    let (mean, variance) = mean_and_variance(values);
+    let squares = variance.unwrap_or(0.0) * (values.len() - 1) as f64;
+    if squares == 0.0 {
+        return 0.0;
+    }
+    let products: f64 = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    products / squares
+}
+
+/// One-sided von Neumann test: for independent normal values
+/// `r1 + ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance
+/// `(n - 2) / (n^2 - 1)`.
+fn passes_as_independent(values: &[f64]) -> Result<bool, Error> {
+    let (mean, variance) = mean_and_variance(values);
+    let count = values.len() as f64;
+    let squares = variance.unwrap_or(0.0) * (count - 1.0);
+    if squares == 0.0 {
+        return Ok(true);
+    }
+    let (first, last) = (values[0] - mean, values[values.len() - 1] - mean);
+    let statistic = lag1_correlation(values) + (first * first + last * last) / (2.0 * squares);
+    let bound =
+        normal_quantile(1.0 - CORRELATION_LEVEL)? * ((count - 2.0) / (count * count - 1.0)).sqrt();
+    Ok(statistic <= bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn the_von_neumann_test_keeps_its_level() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (runs, mut rejected) = (2000, 0);
+        for _ in 0..runs {
+            let values: Vec<f64> = (0..50).map(|_| random.random::<f64>()).collect();
+            rejected += u32::from(!passes_as_independent(&values).unwrap());
+        }
+        // Binomial(2000, 0.1): mean 200, sigma sqrt(2000 * 0.1 * 0.9) = 13.4; 4 sigma.
+        assert!(
+            (146..=254).contains(&rejected),
+            "{rejected} of {runs} rejected"
+        );
+    }
+
+    /// x_i = a x_(i-1) + e_i has lag-1 correlation a, and a mean with variance
+    /// (1 + a) / (1 - a) times that of independent values.
+    #[test]
+    fn correlated_batches_are_merged() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+        let mut state = 0.0;
+        let values: Vec<f64> = (0..1000)
+            .map(|_| {
+                state = 0.8 * state + random.random::<f64>() - 0.5;
+                state
+            })
+            .collect();
+        assert!((lag1_correlation(&values) - 0.8).abs() < 0.1);
+        let result = BatchMeans::from_batches(&values, 0.95).unwrap();
+        assert!(result.merged >= 25, "1000 batches come down to at most 40");
+        assert_eq!(result.estimate.samples, 1000 / result.merged);
+        let naive = Estimate::from_samples(&values, 0.95).unwrap();
+        let ratio = result.estimate.half_width / naive.half_width;
+        assert!(
+            (1.5..6.0).contains(&ratio),
+            "expected about sqrt(1.8 / 0.2) = 3, got {ratio}"
+        );
+    }
+
+    #[test]
+    fn a_trend_is_reported_and_widens_the_interval() {
+        let ramp: Vec<f64> = (0..32).map(f64::from).collect();
+        let result = BatchMeans::from_batches(&ramp, 0.95).unwrap();
+        assert!(!result.independent && result.lag1 > 0.5);
+        let pairs: Vec<f64> = (0..16).map(|i| 2.0 * f64::from(i) + 0.5).collect();
+        let plain = Estimate::from_samples(&pairs, 0.95).unwrap();
+        assert!(result.estimate.half_width > 2.0 * plain.half_width);
+    }
+
+    #[test]
+    fn degenerate_batches() {
+        let constant = BatchMeans::from_batches(&[0.1; 100], 0.95).unwrap();
+        assert!(constant.independent);
+        assert_eq!(
+            (constant.estimate.mean, constant.estimate.half_width),
+            (0.1, 0.0)
+        );
+        assert_eq!(
+            BatchMeans::from_batches(&[1.0; 15], 0.95)
+                .unwrap_err()
+                .to_string(),
+            "batch means after the warm-up: 15 given, at least 16 needed"
+        );
+    }
+
+    #[test]
+    fn a_series_is_cut_at_its_warm_up() {
+        let mut series = Series::with_capacity(64);
+        series.extend((0..300).map(|i| if i < 100 { 1000.0 } else { f64::from(i % 10) }));
+        let warm_up = Truncation {
+            observations: 100,
+            detected: true,
+        };
+        let result = BatchMeans::from_series(&series, warm_up, 0.95).unwrap();
+        assert!((result.estimate.mean - 4.5).abs() < 1e-12);
+        let late = Truncation {
+            observations: 10_000,
+            detected: true,
+        };
+        assert!(matches!(
+            BatchMeans::from_series(&series, late, 0.95),
+            Err(Error::TooFew { got: 0, .. })
+        ));
+    }
+}

@@ -1,0 +1,90 @@
+//! What a statistic cannot be computed from.
+
+/// Why a statistic has no value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is less data than the statistic needs.
+    #[error("{what}: {got} given, at least {needed} needed")]
+    TooFew {
+        /// What there is too little of.
+        what: &'static str,
+        /// How many were given.
+        got: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// A NaN or an infinity among the data.
+    #[error("{what}: value number {index} is {value}, all must be finite")]
+    NotFinite {
+        /// What the values are.
+        what: &'static str,
+        /// Position of the first offender, counted from 0.
+        index: usize,
+        /// The offender.
+        value: f64,
+    },
+    /// A parameter outside of its domain.
+    #[error("{what} is {value}, it must be {wanted}")]
+    OutOfRange {
+        /// Name of the parameter.
+        what: &'static str,
+        /// The value given.
+        value: f64,
+        /// The domain in words.
+        wanted: &'static str,
+    },
+    /// Two inputs that belong together differ in length.
+    #[error("{what}: lengths {left} and {right} differ, they must be equal")]
+    UnequalLengths {
+        /// What the inputs are.
+        what: &'static str,
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// A replication has nothing left after its warm-up.
+    #[error(
+        "replication {replication}: nothing is left after a warm-up of {discarded} observations out of {observations}; lengthen the run or shorten the warm-up"
+    )]
+    NothingAfterWarmUp {
+        /// Position of the replication, counted from 0.
+        replication: usize,
+        /// Observations that the warm-up rule discards.
+        discarded: u64,
+        /// Observations recorded.
+        observations: u64,
+    },
+    /// The warm-up rule needs a mark that was never set.
+    #[error("replication {replication}: the end of its warm-up was never marked")]
+    NotMarked {
+        /// Position of the replication, counted from 0.
+        replication: usize,
+    },
+}
+
+/// Accepts a slice whose values are all finite.
+pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(Error::NotFinite {
+            what,
+            index,
+            value: values[index],
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Accepts a probability strictly between 0 and 1.
+pub(crate) fn open_unit(what: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::OutOfRange {
+            what,
+            value,
+            wanted: "strictly between 0 and 1",
+        })
+    }
+}

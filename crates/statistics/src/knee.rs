@@ -1,0 +1,389 @@
+//! Where saturation begins.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, open_unit};
+use crate::saturation::{SaturationTest, Verdict};
+
+/// Proposals that may follow the growth instead of halving the bracket.
+const HINTS: usize = 4;
+/// Proposals keep away from the ends of the bracket by this part of it.
+const MARGIN: f64 = 0.1;
+
+/// A search for the knee by sequential tests, without doing the tests itself.
+///
+/// The caller alternates [`next`](Self::next) and [`report`](Self::report):
+///
+/// ```
+/// use isthmus_statistics::{KneeSearch, KneeStep, Verdict};
+///
+/// let mut search = KneeSearch::new(5.0, 20.0, 0.2, 0.05)?;
+/// while let KneeStep::Test { load } = search.next() {
+///     // Run the simulation at `load`, judged by `search.test(looks)`, longer while undecided.
+///     let growth = (1.0 - 11.7 / load).max(0.0);
+///     let verdict = if growth > 0.0 { Verdict::Saturated } else { Verdict::Stable };
+///     search.report(load, verdict, growth)?;
+/// }
+/// let bracket = search.bracket();
+/// assert!(bracket.stable.unwrap() <= 11.7 && 11.7 <= bracket.saturated.unwrap());
+/// assert!(bracket.width().unwrap() <= 0.2);
+/// # Ok::<(), isthmus_statistics::Error>(())
+/// ```
+///
+/// It bisects. In an open system of which a share g of the demands is never served at load x, the
+/// knee is near x (1 - g), so up to four proposals are taken from that estimate, half a
+/// resolution to either side of it; they save most of the steps and cannot harm the bracket. The
+/// ends of the range are tested only if the bracket closes on them. A load that stays undecided
+/// at the longest allowed run becomes part of an undecided zone inside the bracket, and the search
+/// goes on to both sides of it.
+///
+/// **Error rate.** With each point tested at `alpha / tests_max` the bracket is wrong (its lower
+/// end not stable or its upper end not saturated) with probability at most `alpha` (Bonferroni
+/// over all tests that the search can ask for, `2 ceil(log2(range / resolution)) + 7`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct KneeSearch {
+    low: f64,
+    high: f64,
+    resolution: f64,
+    alpha: f64,
+    hints_left: usize,
+    hint: Option<f64>,
+    bracket: Bracket,
+    tests: Vec<KneeTest>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KneeStep {
+    /// Find the verdict at this load.
+    Test {
+        /// The load, in the unit of the range.
+        load: f64,
+    },
+    /// The bracket is as narrow as asked for, up to an undecided zone.
+    Done,
+}
+
+/// One test done.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct KneeTest {
+    /// The load.
+    pub load: f64,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its backlog growth per offered demand.
+    pub growth: f64,
+}
+
+/// What is known about the knee.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Bracket {
+    /// Highest load found stable; none if even the lower end of the range is not.
+    pub stable: Option<f64>,
+    /// Lowest and highest load between these two that stayed undecided.
+    pub undecided: Option<(f64, f64)>,
+    /// Lowest load found saturated; none if even the upper end of the range is not.
+    pub saturated: Option<f64>,
+}
+
+impl Bracket {
+    /// Distance between its ends, if it has both.
+    #[must_use]
+    pub fn width(&self) -> Option<f64> {
+        Some(self.saturated? - self.stable?)
+    }
+}
+
+impl KneeSearch {
+    /// A search between the loads `low` and `high` to a bracket of `resolution`, all in the same
+    /// unit, with an overall error rate of `alpha`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless `0 < low < high`, `resolution > 0` and `0 < alpha < 1`, all
+    /// finite.
+    pub fn new(low: f64, high: f64, resolution: f64, alpha: f64) -> Result<Self, Error> {
+        open_unit("overall error rate of the search", alpha)?;
+        let positive = |value: f64| value > 0.0 && value.is_finite();
+        let checks = [
+            ("lowest load", low, positive(low), "positive"),
+            (
+                "highest load",
+                high,
+                high > low && high.is_finite(),
+                "above the lowest load",
+            ),
+            (
+                "resolution of the knee",
+                resolution,
+                positive(resolution),
+                "positive",
+            ),
+        ];
+        if let Some((what, value, _, wanted)) = checks.into_iter().find(|check| !check.2) {
+            return Err(Error::OutOfRange {
+                what,
+                value,
+                wanted,
+            });
+        }
+        Ok(Self {
+            low,
+            high,
+            resolution,
+            alpha,
+            hints_left: HINTS,
+            hint: None,
+            bracket: Bracket::default(),
+            tests: Vec::new(),
+        })
+    }
+
+    /// Most tests that the search asks for.
+    #[must_use]
+    pub fn tests_max(&self) -> u32 {
+        let halvings = ((self.high - self.low) / self.resolution)
+            .log2()
+            .ceil()
+            .max(0.0);
+        // Two ends, the hints, and the step that opens an undecided zone with a search on
+        // either side of it.
+        2 * halvings as u32 + HINTS as u32 + 3
+    }
+
+    /// The test to use at each load, with up to `looks` looks at ever longer runs.
+    #[must_use]
+    pub fn test(&self, looks: u32) -> SaturationTest {
+        SaturationTest {
+            alpha: self.alpha / f64::from(self.tests_max()),
+            looks,
+            ..SaturationTest::default()
+        }
+    }
+
+    /// The bracket so far.
+    #[must_use]
+    pub fn bracket(&self) -> Bracket {
+        self.bracket
+    }
+
+    /// The tests so far, in order.
+    #[must_use]
+    pub fn tests(&self) -> &[KneeTest] {
+        &self.tests
+    }
+
+    /// The next load to test. Asking again without a report gives the same answer.
+    #[must_use]
+    pub fn next(&self) -> KneeStep {
+        let from = self.bracket.stable.unwrap_or(self.low);
+        let to = self.bracket.saturated.unwrap_or(self.high);
+        let load = match self.bracket.undecided {
+            None => self.split(from, to, true, true),
+            Some((first, last)) => self
+                .split(from, first, true, false)
+                .or_else(|| self.split(last, to, false, true)),
+        };
+        load.map_or(KneeStep::Done, |load| KneeStep::Test { load })
+    }
+
+    /// A load between `from` and `to` if they are too far apart, else an end of the range that
+    /// was taken for granted so far.
+    fn split(&self, from: f64, to: f64, lower: bool, upper: bool) -> Option<f64> {
+        let width = to - from;
+        // Halving may end a rounding error above the resolution.
+        if width > self.resolution * (1.0 + 1e-9) {
+            let inside = from + MARGIN * width..=to - MARGIN * width;
+            let hinted = self.hint.and_then(|knee| {
+                let half = 0.5 * self.resolution;
+                [knee - half, knee + half]
+                    .into_iter()
+                    .find(|load| inside.contains(load))
+            });
+            return Some(hinted.unwrap_or(from + 0.5 * width));
+        }
+        if lower && self.bracket.stable.is_none() && from == self.low && !self.tested(from) {
+            return Some(from);
+        }
+        if upper && self.bracket.saturated.is_none() && to == self.high && !self.tested(to) {
+            return Some(to);
+        }
+        None
+    }
+
+    fn tested(&self, load: f64) -> bool {
+        self.tests.iter().any(|test| test.load == load)
+    }
+
+    /// Takes the verdict at `load`, and its backlog growth per offered demand.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if `load` is not what [`next`](Self::next) asked for, or if the
+    /// growth is not finite.
+    pub fn report(&mut self, load: f64, verdict: Verdict, growth: f64) -> Result<(), Error> {
+        if self.next() != (KneeStep::Test { load }) {
+            return Err(Error::OutOfRange {
+                what: "load reported to the knee search",
+                value: load,
+                wanted: "the load that it asked for",
+            });
+        }
+        if !growth.is_finite() {
+            return Err(Error::OutOfRange {
+                what: "backlog growth",
+                value: growth,
+                wanted: "finite",
+            });
+        }
+        if let Some(hint) = self.hint
+            && (load - hint).abs() <= 0.5 * self.resolution * (1.0 + 1e-9)
+        {
+            self.hints_left -= 1;
+        }
+        self.tests.push(KneeTest {
+            load,
+            verdict,
+            growth,
+        });
+        match verdict {
+            Verdict::Stable => self.bracket.stable = Some(load),
+            Verdict::Saturated => {
+                self.bracket.saturated = Some(load);
+                self.hint = Some(load * (1.0 - growth));
+            }
+            Verdict::Undecided => {
+                let (first, last) = self.bracket.undecided.unwrap_or((load, load));
+                self.bracket.undecided = Some((first.min(load), last.max(load)));
+            }
+        }
+        self.drop_contradicted_zone();
+        if self.hints_left == 0 || self.bracket.undecided.is_some() {
+            self.hint = None;
+        }
+        Ok(())
+    }
+
+    /// A load above one found stable, or below one found saturated, decides the undecided loads
+    /// on its other side.
+    fn drop_contradicted_zone(&mut self) {
+        let Some((first, last)) = self.bracket.undecided else {
+            return;
+        };
+        let above = self.bracket.stable.is_some_and(|stable| stable > last);
+        let below = self
+            .bracket
+            .saturated
+            .is_some_and(|saturated| saturated < first);
+        if above || below {
+            self.bracket.undecided = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Runs a search against an oracle and returns it, checking the promised number of tests.
+    fn run(mut search: KneeSearch, oracle: impl Fn(f64) -> (Verdict, f64)) -> KneeSearch {
+        while let KneeStep::Test { load } = search.next() {
+            assert!(search.low <= load && load <= search.high);
+            assert!(!search.tested(load), "no load twice");
+            let (verdict, growth) = oracle(load);
+            search.report(load, verdict, growth).unwrap();
+            assert!(search.tests().len() <= search.tests_max() as usize);
+        }
+        search
+    }
+
+    proptest! {
+        /// Any knee, any width of the zone that stays undecided, and growth that may mislead.
+        #[test]
+        fn brackets_the_knee(
+            low in 0.1..10.0f64,
+            range in 0.1..100.0f64,
+            relative in 0.001..0.5f64,
+            place in -0.2..1.2f64,
+            zone in prop_oneof![Just(0.0), 0.0..0.3f64],
+            misled in prop_oneof![Just(1.0), 0.0..3.0f64],
+        ) {
+            let (high, resolution) = (low + range, range * relative);
+            let knee = low + place * range;
+            let top = knee + zone * range;
+            let search = run(KneeSearch::new(low, high, resolution, 0.05).unwrap(), |load| {
+                if load <= knee {
+                    (Verdict::Stable, 0.0)
+                } else if load > top {
+                    (Verdict::Saturated, misled * (1.0 - knee / load))
+                } else {
+                    (Verdict::Undecided, 0.003)
+                }
+            });
+            let found = search.bracket();
+            match found.stable {
+                Some(stable) => prop_assert!(stable <= knee),
+                None => prop_assert!(knee < low),
+            }
+            match found.saturated {
+                Some(saturated) => prop_assert!(saturated > top),
+                None => prop_assert!(top >= high),
+            }
+            let slack = resolution * (1.0 + 1e-6);
+            let (first, last) = match found.undecided {
+                Some((first, last)) => (Some(first), Some(last)),
+                None => (found.saturated, found.stable),
+            };
+            if let (Some(from), Some(to)) = (found.stable, first) {
+                prop_assert!(to - from <= slack);
+            }
+            if let (Some(from), Some(to)) = (last, found.saturated) {
+                prop_assert!(to - from <= slack);
+            }
+            if zone == 0.0 && found.stable.is_some() && found.saturated.is_some() {
+                prop_assert!(found.width().unwrap() <= slack);
+            }
+        }
+    }
+
+    /// From 5..20 to 0.1: 7.2 halvings. The growth names the knee after the first saturated load.
+    #[test]
+    fn growth_saves_steps() {
+        let knee = |load: f64| {
+            if load <= 11.7 {
+                (Verdict::Stable, 0.0)
+            } else {
+                (Verdict::Saturated, 1.0 - 11.7 / load)
+            }
+        };
+        let search = run(KneeSearch::new(5.0, 20.0, 0.1, 0.05).unwrap(), knee);
+        assert_eq!(search.tests().len(), 3, "{:?}", search.tests());
+        let found = search.bracket();
+        assert!((found.stable.unwrap() - 11.65).abs() < 1e-9);
+        assert!((found.saturated.unwrap() - 11.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_error_rate_is_shared_among_the_tests() {
+        let search = KneeSearch::new(1.0, 2.0, 0.125, 0.05).unwrap();
+        assert_eq!(search.tests_max(), 2 * 3 + 7);
+        assert_eq!(search.test(3).alpha, 0.05 / 13.0);
+    }
+
+    #[test]
+    fn wrong_use_is_refused() {
+        assert!(KneeSearch::new(0.0, 1.0, 0.1, 0.05).is_err());
+        assert!(KneeSearch::new(2.0, 1.0, 0.1, 0.05).is_err());
+        assert!(KneeSearch::new(1.0, 2.0, 0.0, 0.05).is_err());
+        assert!(KneeSearch::new(1.0, 2.0, 0.1, 1.0).is_err());
+        assert!(KneeSearch::new(1.0, f64::INFINITY, 0.1, 0.05).is_err());
+        let mut search = KneeSearch::new(1.0, 2.0, 0.1, 0.05).unwrap();
+        let error = search.report(1.9, Verdict::Stable, 0.0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "load reported to the knee search is 1.9, it must be the load that it asked for"
+        );
+        assert!(search.report(1.5, Verdict::Stable, f64::NAN).is_err());
+        assert_eq!(search.tests().len(), 0);
+        assert_eq!(search.next(), KneeStep::Test { load: 1.5 });
+    }
+}

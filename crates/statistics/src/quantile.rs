@@ -1,0 +1,82 @@
+//! Quantiles of the distributions that the intervals use.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+use crate::error::{Error, open_unit};
+
+/// Quantile of Student's t distribution: the value that is exceeded with probability
+/// `1 - probability` at `degrees` degrees of freedom.
+///
+/// # Errors
+/// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.
+pub fn t_quantile(probability: f64, degrees: usize) -> Result<f64, Error> {
+    open_unit("probability of the t quantile", probability)?;
+    if degrees == 0 {
+        return Err(Error::TooFew {
+            what: "degrees of freedom",
+            got: 0,
+            needed: 1,
+        });
+    }
+    let distribution =
+        StudentsT::new(0.0, 1.0, degrees as f64).expect("location 0, scale 1, degrees >= 1");
+    Ok(distribution.inverse_cdf(probability))
+}
+
+/// Quantile of the standard normal distribution.
+///
+/// # Errors
+/// [`Error::OutOfRange`] unless `0 < probability < 1`.
+pub fn normal_quantile(probability: f64) -> Result<f64, Error> {
+    open_unit("probability of the normal quantile", probability)?;
+    Ok(Normal::standard().inverse_cdf(probability))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One, two and four degrees of freedom have closed forms: with a = 4p(1-p),
+    /// t1 = tan(pi (p - 1/2)), t2 = 2 (p - 1/2) sqrt(2/a), and for four
+    /// t4 = 2 sqrt(q - 1) with q = cos(acos(sqrt a) / 3) / sqrt a.
+    #[test]
+    fn t_quantiles_follow_the_closed_forms() {
+        for p in [0.9, 0.95, 0.975, 0.99, 0.995, 0.9995, 0.99999] {
+            let a: f64 = 4.0 * p * (1.0 - p);
+            let q = (a.sqrt().acos() / 3.0).cos() / a.sqrt();
+            let expected = [
+                (1, (std::f64::consts::PI * (p - 0.5)).tan()),
+                (2, 2.0 * (p - 0.5) * (2.0 / a).sqrt()),
+                (4, 2.0 * (q - 1.0).sqrt()),
+            ];
+            for (degrees, value) in expected {
+                let got = t_quantile(p, degrees).unwrap();
+                assert!(
+                    (got / value - 1.0).abs() < 1e-6,
+                    "p {p}, {degrees}: {got} {value}"
+                );
+                let mirrored = t_quantile(1.0 - p, degrees).unwrap();
+                assert!((mirrored + got).abs() < 1e-6 * got, "symmetric about zero");
+            }
+        }
+    }
+
+    #[test]
+    fn many_degrees_approach_the_normal() {
+        let normal = normal_quantile(0.975).unwrap();
+        assert!((normal - 1.959_963_985).abs() < 1e-8);
+        // Cornish-Fisher: t = z + (z^3 + z) / (4 v) + O(v^-2).
+        let v = 10_000.0;
+        let expected = normal + (normal.powi(3) + normal) / (4.0 * v);
+        assert!((t_quantile(0.975, 10_000).unwrap() - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn impossible_probabilities_are_refused() {
+        for p in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
+            assert!(matches!(t_quantile(p, 4), Err(Error::OutOfRange { .. })));
+            assert!(matches!(normal_quantile(p), Err(Error::OutOfRange { .. })));
+        }
+        assert!(matches!(t_quantile(0.9, 0), Err(Error::TooFew { .. })));
+    }
+}

@@ -1,0 +1,178 @@
+//! One measure over all replications.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, all_finite};
+use crate::estimate::Estimate;
+use crate::histogram::{Histogram, PercentileEstimate, percentile_estimates};
+use crate::recorder::Recorder;
+use crate::series::Series;
+use crate::warm_up::WarmUp;
+
+/// The means of replications after their warm-up, in the order of the replications.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplicationMeans {
+    /// Mean of what is left of each replication, in the unit of the observations.
+    pub means: Vec<f64>,
+    /// Observations discarded in each replication.
+    pub discarded: Vec<u64>,
+    /// Observations used in each replication.
+    pub used: Vec<u64>,
+    /// Whether the end of the warm-up was found; if not, half of each run is discarded and the
+    /// runs should be lengthened.
+    pub warm_up_detected: bool,
+}
+
+impl ReplicationMeans {
+    /// Applies the warm-up rule to the replications of one measure.
+    ///
+    /// # Errors
+    /// [`Error::NothingAfterWarmUp`] if a replication is left empty, otherwise as
+    /// [`WarmUp::truncations`].
+    pub fn new<'a>(
+        replications: impl IntoIterator<Item = &'a Series>,
+        warm_up: WarmUp,
+    ) -> Result<Self, Error> {
+        let replications: Vec<&Series> = replications.into_iter().collect();
+        let truncations = warm_up.truncations(&replications)?;
+        let mut result = Self {
+            means: Vec::with_capacity(replications.len()),
+            discarded: Vec::with_capacity(replications.len()),
+            used: Vec::with_capacity(replications.len()),
+            warm_up_detected: truncations.iter().all(|truncation| truncation.detected),
+        };
+        for (replication, (series, truncation)) in replications.iter().zip(&truncations).enumerate()
+        {
+            let rest = match warm_up {
+                WarmUp::Marked => series.after_mark(),
+                _ => series.after(truncation.observations),
+            };
+            let (used, mean) = rest.ok_or(Error::NothingAfterWarmUp {
+                replication,
+                discarded: truncation.observations,
+                observations: series.count(),
+            })?;
+            result.means.push(mean);
+            result.used.push(used);
+            result.discarded.push(truncation.observations);
+        }
+        all_finite("replication means", &result.means)?;
+        Ok(result)
+    }
+
+    /// The t interval over the means; replications count alike whatever their length.
+    ///
+    /// # Errors
+    /// As [`Estimate::from_samples`].
+    pub fn estimate(&self, confidence: f64) -> Result<Estimate, Error> {
+        Estimate::from_samples(&self.means, confidence)
+    }
+}
+
+/// All that is said about one measure at one point of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Mean with its interval over replications, in the unit of the observations.
+    pub mean: Estimate,
+    /// The means it is made of, and what was discarded.
+    pub replications: ReplicationMeans,
+    /// The percentiles asked for, in the order asked.
+    pub percentiles: Vec<PercentileEstimate>,
+    /// The distribution after the warm-up, all replications together.
+    pub histogram: Histogram,
+}
+
+impl Summary {
+    /// Summarises the replications of one measure, given in a fixed order.
+    ///
+    /// # Errors
+    /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
+    pub fn of<'a>(
+        replications: impl IntoIterator<Item = &'a Recorder>,
+        warm_up: WarmUp,
+        percentiles: &[f64],
+        confidence: f64,
+    ) -> Result<Self, Error> {
+        let recorders: Vec<&Recorder> = replications.into_iter().collect();
+        let means =
+            ReplicationMeans::new(recorders.iter().map(|recorder| recorder.series()), warm_up)?;
+        let histograms: Vec<Histogram> = recorders
+            .iter()
+            .zip(&means.discarded)
+            .map(|(recorder, discarded)| recorder.histogram_after(*discarded))
+            .collect();
+        let mut histogram = Histogram::new();
+        for replication in &histograms {
+            histogram.merge(replication);
+        }
+        Ok(Self {
+            mean: means.estimate(confidence)?,
+            percentiles: percentile_estimates(&histograms, percentiles, confidence)?,
+            replications: means,
+            histogram,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 50 observations of 1000, then `level` and `level + 10` in turn.
+    fn with_transient(count: u64, level: u64) -> Recorder {
+        let mut recorder = Recorder::new();
+        (0..count).for_each(|i| {
+            recorder.push(if i < 50 { 1000 } else { level + (i % 2) * 10 });
+        });
+        recorder
+    }
+
+    #[test]
+    fn mser_removes_the_transient_from_mean_and_percentiles() {
+        let replications = [with_transient(4000, 20), with_transient(4000, 24)];
+        let summary = Summary::of(&replications, WarmUp::Mser, &[50.0], 0.95).unwrap();
+        assert_eq!(summary.replications.discarded, [400, 400]);
+        assert_eq!(summary.replications.means, [25.0, 29.0]);
+        assert_eq!(summary.mean.mean, 27.0);
+        assert_eq!(summary.percentiles[0].estimate.mean, 22.0);
+        assert_eq!(summary.histogram.max(), Some(34));
+        assert!(summary.replications.warm_up_detected);
+    }
+
+    #[test]
+    fn marked_replications_are_cut_exactly() {
+        let mut recorder = with_transient(53, 20);
+        recorder.mark();
+        recorder.push(6);
+        recorder.push(8);
+        let summary = Summary::of([&recorder], WarmUp::Marked, &[], 0.95).unwrap();
+        assert_eq!(summary.replications.means, [7.0]);
+        assert_eq!(
+            (
+                summary.replications.discarded[0],
+                summary.replications.used[0]
+            ),
+            (53, 2)
+        );
+        assert_eq!(summary.histogram.count(), 2);
+    }
+
+    #[test]
+    fn empty_and_poisoned_replications_are_named() {
+        let replications = [with_transient(400, 20), with_transient(60, 20)];
+        let error = Summary::of(&replications, WarmUp::Fixed(100), &[], 0.95).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "replication 1: nothing is left after a warm-up of 100 observations out of 60; \
+             lengthen the run or shorten the warm-up"
+        );
+        let mut poisoned = Series::new();
+        poisoned.extend([1.0, f64::NAN, 1.0]);
+        assert!(matches!(
+            ReplicationMeans::new([&poisoned], WarmUp::Fixed(0)),
+            Err(Error::NotFinite { index: 0, .. })
+        ));
+        let none = ReplicationMeans::new([], WarmUp::Mser).unwrap();
+        assert!(matches!(none.estimate(0.95), Err(Error::TooFew { .. })));
+    }
+}

@@ -1,0 +1,256 @@
+//! Stable, saturated or undecided.
+
+use serde::{Deserialize, Serialize};
+
+use crate::backlog::Backlog;
+use crate::error::{Error, open_unit};
+use crate::estimate::Estimate;
+
+/// Samples that a verdict rests on: fewer replications than this are cut into sections.
+const FEWEST_SAMPLES: usize = 10;
+/// A saturated backlog gains as much in the second half of a run as in the first. A backlog on
+/// its way to a steady state gains at most sqrt(2) - 1 = 0.41 times as much: it rises like the
+/// square root of time while the run is short against the relaxation (reflected Brownian motion),
+/// and flattens afterwards. One half separates the two.
+const PERSISTENCE: f64 = 0.5;
+/// Limits of the advice on how much longer to run.
+const LENGTHEN: (f64, f64) = (1.5, 4.0);
+
+/// Whether a point has a steady state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The backlog grows by less than the threshold.
+    Stable,
+    /// The backlog grows by more than the threshold, and keeps growing.
+    Saturated,
+    /// The runs are too short to tell.
+    Undecided,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Stable => "stable",
+            Self::Saturated => "saturated",
+            Self::Undecided => "undecided",
+        })
+    }
+}
+
+/// The test behind a [`Verdict`].
+///
+/// Let `g1` and `g2` be the backlog gained per offered demand in the first and in the second half
+/// (in demands) of a run. In the long run `g2` is 0 below the knee and the share of the demands
+/// that is never served above it; in an M/G/1 queue `max(0, 1 - 1/rho)`. With t tests over the
+/// samples (see below), each at level `alpha / looks`:
+///
+/// - [`Verdict::Stable`] if `g2 < threshold` significantly;
+/// - [`Verdict::Saturated`] if `g2 > threshold` significantly, **and** `g2 > g1 / 2`
+///   significantly, which a slow transient near the knee does not pass however many replications
+///   there are (it gains at most 0.41 times as much in the second half);
+/// - [`Verdict::Undecided`] otherwise: lengthen the runs. A stable point then shows a growth that
+///   falls like 1 / length, a saturated one a growth that stays.
+///
+/// **Error rates.** A point whose growth beyond the transient is at least `threshold` is called
+/// stable, and a point whose growth is at most `threshold` or dies away is called saturated, with
+/// probability at most `alpha` over all `looks` at ever longer runs together (Bonferroni; the two
+/// conditions for saturated form an intersection-union test, which keeps the level of each). Both
+/// hold as far as the samples are normal.
+///
+/// **Samples.** Ten or more replications give one sample each. Fewer are cut into
+/// `ceil(10 / replications)` sections per half, so a single long run will do as well: the
+/// increments of a saturated backlog are as good as independent, and those of a stable one are
+/// negatively correlated, which makes the test conservative.
+///
+/// **What it cannot see.** A run shorter than a delay that fills the system linearly (such as a
+/// disk access) looks saturated; and a growth that sets in only after the end of the run looks
+/// stable. A load whose growth is below the threshold counts as stable: with 0.005 the knee of a
+/// single queue is placed at rho = 1.005.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SaturationTest {
+    /// Backlog growth per offered demand that separates the verdicts, between 0 and 1.
+    pub threshold: f64,
+    /// Probability of a wrong verdict over all looks, between 0 and 1/2.
+    pub alpha: f64,
+    /// How often the point will be judged at most, on ever longer runs.
+    pub looks: u32,
+}
+
+impl Default for SaturationTest {
+    /// Threshold 0.5 % of the offered demands, error rate 1 % over up to 4 looks.
+    fn default() -> Self {
+        Self {
+            threshold: 0.005,
+            alpha: 0.01,
+            looks: 4,
+        }
+    }
+}
+
+/// A verdict and what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Backlog gained per offered demand in the second half of the runs, with the interval whose
+    /// ends are compared with the threshold (confidence `1 - 2 alpha / looks`).
+    pub growth: Estimate,
+    /// `g2 - g1 / 2`: above 0 if the growth persists.
+    pub persistence: Estimate,
+    /// How many times longer the runs should be before the next look, from 1.5 to 4; 1 if the
+    /// verdict is final.
+    pub lengthen: f64,
+}
+
+impl SaturationTest {
+    /// Judges the replications of one point, given in a fixed order.
+    ///
+    /// # Errors
+    /// [`Error::TooFew`] without replications, demands, or enough backlog samples
+    /// (`2 ceil(10 / replications) + 1` in each), [`Error::OutOfRange`] for impossible parameters.
+    pub fn judge(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
+        open_unit("growth threshold", self.threshold)?;
+        if !(self.alpha > 0.0 && self.alpha < 0.5) {
+            return Err(Error::OutOfRange {
+                what: "error rate alpha",
+                value: self.alpha,
+                wanted: "strictly between 0 and 1/2",
+            });
+        }
+        if replications.is_empty() {
+            return Err(Error::TooFew {
+                what: "replications to judge",
+                got: 0,
+                needed: 1,
+            });
+        }
+        let sections = FEWEST_SAMPLES.div_ceil(replications.len());
+        let (mut first_half, mut second_half) = (Vec::new(), Vec::new());
+        for backlog in replications {
+            let gained = backlog.growth(2 * sections)?;
+            let (first, second) = gained.split_at(sections);
+            first_half.extend_from_slice(first);
+            second_half.extend_from_slice(second);
+        }
+        let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
+        let growth = Estimate::from_samples(&second_half, confidence)?;
+        let contrasts: Vec<f64> = first_half
+            .iter()
+            .zip(&second_half)
+            .map(|(g1, g2)| g2 - PERSISTENCE * g1)
+            .collect();
+        let mut persistence = Estimate::from_samples(&contrasts, confidence)?;
+        if sections > 1 {
+            // The filling of the system at the start would count as noise among the sections of
+            // the first half; a random walk is as noisy in the second.
+            let half_width = growth.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
+            persistence = Estimate::new(persistence.mean, half_width, confidence, contrasts.len());
+        }
+        let verdict = if growth.high < self.threshold {
+            Verdict::Stable
+        } else if growth.low > self.threshold && persistence.low > 0.0 {
+            Verdict::Saturated
+        } else {
+            Verdict::Undecided
+        };
+        Ok(Judgement {
+            verdict,
+            growth,
+            persistence,
+            lengthen: self.lengthen(verdict, &growth, &persistence),
+        })
+    }
+
+    /// Half-widths fall at least like 1 / sqrt(length): the length at which they would fit
+    /// between the present means and what they are compared with.
+    fn lengthen(&self, verdict: Verdict, growth: &Estimate, persistence: &Estimate) -> f64 {
+        if verdict != Verdict::Undecided {
+            return 1.0;
+        }
+        let margin = growth.mean - self.threshold;
+        let mut missing = growth.half_width / margin.abs();
+        if margin > 0.0 {
+            missing = missing.max(persistence.half_width / persistence.mean.max(0.0));
+        }
+        // A NaN from 0 / 0 is clamped to the lower limit by `max`.
+        (missing * missing).max(LENGTHEN.0).min(LENGTHEN.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A backlog of exactly `level(demands)` after each hundred of `count * 100` demands.
+    fn exact(count: u64, level: impl Fn(f64) -> f64) -> Backlog {
+        let blocks: Vec<(u64, u64)> = (1..=count)
+            .map(|block| (100, level(block as f64 * 100.0).round() as u64))
+            .collect();
+        Backlog::from_blocks(0, &blocks)
+    }
+
+    #[test]
+    fn noiseless_shapes() {
+        let test = SaturationTest::default();
+        let verdict = |backlog: Backlog| test.judge(&[backlog]).unwrap().verdict;
+        assert_eq!(verdict(exact(400, |_| 40.0)), Verdict::Stable);
+        assert_eq!(verdict(exact(400, |n| 0.02 * n)), Verdict::Saturated);
+        assert_eq!(
+            verdict(exact(400, |n| 100.0 + 0.02 * n)),
+            Verdict::Saturated
+        );
+        // Growth that starts late is growth.
+        assert_eq!(
+            verdict(exact(400, |n| 0.1 * (n - 15_000.0).max(0.0))),
+            Verdict::Saturated
+        );
+        // The square-root law gains 10 sqrt(40,000) (1 - sqrt(1/2)) = 586 over 20,000 demands,
+        // 2.9 %, and still is only a transient.
+        let slow = test.judge(&[exact(400, |n| 10.0 * n.sqrt())]).unwrap();
+        assert!((slow.growth.mean - 0.0293).abs() < 1e-4);
+        assert!(slow.growth.low > test.threshold && slow.persistence.high < 0.0);
+        assert_eq!(slow.verdict, Verdict::Undecided);
+        assert_eq!(slow.lengthen, 4.0);
+    }
+
+    #[test]
+    fn many_replications_do_not_turn_a_transient_into_saturation() {
+        let test = SaturationTest {
+            looks: 1,
+            ..SaturationTest::default()
+        };
+        let replications: Vec<Backlog> = (0..200)
+            .map(|i| exact(100, move |n| (10.0 + f64::from(i % 7)) * n.sqrt()))
+            .collect();
+        let judgement = test.judge(&replications).unwrap();
+        assert_eq!(judgement.growth.samples, 200);
+        assert!(judgement.growth.low > 0.02);
+        assert_eq!(judgement.verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn impossible_tests_are_refused() {
+        let backlog = [exact(100, |_| 3.0)];
+        let default = SaturationTest::default();
+        for alpha in [0.0, 0.5, f64::NAN] {
+            assert!(SaturationTest { alpha, ..default }.judge(&backlog).is_err());
+        }
+        for threshold in [0.0, 1.0, f64::NAN] {
+            assert!(
+                SaturationTest {
+                    threshold,
+                    ..default
+                }
+                .judge(&backlog)
+                .is_err()
+            );
+        }
+        assert!(matches!(default.judge(&[]), Err(Error::TooFew { .. })));
+        let short = default.judge(&[exact(19, |_| 3.0)]).unwrap_err();
+        assert_eq!(
+            short.to_string(),
+            "backlog samples of a replication: 20 given, at least 21 needed"
+        );
+    }
+}

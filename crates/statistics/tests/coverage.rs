@@ -1,0 +1,208 @@
+//! Do the intervals cover what they state? Queues with known answers decide.
+//!
+//! Of n independent intervals with coverage c, the number that contain the true mean is
+//! Binomial(n, c). A test passes if the count lies where such a variable lies with all but a
+//! probability of 0.001 on either side. Seeds are fixed, so the counts are too.
+
+mod queue;
+
+use isthmus_statistics::{
+    BatchMeans, Comparison, Precision, Recorder, ReplicationMeans, Series, Summary, Target, WarmUp,
+};
+use queue::{Queue, Service, binomial_band};
+
+const TAIL: f64 = 0.001;
+const CONFIDENCE: f64 = 0.95;
+
+/// Customers enough that the mean of a replication is near normal: several hundred relaxation
+/// times of about (1 + C^2) / 2 / (1 - rho)^2 customers each.
+fn length(service: Service, rho: f64) -> u32 {
+    (200.0 * service.second_moment() / (1.0 - rho).powi(2)) as u32
+}
+
+fn series(queue: &mut Queue, customers: u32) -> Series {
+    let mut series = Series::new();
+    series.extend((0..customers).map(|_| queue.next_wait()));
+    series
+}
+
+fn check(name: &str, covered: u32, runs: u32, coverage: f64) {
+    let band = binomial_band(runs, coverage, TAIL);
+    println!("{name}: {covered} of {runs} intervals cover, {band:?} allowed");
+    assert!(band.contains(&covered), "{name}: {covered} not in {band:?}");
+}
+
+const QUEUES: [(&str, Service, f64); 4] = [
+    ("M/M/1 at 0.5", Service::Exponential, 0.5),
+    ("M/M/1 at 0.8", Service::Exponential, 0.8),
+    ("M/D/1 at 0.8", Service::Deterministic, 0.8),
+    ("M/H2/1 (C2=4) at 0.7", Service::Hyperexponential(4.0), 0.7),
+];
+
+/// MSER-5, then a t interval over ten replications that start empty.
+#[test]
+fn replications() {
+    for (index, (name, service, rho)) in QUEUES.into_iter().enumerate() {
+        let (runs, mut covered) = (400, 0);
+        let customers = length(service, rho);
+        for run in 0..runs {
+            let seed = (index as u64 * 1000 + u64::from(run)) * 100;
+            let replications: Vec<Series> = (0..10)
+                .map(|i| series(&mut Queue::new(service, rho, seed + i), customers))
+                .collect();
+            let means = ReplicationMeans::new(&replications, WarmUp::Mser).unwrap();
+            assert!(means.warm_up_detected, "{name}: {:?}", means.discarded);
+            let estimate = means.estimate(CONFIDENCE).unwrap();
+            covered += u32::from(estimate.contains(Queue::mean_wait(service, rho)));
+        }
+        check(&format!("replications, {name}"), covered, runs, CONFIDENCE);
+    }
+}
+
+/// MSER-5, then batch means of one run ten times as long.
+#[test]
+fn batch_means() {
+    for (index, (name, service, rho)) in QUEUES.into_iter().enumerate() {
+        let (runs, mut covered, mut independent) = (400, 0, 0);
+        let customers = 10 * length(service, rho);
+        for run in 0..runs {
+            let seed = 1_000_000 + index as u64 * 1000 + u64::from(run);
+            let series = series(&mut Queue::new(service, rho, seed), customers);
+            let warm_up = WarmUp::Mser.truncations(&[&series]).unwrap()[0];
+            let result = BatchMeans::from_series(&series, warm_up, CONFIDENCE).unwrap();
+            independent += u32::from(result.independent);
+            covered += u32::from(result.estimate.contains(Queue::mean_wait(service, rho)));
+        }
+        check(&format!("batch means, {name}"), covered, runs, CONFIDENCE);
+        assert!(
+            independent > runs * 9 / 10,
+            "{independent} of {runs} pass as independent"
+        );
+    }
+}
+
+/// Ten replications grow until the half-width is 3 % of the mean.
+#[test]
+fn sequential_stopping() {
+    let (service, rho) = (Service::Exponential, 0.5);
+    let rule = Precision::default();
+    let (runs, mut covered, mut looks, mut customers) = (400, 0, 0, 0);
+    for run in 0..runs {
+        let seed = 2_000_000 + u64::from(run) * 10;
+        let mut queues: Vec<(Queue, Series)> = (0..10)
+            .map(|i| (Queue::new(service, rho, seed + i), Series::new()))
+            .collect();
+        let mut goal = 2_000.0;
+        loop {
+            looks += 1;
+            for (queue, series) in &mut queues {
+                while (series.count() as f64) < goal {
+                    series.push(queue.next_wait());
+                }
+            }
+            let means =
+                ReplicationMeans::new(queues.iter().map(|pair| &pair.1), WarmUp::Mser).unwrap();
+            let estimate = means.estimate(CONFIDENCE).unwrap();
+            let assessment = rule.assess(&[(estimate, Target::relative(0.03))]);
+            if assessment.is_done() {
+                assert!(estimate.relative_half_width() <= 0.03);
+                covered += u32::from(estimate.contains(Queue::mean_wait(service, rho)));
+                customers += queues[0].1.count();
+                break;
+            }
+            goal *= assessment.factor;
+        }
+    }
+    println!(
+        "sequential: {:.2} looks, {} customers per replication on average",
+        f64::from(looks) / f64::from(runs),
+        customers / u64::from(runs)
+    );
+    assert!(looks <= 4 * runs, "few looks");
+    // Stopping on the half-width costs coverage in any such rule; the loss stated is 2 %.
+    check("sequential, M/M/1 at 0.5", covered, runs, CONFIDENCE - 0.02);
+}
+
+/// M/M/1: P(W <= w) = 1 - rho exp(-(1 - rho) w), so the 95th percentile of W is
+/// ln(rho / 0.05) / (1 - rho). Recorded in hundredths of a service time.
+#[test]
+fn percentiles() {
+    let (rho, runs, mut covered) = (0.5f64, 400, 0);
+    let truth = (rho / 0.05).ln() / (1.0 - rho);
+    for run in 0..runs {
+        let replications: Vec<Recorder> = (0..10)
+            .map(|i| {
+                let mut queue = Queue::new(Service::Exponential, rho, 3_000_000 + run * 10 + i);
+                let mut recorder = Recorder::new();
+                (0..3000).for_each(|_| recorder.push((100.0 * queue.next_wait()).round() as u64));
+                recorder
+            })
+            .collect();
+        let summary = Summary::of(&replications, WarmUp::Mser, &[95.0], CONFIDENCE).unwrap();
+        let p95 = summary.percentiles[0];
+        assert!(p95.resolved);
+        covered += u32::from(p95.estimate.contains(100.0 * truth));
+    }
+    check(
+        "95th percentile, M/M/1 at 0.5",
+        covered,
+        runs as u32,
+        CONFIDENCE,
+    );
+}
+
+/// The same arrivals served at 1 and at 1 / 1.05: the difference of the mean waits is known.
+#[test]
+fn common_random_numbers() {
+    let (runs, mut covered, mut reduction) = (400, 0, 0.0);
+    let means = |rho: f64, scale: f64, seed: u64| -> Vec<f64> {
+        let replications: Vec<Series> = (0..10)
+            .map(|i| series(&mut Queue::new(Service::Exponential, rho, seed + i), 4000))
+            .collect();
+        let means = ReplicationMeans::new(&replications, WarmUp::Fixed(500)).unwrap();
+        means.means.iter().map(|mean| mean * scale).collect()
+    };
+    // Time in units of the slower server's mean service: the faster has rho and times / 1.05.
+    let (slow, fast) = (0.6, 0.6 / 1.05);
+    let truth = Queue::mean_wait(Service::Exponential, slow)
+        - Queue::mean_wait(Service::Exponential, fast) / 1.05;
+    for run in 0..runs {
+        let seed = 4_000_000 + u64::from(run) * 10;
+        let first = means(slow, 1.0, seed);
+        let second = means(fast, 1.0 / 1.05, seed);
+        let comparison = Comparison::paired(&first, &second, CONFIDENCE).unwrap();
+        covered += u32::from(comparison.difference.contains(truth));
+        reduction += comparison.variance_reduction / f64::from(runs);
+    }
+    println!("common random numbers divide the variance by {reduction:.0}");
+    assert!(reduction > 10.0);
+    check("paired difference", covered, runs, CONFIDENCE);
+}
+
+/// A start far from the steady state: 1000 services wait, which drain by 1/rho - 1 = 1 for each
+/// customer. With a fixed warm-up of half of that the intervals miss; MSER-5 restores them.
+#[test]
+fn mser_removes_initial_bias() {
+    let (rho, runs) = (0.5, 200);
+    let truth = Queue::mean_wait(Service::Exponential, rho);
+    let (mut covered, mut naive) = (0, 0);
+    for run in 0..runs {
+        let seed = 5_000_000 + u64::from(run) * 10;
+        let replications: Vec<Series> = (0..10)
+            .map(|i| {
+                let queue = Queue::new(Service::Exponential, rho, seed + i);
+                series(&mut queue.with_wait(1000.0), 6000)
+            })
+            .collect();
+        let contains = |warm_up| {
+            let means = ReplicationMeans::new(&replications, warm_up).unwrap();
+            assert!(means.warm_up_detected);
+            u32::from(means.estimate(CONFIDENCE).unwrap().contains(truth))
+        };
+        covered += contains(WarmUp::Mser);
+        naive += contains(WarmUp::Fixed(500));
+    }
+    println!("with a fixed warm-up of 500, {naive} of {runs} intervals cover");
+    assert_eq!(naive, 0);
+    check("after a full start", covered, runs, CONFIDENCE);
+}

@@ -1,0 +1,350 @@
+//! Broadcast trees: from one node to all in as few steps as the network allows.
+
+use thiserror::Error;
+
+use crate::matching::Matching;
+use crate::{CubeFaults, Hop, IncompleteHypercube};
+
+/// Node visits spent on trying dimension orders for a cube with faults.
+const WORK_MAX: u64 = 1 << 24;
+
+/// The root of a broadcast that cannot be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum BroadcastError {
+    /// It does not exist.
+    #[error("broadcast from node {root}, but the nodes are 0 to {}", node_count - 1)]
+    MissingRoot {
+        /// The root asked for.
+        root: u32,
+        /// Number of nodes.
+        node_count: u32,
+    },
+    /// It has failed.
+    #[error("broadcast from node {root}, which has failed")]
+    FailedRoot {
+        /// The root asked for.
+        root: u32,
+    },
+}
+
+/// Who passes a broadcast on to whom, and when: in each step every node that has the message sends
+/// it to at most one neighbour.
+///
+/// Without faults this is the binomial spanning tree, or its counterpart for a number of nodes that
+/// is no power of two, and takes ceil(log2 nodes) steps, the fewest there can be (section 3.2 of
+/// the hypercube paper: "Broadcast on this structure takes Θ(log N) communication steps").
+///
+/// With faults, each step sends to as many new neighbours as it can (a maximum matching that
+/// prefers the dimension whose turn it is); of the turns tried, one that ends first is taken.
+/// Working nodes that no path joins to the root are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BroadcastTree {
+    root: u32,
+    step_count: u32,
+    /// Per node the step in which it gets the message (the root: 0) and from whom.
+    received: Vec<Option<(u32, u32)>>,
+    children: Vec<u32>,
+    /// Where each node's children start in `children`; one entry more than nodes.
+    first_child: Vec<usize>,
+}
+
+impl BroadcastTree {
+    /// The tree that starts at `root`.
+    ///
+    /// # Errors
+    /// When `root` does not exist or has failed.
+    pub fn new(faults: &CubeFaults, root: u32) -> Result<Self, BroadcastError> {
+        let cube = faults.cube();
+        if !cube.contains(root) {
+            return Err(BroadcastError::MissingRoot {
+                root,
+                node_count: cube.node_count(),
+            });
+        }
+        if faults.is_failed(root) {
+            return Err(BroadcastError::FailedRoot { root });
+        }
+        let sends = if faults.is_none() {
+            binomial(cube, root)
+        } else {
+            around_faults(faults, root)
+        };
+        Ok(Self::from_sends(cube, root, &sends))
+    }
+
+    fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
+        let node_count = cube.node_count() as usize;
+        let mut received = vec![None; node_count];
+        received[root as usize] = Some((0, root));
+        let mut first_child = vec![0; node_count + 1];
+        for send in sends {
+            received[send.to as usize] = Some((send.step, send.from));
+            first_child[send.from as usize + 1] += 1;
+        }
+        for node in 0..node_count {
+            first_child[node + 1] += first_child[node];
+        }
+        let mut next_child = first_child.clone();
+        let mut children = vec![0; sends.len()];
+        let mut in_order: Vec<_> = sends.iter().collect();
+        in_order.sort_by_key(|send| (send.step, send.from));
+        for send in &in_order {
+            children[next_child[send.from as usize]] = send.to;
+            next_child[send.from as usize] += 1;
+        }
+        Self {
+            root,
+            step_count: in_order.last().map_or(0, |send| send.step),
+            received,
+            children,
+            first_child,
+        }
+    }
+
+    /// The node that starts.
+    pub fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Number of steps until all have the message.
+    pub fn step_count(&self) -> u32 {
+        self.step_count
+    }
+
+    /// The step after which `node` has the message: 0 for the root, `None` if it never gets it.
+    pub fn step(&self, node: u32) -> Option<u32> {
+        self.received[node as usize].map(|(step, _)| step)
+    }
+
+    /// The neighbour that `node` gets the message from; `None` for the root and for nodes left out.
+    pub fn parent(&self, node: u32) -> Option<u32> {
+        self.received[node as usize]
+            .filter(|&(step, _)| step > 0)
+            .map(|(_, from)| from)
+    }
+
+    /// The neighbours that `node` sends to, in the order of sending.
+    pub fn children(&self, node: u32) -> &[u32] {
+        &self.children[self.first_child[node as usize]..self.first_child[node as usize + 1]]
+    }
+
+    /// Number of nodes that get the message, the root included.
+    pub fn reached_count(&self) -> u32 {
+        self.children.len() as u32 + 1
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Send {
+    step: u32,
+    from: u32,
+    to: u32,
+}
+
+/// ceil(log2 nodes) steps without faults.
+///
+/// A complete cube doubles its informed nodes along one dimension after the other. Otherwise the
+/// cube has a complete lower half and an incomplete upper one. From a root in the lower half, that
+/// half takes all steps but the last, in which all upper nodes hear from their lower neighbours.
+/// From a root in the upper half, the first step informs its lower neighbour, and then each half
+/// does the same on its own.
+fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
+    let mut sends = Vec::with_capacity(cube.node_count() as usize - 1);
+    let (mut base, mut node_count, mut first_step) = (0, cube.node_count(), 1);
+    while !node_count.is_power_of_two() {
+        let top = node_count.ilog2();
+        let half = 1 << top;
+        if root - base < half {
+            complete(top, root, first_step, &mut sends);
+            sends.extend((base + half..base + node_count).map(|to| Send {
+                step: first_step + top,
+                from: to - half,
+                to,
+            }));
+            return sends;
+        }
+        sends.push(Send {
+            step: first_step,
+            from: root,
+            to: root - half,
+        });
+        first_step += 1;
+        complete(top, root - half, first_step, &mut sends);
+        base += half;
+        node_count -= half;
+    }
+    complete(node_count.ilog2(), root, first_step, &mut sends);
+    sends
+}
+
+/// The binomial tree of a complete subcube over the low `dimension` address bits.
+fn complete(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
+    for turn in 0..dimension {
+        let along = dimension - 1 - turn;
+        for informed in 0..1u32 << turn {
+            let from = root ^ (informed << (along + 1));
+            sends.push(Send {
+                step: first_step + turn,
+                from,
+                to: from ^ (1 << along),
+            });
+        }
+    }
+}
+
+fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
+    let dimension = faults.cube().dimension();
+    let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
+    let tries = (WORK_MAX / one_try).clamp(1, u64::from(dimension)) as u32;
+    (0..tries)
+        .map(|first| matched(faults, root, first))
+        .min_by_key(|sends| sends.last().map_or(0, |send| send.step))
+        .unwrap_or_default()
+}
+
+/// Maximum matchings of informed with uninformed neighbours, step by step; the dimension preferred
+/// falls from step to step, beginning `first` below the highest.
+fn matched(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
+    let cube = faults.cube();
+    let dimension = cube.dimension();
+    let mut informed = vec![false; cube.node_count() as usize];
+    informed[root as usize] = true;
+    let mut senders = vec![root];
+    let mut sends = Vec::new();
+    for step in 1.. {
+        let preferred =
+            (2 * dimension - 1 - first - (step - 1) % dimension) % dimension;
+        let targets = |node: u32| {
+            let informed = &informed;
+            faults
+                .usable_dimensions(node)
+                .map(move |dimension| Hop { node, dimension }.target())
+                .filter(move |&to| !informed[to as usize])
+        };
+        senders.retain(|&node| targets(node).next().is_some());
+        if senders.is_empty() {
+            break;
+        }
+        let mut matching = Matching::new(&senders, informed.len());
+        for (index, &node) in senders.iter().enumerate() {
+            let to = node ^ (1 << preferred);
+            if faults.is_usable(node, preferred) && !informed[to as usize] {
+                matching.join(index, to);
+            }
+        }
+        matching.maximize(targets);
+        let new: Vec<_> = matching.pairs().collect();
+        for &(from, to) in &new {
+            sends.push(Send { step, from, to });
+            informed[to as usize] = true;
+            senders.push(to);
+        }
+        senders.sort_unstable();
+    }
+    sends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hypercube;
+    use proptest::prelude::*;
+
+    /// Every reached node but the root has a parent that had the message before and sends to one
+    /// neighbour in a step, over a working link.
+    fn check(faults: &CubeFaults, tree: &BroadcastTree) {
+        assert_eq!(tree.step(tree.root()), Some(0));
+        assert_eq!(tree.parent(tree.root()), None);
+        let mut children = 0;
+        for node in faults.cube().nodes() {
+            let reachable = faults.is_reachable(tree.root(), node);
+            assert_eq!(tree.step(node).is_some(), reachable);
+            let mut last = tree.step(node);
+            for &child in tree.children(node) {
+                assert_eq!(tree.parent(child), Some(node));
+                assert!(faults.is_usable(node, (node ^ child).ilog2()));
+                assert_eq!((node ^ child).count_ones(), 1);
+                assert!(tree.step(child) > last, "one send a step, after receipt");
+                last = tree.step(child);
+                children += 1;
+            }
+            assert!(tree.step(node) <= Some(tree.step_count()));
+        }
+        assert_eq!(tree.reached_count(), children + 1);
+    }
+
+    fn ceil_log2(count: u32) -> u32 {
+        count.next_power_of_two().ilog2()
+    }
+
+    #[test]
+    fn without_faults_it_takes_ceil_log2_steps_from_any_root() {
+        for node_count in 1..=70 {
+            let cube = IncompleteHypercube::new(node_count).unwrap();
+            let faults = CubeFaults::none(cube);
+            for root in cube.nodes() {
+                let tree = BroadcastTree::new(&faults, root).unwrap();
+                check(&faults, &tree);
+                assert_eq!(tree.step_count(), ceil_log2(node_count));
+            }
+        }
+    }
+
+    #[test]
+    fn the_tree_of_the_3_cube_is_binomial() {
+        let faults = CubeFaults::none(Hypercube::new(3).unwrap());
+        let tree = BroadcastTree::new(&faults, 0).unwrap();
+        assert_eq!(tree.children(0), [4, 2, 1]);
+        assert_eq!(tree.children(4), [6, 5]);
+        assert_eq!(tree.children(6), [7]);
+        assert_eq!(tree.step(7), Some(3));
+    }
+
+    #[test]
+    fn one_fault_costs_at_most_one_step() {
+        let cube = Hypercube::new(5).unwrap();
+        for (nodes, links) in [(&[21][..], &[][..]), (&[], &[(3, 19)])] {
+            let faults = CubeFaults::new(cube, nodes, links).unwrap();
+            for root in faults.working_nodes() {
+                let tree = BroadcastTree::new(&faults, root).unwrap();
+                check(&faults, &tree);
+                assert!(
+                    tree.step_count() <= 6,
+                    "{} steps from {root}",
+                    tree.step_count()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_root_that_cannot_send_is_refused() {
+        let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[5], &[]).unwrap();
+        assert_eq!(
+            BroadcastTree::new(&faults, 5).unwrap_err().to_string(),
+            "broadcast from node 5, which has failed"
+        );
+        assert_eq!(
+            BroadcastTree::new(&faults, 8).unwrap_err().to_string(),
+            "broadcast from node 8, but the nodes are 0 to 7"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn with_faults_all_reachable_nodes_are_reached(
+            node_count in 1u32..80,
+            root in any::<u32>(),
+            nodes in prop::collection::vec(any::<u32>(), 0..5),
+        ) {
+            let cube = IncompleteHypercube::new(node_count).unwrap();
+            let nodes: Vec<_> = nodes.into_iter().map(|node| node % node_count).collect();
+            let faults = CubeFaults::new(cube, &nodes, &[]).unwrap();
+            let root = root % node_count;
+            prop_assume!(!faults.is_failed(root));
+            let tree = BroadcastTree::new(&faults, root).unwrap();
+            check(&faults, &tree);
+            prop_assert!(tree.step_count() >= ceil_log2(tree.reached_count()));
+        }
+    }
+}

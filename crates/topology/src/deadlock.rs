@@ -1,0 +1,315 @@
+//! Proof that a routing cannot deadlock, or the cycle by which it can.
+//!
+//! Under wormhole routing a message holds the channels it has crossed while it asks for the next.
+//! A deterministic routing is free of deadlock exactly when no cycle of channels exists in which
+//! each is asked for by a message that may hold the one before (Dally and Seitz, reference 7 of the
+//! hypercube paper, theorem 1). The proof is a numbering of the channels that rises along every
+//! route.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Channel numbers that rise strictly along every dependency: the proof of freedom from deadlock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbering {
+    number: Vec<u32>,
+}
+
+impl Numbering {
+    /// The number of each channel, by channel index; all distinct, `0..channel_count`.
+    pub fn numbers(&self) -> &[u32] {
+        &self.number
+    }
+
+    /// Whether the numbers rise strictly along `path`, a sequence of channel indices.
+    pub fn rises_along(&self, path: &[usize]) -> bool {
+        path.windows(2)
+            .all(|pair| self.number[pair[0]] < self.number[pair[1]])
+    }
+}
+
+/// Channels that wait for one another in a circle: a message that holds `channels[i]` may ask for
+/// `channels[i + 1]`, one that holds the last for the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DependencyCycle {
+    /// The channel indices; the cycle is the shortest through the first of them.
+    pub channels: Vec<usize>,
+}
+
+impl fmt::Display for DependencyCycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deadlock is possible: channels ")?;
+        for channel in &self.channels {
+            write!(f, "{channel} -> ")?;
+        }
+        write!(f, "{}", self.channels.first().copied().unwrap_or(0))
+    }
+}
+
+impl std::error::Error for DependencyCycle {}
+
+/// Checks the channels `0..channel_count`, where `successors(c)` lists the channels that a message
+/// may ask for while `c` is the last channel it holds.
+///
+/// Takes time in the number of dependencies and memory in the number of channels; the dependencies
+/// themselves are never stored. `successors` must give the same answer whenever it is asked.
+///
+/// # Errors
+/// The cycle, if there is one.
+///
+/// # Panics
+/// When `successors` names a channel that is not below `channel_count`.
+pub fn check<S, I>(channel_count: usize, mut successors: S) -> Result<Numbering, DependencyCycle>
+where
+    S: FnMut(usize) -> I,
+    I: IntoIterator<Item = usize>,
+{
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut mark = vec![Mark::New; channel_count];
+    let mut number = vec![0; channel_count];
+    let mut next_number = channel_count as u32;
+    for start in 0..channel_count {
+        if mark[start] != Mark::New {
+            continue;
+        }
+        mark[start] = Mark::Open;
+        let mut stack = vec![(start, successors(start).into_iter())];
+        while let Some((channel, rest)) = stack.last_mut() {
+            let channel = *channel;
+            match rest.next() {
+                None => {
+                    mark[channel] = Mark::Done;
+                    next_number -= 1;
+                    number[channel] = next_number;
+                    stack.pop();
+                }
+                Some(next) if mark[next] == Mark::New => {
+                    mark[next] = Mark::Open;
+                    stack.push((next, successors(next).into_iter()));
+                }
+                Some(next) if mark[next] == Mark::Open => {
+                    return Err(shortest_cycle(channel_count, successors, next));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(Numbering { number })
+}
+
+/// The shortest cycle through `origin`, which is known to be on one: depth-first search meets long
+/// cycles first, and a person has to read this one.
+fn shortest_cycle<S, I>(channel_count: usize, mut successors: S, origin: usize) -> DependencyCycle
+where
+    S: FnMut(usize) -> I,
+    I: IntoIterator<Item = usize>,
+{
+    let mut before = vec![usize::MAX; channel_count];
+    let mut queue = VecDeque::from([origin]);
+    while let Some(channel) = queue.pop_front() {
+        for next in successors(channel) {
+            if next == origin {
+                let mut channels = vec![channel];
+                while channels[channels.len() - 1] != origin {
+                    channels.push(before[channels[channels.len() - 1]]);
+                }
+                channels.reverse();
+                return DependencyCycle { channels };
+            }
+            if before[next] == usize::MAX {
+                before[next] = channel;
+                queue.push_back(next);
+            }
+        }
+    }
+    unreachable!("depth-first search found channel {origin} on a cycle")
+}
+
+/// The dependencies of an arbitrary set of paths.
+#[derive(Debug, Clone)]
+pub struct Dependencies {
+    /// Ascending, without repetition.
+    successors: Vec<Vec<usize>>,
+}
+
+impl Dependencies {
+    /// No dependencies yet among channels `0..channel_count`.
+    pub fn new(channel_count: usize) -> Self {
+        Self {
+            successors: vec![Vec::new(); channel_count],
+        }
+    }
+
+    /// Adds those of one path: each channel on it depends on the one after it.
+    ///
+    /// # Panics
+    /// When a channel is not below the number of channels.
+    pub fn add_path(&mut self, path: impl IntoIterator<Item = usize>) {
+        let channel_count = self.successors.len();
+        let mut path = path.into_iter();
+        let Some(mut held) = path.next() else {
+            return;
+        };
+        for next in path {
+            assert!(next < channel_count, "channel {next} of {channel_count}");
+            if let Err(place) = self.successors[held].binary_search(&next) {
+                self.successors[held].insert(place, next);
+            }
+            held = next;
+        }
+    }
+
+    /// The channels that some path crosses right after `channel`, ascending.
+    pub fn successors(&self, channel: usize) -> &[usize] {
+        &self.successors[channel]
+    }
+
+    /// Number of distinct dependencies.
+    pub fn len(&self) -> usize {
+        self.successors.iter().map(Vec::len).sum()
+    }
+
+    /// Whether no path crosses two channels.
+    pub fn is_empty(&self) -> bool {
+        self.successors.iter().all(Vec::is_empty)
+    }
+
+    /// Checks the paths added so far.
+    ///
+    /// # Errors
+    /// The cycle, if there is one.
+    pub fn check(&self) -> Result<Numbering, DependencyCycle> {
+        check(self.successors.len(), |channel| {
+            self.successors[channel].iter().copied()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hypercube, IncompleteHypercube};
+
+    fn ecube_successors(cube: Hypercube, link: usize) -> impl Iterator<Item = usize> {
+        let hop = cube.hop(link);
+        (0..hop.dimension).map(move |dimension| cube.link(hop.target(), dimension))
+    }
+
+    #[test]
+    fn ecube_is_free_of_deadlock_in_up_to_14_dimensions() {
+        for dimension in (1..=10).chain([14]) {
+            let cube = Hypercube::new(dimension).unwrap();
+            let numbering = check(cube.link_count(), |link| ecube_successors(cube, link)).unwrap();
+            for (from, to) in [(0, cube.node_count() - 1), (cube.node_count() / 3, 1)] {
+                let path: Vec<_> = cube
+                    .route(from, to)
+                    .map(|hop| cube.link(hop.node, hop.dimension))
+                    .collect();
+                assert!(numbering.rises_along(&path));
+            }
+        }
+    }
+
+    #[test]
+    fn the_successors_of_a_link_are_those_of_all_ecube_paths() {
+        let cube = Hypercube::new(5).unwrap();
+        let mut dependencies = Dependencies::new(cube.link_count());
+        for from in cube.nodes() {
+            for to in cube.nodes() {
+                let route = cube.route(from, to);
+                dependencies.add_path(route.map(|hop| cube.link(hop.node, hop.dimension)));
+            }
+        }
+        for link in 0..cube.link_count() {
+            let expected: Vec<_> = ecube_successors(cube, link).collect();
+            assert_eq!(dependencies.successors(link), expected);
+        }
+    }
+
+    #[test]
+    fn incomplete_cubes_are_free_of_deadlock_for_all_counts_up_to_64() {
+        for node_count in 1..=64 {
+            let cube = IncompleteHypercube::new(node_count).unwrap();
+            let mut dependencies = Dependencies::new(cube.link_count());
+            for from in cube.nodes() {
+                for to in cube.nodes() {
+                    let route = cube.route(from, to);
+                    dependencies.add_path(route.map(|hop| cube.link(hop.node, hop.dimension)));
+                }
+            }
+            if let Err(cycle) = dependencies.check() {
+                panic!("{node_count} nodes: {cycle}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_ring_with_shortest_paths_shows_its_circle() {
+        // Channel i leads clockwise from node i, channel 6 + i counterclockwise.
+        let mut dependencies = Dependencies::new(12);
+        for from in 0..6 {
+            for hops in 1..=3 {
+                dependencies.add_path((0..hops).map(|hop| (from + hop) % 6));
+                dependencies.add_path((0..hops).map(|hop| 6 + (from + 6 - hop) % 6));
+            }
+        }
+        let cycle = dependencies.check().unwrap_err();
+        assert_eq!(cycle.channels, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(
+            cycle.to_string(),
+            "deadlock is possible: channels 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 0"
+        );
+    }
+
+    #[test]
+    fn dimension_orders_chosen_per_message_show_a_circle() {
+        let cube = Hypercube::new(3).unwrap();
+        let mut dependencies = Dependencies::new(cube.link_count());
+        for from in cube.nodes() {
+            for to in cube.nodes() {
+                // Odd sources correct the lowest dimension first.
+                let mut path: Vec<usize> = Vec::new();
+                let mut at = from;
+                while at != to {
+                    let differing = at ^ to;
+                    let dimension = if from % 2 == 1 {
+                        differing.trailing_zeros()
+                    } else {
+                        differing.ilog2()
+                    };
+                    path.push(cube.link(at, dimension));
+                    at = cube.neighbor(at, dimension);
+                }
+                dependencies.add_path(path);
+            }
+        }
+        let cycle = dependencies.check().unwrap_err().channels;
+        assert!(
+            cycle.len() >= 4,
+            "two opposite links never wait for each other here"
+        );
+        for (index, &held) in cycle.iter().enumerate() {
+            let asked = cycle[(index + 1) % cycle.len()];
+            assert!(dependencies.successors(held).contains(&asked));
+        }
+    }
+
+    #[test]
+    fn a_channel_that_waits_for_itself_is_a_circle_of_one() {
+        let cycle = check(1, |_| [0]).unwrap_err();
+        assert_eq!(cycle.channels, [0]);
+    }
+
+    #[test]
+    fn numbers_are_distinct() {
+        let numbering = check(4, |channel| (channel < 2).then_some(channel + 2)).unwrap();
+        let mut numbers = numbering.numbers().to_vec();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3]);
+    }
+}

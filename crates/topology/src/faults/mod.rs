@@ -1,0 +1,273 @@
+//! Failed nodes and links of a (complete or incomplete) binary cube, and routing around them.
+
+mod base;
+mod detour;
+mod pairs;
+mod routing;
+mod up_down;
+
+use std::collections::VecDeque;
+
+use thiserror::Error;
+
+use crate::IncompleteHypercube;
+
+pub use routing::{FaultyCube, FaultyRoute, RouteError, RoutingScheme};
+
+/// What is wrong with a list of faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum FaultError {
+    /// A node that does not exist.
+    #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
+    MissingNode {
+        /// The node named.
+        node: u32,
+        /// Number of nodes.
+        node_count: u32,
+    },
+    /// A link between nodes that are not neighbours.
+    #[error("failed link {from}-{to}, but {from} and {to} are not neighbours: their addresses differ in {} bits, not 1", (from ^ to).count_ones())]
+    NotNeighbors {
+        /// One end.
+        from: u32,
+        /// The other end.
+        to: u32,
+    },
+}
+
+/// Nodes that cannot reach one another.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "the faults cut the network apart: {pair_count} ordered pairs of working nodes have no path, \
+     the first from node {from} to node {to}"
+)]
+pub struct DisconnectedError {
+    /// Source of the first unreachable pair.
+    pub from: u32,
+    /// Destination of the first unreachable pair.
+    pub to: u32,
+    /// Number of ordered pairs of working nodes without a path.
+    pub pair_count: u64,
+}
+
+/// What has failed in a cube. A failed link fails in both directions; a failed node takes its links
+/// with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CubeFaults {
+    cube: IncompleteHypercube,
+    /// Per node the dimensions whose link works, as a bit set.
+    usable: Vec<u32>,
+    failed: Vec<bool>,
+    /// Per node the lowest node it can reach; of no meaning for failed nodes.
+    component: Vec<u32>,
+}
+
+impl CubeFaults {
+    /// The given nodes and links of `cube` (a [`Hypercube`](crate::Hypercube) or an
+    /// [`IncompleteHypercube`]) have failed. Naming one twice is no error.
+    ///
+    /// # Errors
+    /// When a node does not exist, or when the ends of a link are not neighbours.
+    pub fn new(
+        cube: impl Into<IncompleteHypercube>,
+        nodes: &[u32],
+        links: &[(u32, u32)],
+    ) -> Result<Self, FaultError> {
+        let cube = cube.into();
+        let check = |node| match cube.contains(node) {
+            true => Ok(()),
+            false => Err(FaultError::MissingNode {
+                node,
+                node_count: cube.node_count(),
+            }),
+        };
+        let dimensions = |node| {
+            (0..cube.dimension())
+                .filter(move |&dimension| cube.neighbor(node, dimension).is_some())
+                .fold(0, |set, dimension| set | 1 << dimension)
+        };
+        let mut usable: Vec<u32> = cube.nodes().map(dimensions).collect();
+        let mut failed = vec![false; usable.len()];
+        for &(from, to) in links {
+            check(from)?;
+            check(to)?;
+            if !(from ^ to).is_power_of_two() {
+                return Err(FaultError::NotNeighbors { from, to });
+            }
+            usable[from as usize] &= !(from ^ to);
+            usable[to as usize] &= !(from ^ to);
+        }
+        for &node in nodes {
+            check(node)?;
+            failed[node as usize] = true;
+            usable[node as usize] = 0;
+            for dimension in 0..cube.dimension() {
+                if let Some(neighbor) = cube.neighbor(node, dimension) {
+                    usable[neighbor as usize] &= !(1 << dimension);
+                }
+            }
+        }
+        let component = components(&usable);
+        Ok(Self {
+            cube,
+            usable,
+            failed,
+            component,
+        })
+    }
+
+    /// Nothing has failed.
+    pub fn none(cube: impl Into<IncompleteHypercube>) -> Self {
+        Self::new(cube, &[], &[]).expect("an empty list of faults names nothing that is missing")
+    }
+
+    /// Whether nothing has failed.
+    pub fn is_none(&self) -> bool {
+        self.unusable_links().next().is_none() && !self.failed.contains(&true)
+    }
+
+    /// The cube as it would be without faults.
+    pub fn cube(&self) -> IncompleteHypercube {
+        self.cube
+    }
+
+    /// Whether `node` has failed.
+    pub fn is_failed(&self, node: u32) -> bool {
+        self.failed[node as usize]
+    }
+
+    /// Whether the link that leaves `node` along `dimension` exists and works, as both its ends do.
+    pub fn is_usable(&self, node: u32, dimension: u32) -> bool {
+        self.usable[node as usize] >> dimension & 1 == 1
+    }
+
+    /// The dimensions along which `node` has a working link, highest first.
+    pub fn usable_dimensions(&self, node: u32) -> impl Iterator<Item = u32> + use<> {
+        let mut set = self.usable[node as usize];
+        std::iter::from_fn(move || {
+            let dimension = set.checked_ilog2()?;
+            set ^= 1 << dimension;
+            Some(dimension)
+        })
+    }
+
+    /// The nodes that work, ascending.
+    pub fn working_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.cube.nodes().filter(|&node| !self.is_failed(node))
+    }
+
+    /// Whether some path of working links joins the two nodes, both working.
+    pub fn is_reachable(&self, from: u32, to: u32) -> bool {
+        !self.is_failed(from)
+            && !self.is_failed(to)
+            && self.component[from as usize] == self.component[to as usize]
+    }
+
+    /// Checks that all working nodes can reach one another.
+    ///
+    /// # Errors
+    /// The first unreachable pair and the number of such pairs.
+    pub fn check_connected(&self) -> Result<(), DisconnectedError> {
+        let mut size = vec![0u64; self.component.len()];
+        let mut working = 0;
+        for node in self.working_nodes() {
+            size[self.component[node as usize] as usize] += 1;
+            working += 1;
+        }
+        let pair_count = size.iter().map(|&nodes| nodes * (working - nodes)).sum();
+        if pair_count == 0 {
+            return Ok(());
+        }
+        let from = self.working_nodes().next().unwrap_or(0);
+        let to = self
+            .working_nodes()
+            .find(|&to| !self.is_reachable(from, to))
+            .unwrap_or(from);
+        Err(DisconnectedError {
+            from,
+            to,
+            pair_count,
+        })
+    }
+
+    /// Links that exist, both of whose directions are listed, but do not work: (node, dimension).
+    fn unusable_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.cube.nodes().flat_map(move |node| {
+            (0..self.cube.dimension())
+                .filter(move |&dimension| {
+                    self.cube.neighbor(node, dimension).is_some()
+                        && !self.is_usable(node, dimension)
+                })
+                .map(move |dimension| (node, dimension))
+        })
+    }
+}
+
+/// The lowest node of each node's connected part.
+fn components(usable: &[u32]) -> Vec<u32> {
+    let mut component = vec![u32::MAX; usable.len()];
+    let mut queue = VecDeque::new();
+    for start in 0..usable.len() as u32 {
+        if component[start as usize] != u32::MAX {
+            continue;
+        }
+        component[start as usize] = start;
+        queue.push_back(start);
+        while let Some(node) = queue.pop_front() {
+            let mut set = usable[node as usize];
+            while let Some(dimension) = set.checked_ilog2() {
+                set ^= 1 << dimension;
+                let neighbor = node ^ (1 << dimension);
+                if component[neighbor as usize] == u32::MAX {
+                    component[neighbor as usize] = start;
+                    queue.push_back(neighbor);
+                }
+            }
+        }
+    }
+    component
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hypercube;
+
+    #[test]
+    fn faults_that_do_not_exist_are_refused() {
+        let cube = Hypercube::new(3).unwrap();
+        let error = CubeFaults::new(cube, &[8], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "failed node 8, but the nodes are 0 to 7");
+        let error = CubeFaults::new(cube, &[], &[(0, 3)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "failed link 0-3, but 0 and 3 are not neighbours: their addresses differ in 2 bits, not 1"
+        );
+        assert!(CubeFaults::new(cube, &[], &[(1, 9)]).is_err());
+        assert!(CubeFaults::new(cube, &[], &[(1, 1)]).is_err());
+        let io_cube = IncompleteHypercube::new(5).unwrap();
+        assert!(CubeFaults::new(io_cube, &[5], &[]).is_err());
+    }
+
+    #[test]
+    fn a_failed_node_takes_its_links_with_it() {
+        let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[0], &[(6, 7)]).unwrap();
+        assert!(faults.is_failed(0));
+        assert!(!faults.is_usable(1, 0) && !faults.is_usable(2, 1) && !faults.is_usable(4, 2));
+        assert!(!faults.is_usable(6, 0) && !faults.is_usable(7, 0));
+        assert!(faults.is_usable(1, 1));
+        assert_eq!(faults.usable_dimensions(7).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(faults.unusable_links().count(), 8);
+        assert_eq!(faults.check_connected(), Ok(()));
+    }
+
+    #[test]
+    fn cut_off_nodes_are_counted() {
+        // Node 0 works but all its links have failed: 7 pairs each way.
+        let links = [(0, 1), (0, 2), (0, 4)];
+        let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[], &links).unwrap();
+        let error = faults.check_connected().unwrap_err();
+        assert_eq!((error.from, error.to, error.pair_count), (0, 1, 14));
+        assert!(!faults.is_reachable(0, 5) && faults.is_reachable(0, 0));
+    }
+}

@@ -1,0 +1,82 @@
+//! The pairs of nodes whose route a fault breaks.
+
+use super::CubeFaults;
+
+/// The pairs of working, mutually reachable nodes whose own route crosses an unusable link, sorted
+/// by distance, then source, then destination; `None` when detours for them all would cost more
+/// than `work_max` steps of search.
+pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u32)>> {
+    let cube = faults.cube();
+    let mut pairs = Vec::new();
+    let mut work = 0;
+    for (node, dimension) in faults.unusable_links() {
+        for to in faults.working_nodes() {
+            let first = cube.route(node, to).next();
+            if first.map(|hop| hop.dimension) != Some(dimension) {
+                continue;
+            }
+            // Sources whose route to `to` passes `node`: routes to one destination form a tree.
+            let mut stack = vec![node];
+            while let Some(from) = stack.pop() {
+                if faults.is_reachable(from, to) {
+                    pairs.push((from, to));
+                    work += search_steps(cube.distance(from, to));
+                    if work > work_max {
+                        return None;
+                    }
+                }
+                for before in cube.neighbors(from) {
+                    let next = cube.route(before, to).next().map(|hop| hop.target());
+                    if next == Some(from) {
+                        stack.push(before);
+                    }
+                }
+            }
+        }
+    }
+    pairs.sort_unstable_by_key(|&(from, to)| (cube.distance(from, to), from, to));
+    pairs.dedup();
+    Some(pairs)
+}
+
+/// Upper estimate of the steps to search all shortest paths over `distance` hops.
+fn search_steps(distance: u32) -> u64 {
+    u64::from(distance * distance) << distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hypercube, IncompleteHypercube};
+
+    #[test]
+    fn they_are_those_that_walking_all_routes_finds() {
+        let cubes = [
+            Hypercube::new(4).unwrap().into(),
+            IncompleteHypercube::new(13).unwrap(),
+        ];
+        for cube in cubes {
+            let faults = CubeFaults::new(cube, &[6], &[(0, 1), (9, 11)]).unwrap();
+            let mut expected = Vec::new();
+            for from in faults.working_nodes() {
+                for to in faults.working_nodes() {
+                    if cube
+                        .route(from, to)
+                        .any(|hop| !faults.is_usable(hop.node, hop.dimension))
+                    {
+                        expected.push((from, to));
+                    }
+                }
+            }
+            expected.sort_by_key(|&(from, to)| (cube.distance(from, to), from, to));
+            assert_eq!(affected(&faults, u64::MAX), Some(expected));
+            assert_eq!(affected(&faults, 10), None);
+        }
+    }
+
+    #[test]
+    fn a_failed_link_touches_half_of_the_nodes_each_way() {
+        let faults = CubeFaults::new(Hypercube::new(7).unwrap(), &[], &[(5, 13)]).unwrap();
+        assert_eq!(affected(&faults, u64::MAX).unwrap().len(), 2 * 64);
+    }
+}

@@ -1,0 +1,116 @@
+//! What can be wrong with a graph or its file.
+
+use thiserror::Error;
+
+/// A line of a graph file that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
+pub struct GraphError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: GraphProblem,
+}
+
+/// What is wrong, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GraphProblem {
+    /// A node without a name.
+    #[error("a node needs a name")]
+    EmptyName,
+    /// A name used twice.
+    #[error("node \"{name}\" is there already; names must differ")]
+    DuplicateNode {
+        /// The name.
+        name: String,
+    },
+    /// An edge from a node to itself.
+    #[error("edge from node \"{name}\" to itself; an edge joins two different nodes")]
+    SelfLoop {
+        /// The node.
+        name: String,
+    },
+    /// An edge to a node that the file does not declare.
+    #[error("edge to node \"{name}\", which the file does not declare")]
+    UnknownNode {
+        /// The name.
+        name: String,
+    },
+    /// Not well-formed XML.
+    #[error("not well-formed XML: {what}")]
+    Xml {
+        /// What the XML reader says.
+        what: String,
+    },
+    /// The text ends inside an element.
+    #[error("the file ends inside element \"{element}\"")]
+    Truncated {
+        /// The innermost open element.
+        element: String,
+    },
+    /// No graph in the file.
+    #[error("no \"graph\" element; GraphML has the form <graphml><graph>...</graph></graphml>")]
+    NoGraph,
+    /// An element at a place where it does not belong.
+    #[error("element \"{element}\" {why}")]
+    Element {
+        /// The element.
+        element: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// An element without an attribute that it must have.
+    #[error("element \"{element}\" has no attribute \"{attribute}\"")]
+    MissingAttribute {
+        /// The element.
+        element: &'static str,
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// A `data` element for a key that was not declared.
+    #[error("data for key \"{key}\", which the file does not declare before")]
+    UnknownKey {
+        /// The key.
+        key: String,
+    },
+    /// A value outside what an attribute can be.
+    #[error("\"{value}\" for {attribute}; it must be {allowed}")]
+    Value {
+        /// The attribute.
+        attribute: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// A quote that does not end on its line.
+    #[error("the quote opened in column {column} is not closed on its line")]
+    OpenQuote {
+        /// The column, counted in characters from 1.
+        column: usize,
+    },
+    /// A third column that is no attribute.
+    #[error(
+        "\"{word}\" after the two node names; attributes are a number, name=value, or a dictionary \
+         {{'name': value}}"
+    )]
+    NotAnAttribute {
+        /// The word.
+        word: String,
+    },
+    /// An attribute given twice on one line.
+    #[error("attribute \"{name}\" is given twice")]
+    DuplicateAttribute {
+        /// The attribute.
+        name: String,
+    },
+}
+
+impl GraphProblem {
+    pub(super) fn at(self, line: usize) -> GraphError {
+        GraphError {
+            line,
+            problem: self,
+        }
+    }
+}

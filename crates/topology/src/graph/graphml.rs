@@ -1,0 +1,555 @@
+//! GraphML, the XML format of graph tools.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use quick_xml::Reader;
+use quick_xml::XmlVersion;
+use quick_xml::escape::{escape, resolve_predefined_entity};
+use quick_xml::events::{BytesStart, Event};
+
+use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
+
+pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
+    let mut parser = Parser::default();
+    let mut reader = Reader::from_str(text);
+    let mut lines = Lines::new(text);
+    loop {
+        let line = lines.at(reader.buffer_position());
+        let event = reader.read_event().map_err(|error| {
+            let what = error.to_string();
+            GraphProblem::Xml { what }.at(lines.at(reader.error_position()))
+        })?;
+        parser.line = line;
+        let step = match event {
+            Event::Start(start) => parser.start(&start),
+            Event::Empty(start) => parser.start(&start).and_then(|()| parser.end()),
+            Event::End(_) => parser.end(),
+            Event::Text(text) => {
+                parser.text(&text.xml_content(XmlVersion::Implicit1_0));
+                Ok(())
+            }
+            Event::CData(text) => {
+                parser.text(&text.xml_content(XmlVersion::Implicit1_0));
+                Ok(())
+            }
+            Event::GeneralRef(reference) => match reference.resolve_char_ref() {
+                Ok(Some(char)) => {
+                    parser.text(char.encode_utf8(&mut [0; 4]));
+                    Ok(())
+                }
+                Ok(None) => parser.entity(&reference.into_inner()),
+                Err(error) => Err(GraphProblem::Xml {
+                    what: error.to_string(),
+                }),
+            },
+            Event::Eof => break,
+            Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Comment(_) => Ok(()),
+        };
+        step.map_err(|problem| problem.at(line))?;
+    }
+    parser.line = lines.at(text.len() as u64);
+    parser.finish()
+}
+
+/// Line numbers of rising byte offsets.
+struct Lines<'a> {
+    text: &'a [u8],
+    offset: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text: text.as_bytes(),
+            offset: 0,
+            line: 1,
+        }
+    }
+
+    fn at(&mut self, offset: u64) -> usize {
+        let end = (offset as usize).min(self.text.len());
+        if end > self.offset {
+            let passed = &self.text[self.offset..end];
+            self.line += passed.iter().filter(|&&byte| byte == b'\n').count();
+            self.offset = end;
+        }
+        self.line
+    }
+}
+
+struct Key {
+    name: String,
+    /// "node", "edge", "graph" or "all".
+    domain: String,
+    default: Option<String>,
+}
+
+struct ReadEdge {
+    ends: [String; 2],
+    edge: Edge,
+    line: usize,
+}
+
+struct Data {
+    name: String,
+    value: String,
+    /// Whether there are elements inside, as drawing programs put them.
+    nested: bool,
+}
+
+/// What an open element is to the parser.
+enum Open {
+    Root,
+    Key(String),
+    Default(String, String),
+    Graph,
+    Node(String, Attributes),
+    Edge(ReadEdge),
+    Data(Data),
+    /// Anything that carries nothing for us: ports, descriptions, elements of other vocabularies.
+    Other,
+}
+
+#[derive(Default)]
+struct Parser {
+    line: usize,
+    open: Vec<(String, Open)>,
+    keys: BTreeMap<String, Key>,
+    directed: bool,
+    seen_graph: bool,
+    graph: Graph,
+    edges: Vec<ReadEdge>,
+}
+
+impl Parser {
+    fn start(&mut self, start: &BytesStart) -> Result<(), GraphProblem> {
+        let element = start.local_name().as_ref().to_owned();
+        if let Some((_, Open::Data(data))) = self.open.last_mut() {
+            data.nested = true;
+        }
+        let parent = self.open.last().map(|(_, open)| open);
+        let refuse = |why| {
+            Err(GraphProblem::Element {
+                element: element.clone(),
+                why,
+            })
+        };
+        let open = match (parent, element.as_str()) {
+            (None, "graphml") => Open::Root,
+            (None, _) => return refuse("cannot be the outermost; it must be \"graphml\""),
+            (Some(Open::Root), "key") => {
+                let mut attributes = attributes(start)?;
+                let id = take(&mut attributes, "key", "id")?;
+                let key = Key {
+                    name: attributes.remove("attr.name").unwrap_or_else(|| id.clone()),
+                    domain: attributes.remove("for").unwrap_or_else(|| "all".into()),
+                    default: None,
+                };
+                self.keys.insert(id.clone(), key);
+                Open::Key(id)
+            }
+            (Some(Open::Key(id)), "default") => Open::Default(id.clone(), String::new()),
+            (Some(Open::Root), "graph") => {
+                if self.seen_graph {
+                    return refuse("appears a second time; one graph a file can be read");
+                }
+                self.seen_graph = true;
+                let default = attributes(start)?.remove("edgedefault");
+                self.directed = match default.as_deref() {
+                    Some("directed") => true,
+                    Some("undirected") | None => false,
+                    Some(value) => {
+                        return Err(GraphProblem::Value {
+                            attribute: "edgedefault",
+                            value: value.to_owned(),
+                            allowed: "\"directed\" or \"undirected\"",
+                        });
+                    }
+                };
+                Open::Graph
+            }
+            (Some(Open::Graph), "node") => {
+                let mut attributes = attributes(start)?;
+                let id = take(&mut attributes, "node", "id")?;
+                Open::Node(id, self.defaults("node"))
+            }
+            (Some(Open::Graph), "edge") => Open::Edge(self.edge(start)?),
+            (Some(Open::Graph), "hyperedge") => {
+                return refuse("cannot be read; edges must have two ends");
+            }
+            (Some(Open::Node(..) | Open::Edge(_)), "graph") => {
+                return refuse("is nested in a node or edge, which cannot be read");
+            }
+            (Some(Open::Node(..) | Open::Edge(_) | Open::Graph | Open::Root), "data") => {
+                let mut attributes = attributes(start)?;
+                let key = take(&mut attributes, "data", "key")?;
+                let Some(declared) = self.keys.get(&key) else {
+                    return Err(GraphProblem::UnknownKey { key });
+                };
+                Open::Data(Data {
+                    name: declared.name.clone(),
+                    value: String::new(),
+                    nested: false,
+                })
+            }
+            (Some(Open::Root | Open::Other), "node" | "edge") => {
+                return refuse("is outside the graph");
+            }
+            (Some(_), _) => Open::Other,
+        };
+        self.open.push((element, open));
+        Ok(())
+    }
+
+    fn edge(&self, start: &BytesStart) -> Result<ReadEdge, GraphProblem> {
+        let mut attributes = attributes(start)?;
+        let ends = [
+            take(&mut attributes, "edge", "source")?,
+            take(&mut attributes, "edge", "target")?,
+        ];
+        let directed = match attributes.remove("directed").as_deref() {
+            None => self.directed,
+            Some("true" | "1") => true,
+            Some("false" | "0") => false,
+            Some(value) => {
+                return Err(GraphProblem::Value {
+                    attribute: "directed",
+                    value: value.to_owned(),
+                    allowed: "\"true\" or \"false\"",
+                });
+            }
+        };
+        Ok(ReadEdge {
+            ends,
+            edge: Edge {
+                directed,
+                attributes: self.defaults("edge"),
+            },
+            line: self.line,
+        })
+    }
+
+    fn defaults(&self, domain: &str) -> Attributes {
+        self.keys
+            .values()
+            .filter(|key| key.domain == domain || key.domain == "all")
+            .filter_map(|key| Some((key.name.clone(), key.default.clone()?)))
+            .collect()
+    }
+
+    fn end(&mut self) -> Result<(), GraphProblem> {
+        let Some((_, open)) = self.open.pop() else {
+            return Ok(());
+        };
+        match open {
+            Open::Default(id, value) => {
+                if let Some(key) = self.keys.get_mut(&id) {
+                    key.default = Some(value);
+                }
+            }
+            Open::Data(data) => {
+                let value = match data.nested {
+                    true => data.value.trim().to_owned(),
+                    false => data.value,
+                };
+                match self.open.last_mut() {
+                    Some((_, Open::Node(_, attributes))) => {
+                        attributes.insert(data.name, value);
+                    }
+                    Some((_, Open::Edge(edge))) => {
+                        edge.edge.attributes.insert(data.name, value);
+                    }
+                    _ => {}
+                }
+            }
+            Open::Node(name, attributes) => {
+                self.graph.add_node(name, attributes)?;
+            }
+            Open::Edge(edge) => self.edges.push(edge),
+            Open::Root | Open::Key(_) | Open::Graph | Open::Other => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) {
+        // Text of elements inside data (labels of drawing programs) counts as the data's own.
+        for (_, open) in self.open.iter_mut().rev() {
+            match open {
+                Open::Data(data) => return data.value.push_str(text),
+                Open::Default(_, value) => return value.push_str(text),
+                Open::Other => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn entity(&mut self, name: &str) -> Result<(), GraphProblem> {
+        let text = resolve_predefined_entity(name).ok_or_else(|| GraphProblem::Xml {
+            what: format!("unknown entity \"&{name};\""),
+        })?;
+        self.text(text);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Graph, GraphError> {
+        if let Some((element, _)) = self.open.pop() {
+            return Err(GraphProblem::Truncated { element }.at(self.line));
+        }
+        if !self.seen_graph {
+            return Err(GraphProblem::NoGraph.at(self.line));
+        }
+        for ReadEdge { ends, edge, line } in self.edges {
+            // Edges may come before the nodes they name.
+            let find = |name: &String| {
+                self.graph.find(name).ok_or_else(|| {
+                    let name = name.clone();
+                    GraphProblem::UnknownNode { name }.at(line)
+                })
+            };
+            let (from, to) = (find(&ends[0])?, find(&ends[1])?);
+            self.graph
+                .add_edge(from, to, edge)
+                .map_err(|problem| problem.at(line))?;
+        }
+        Ok(self.graph)
+    }
+}
+
+fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProblem> {
+    let malformed = |what: String| GraphProblem::Xml { what };
+    let mut attributes = HashMap::new();
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
+        let value = attribute
+            .normalized_value(XmlVersion::Implicit1_0)
+            .map_err(|error| malformed(error.to_string()))?;
+        let name = attribute.key.local_name().as_ref().to_owned();
+        attributes.insert(name, value.into_owned());
+    }
+    Ok(attributes)
+}
+
+fn take(
+    attributes: &mut HashMap<String, String>,
+    element: &'static str,
+    attribute: &'static str,
+) -> Result<String, GraphProblem> {
+    attributes
+        .remove(attribute)
+        .ok_or(GraphProblem::MissingAttribute { element, attribute })
+}
+
+pub(super) fn write(graph: &Graph) -> String {
+    let node_keys = Keys::new(graph.nodes().map(|node| &node.attributes));
+    let edge_keys = Keys::new(graph.edges().map(|(_, _, edge)| &edge.attributes));
+    let directed = graph.edge_count() > 0 && graph.edges().all(|(_, _, edge)| edge.directed);
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
+    );
+    node_keys.declare("node", 'n', &mut text);
+    edge_keys.declare("edge", 'e', &mut text);
+    text += &format!(
+        "  <graph edgedefault=\"{}\">\n",
+        if directed { "directed" } else { "undirected" }
+    );
+    for node in graph.nodes() {
+        let start = format!("    <node id=\"{}\"", quoted(&node.name));
+        node_keys.element(start, "node", 'n', &node.attributes, &mut text);
+    }
+    for (from, to, edge) in graph.edges() {
+        let mut start = format!(
+            "    <edge source=\"{}\" target=\"{}\"",
+            quoted(&graph.node(from).name),
+            quoted(&graph.node(to).name)
+        );
+        if edge.directed != directed {
+            start += &format!(" directed=\"{}\"", edge.directed);
+        }
+        edge_keys.element(start, "edge", 'e', &edge.attributes, &mut text);
+    }
+    text += "  </graph>\n</graphml>\n";
+    text
+}
+
+/// Escaped for an attribute in double quotes, where blanks other than spaces would be lost.
+fn quoted(text: &str) -> String {
+    let text = escape(text);
+    let text = text.replace('\n', "&#10;").replace('\r', "&#13;");
+    text.replace('\t', "&#9;")
+}
+
+/// The attribute names of all nodes or all edges, with the narrowest GraphML type for each.
+struct Keys<'a> {
+    names: Vec<(&'a str, &'static str)>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(all: impl Iterator<Item = &'a Attributes> + Clone) -> Self {
+        let names: BTreeSet<&str> = all
+            .clone()
+            .flat_map(|attributes| attributes.keys().map(String::as_str))
+            .collect();
+        let kind = |name: &str| {
+            let every = |fits: fn(&str) -> bool| {
+                let mut values = all.clone().filter_map(|attributes| attributes.get(name));
+                values.all(|value| fits(value))
+            };
+            if every(|value| value.parse::<i64>().is_ok()) {
+                "long"
+            } else if every(|value| value.parse::<f64>().is_ok()) {
+                "double"
+            } else if every(|value| value.parse::<bool>().is_ok()) {
+                "boolean"
+            } else {
+                "string"
+            }
+        };
+        Self {
+            names: names.into_iter().map(|name| (name, kind(name))).collect(),
+        }
+    }
+
+    fn declare(&self, domain: &str, letter: char, text: &mut String) {
+        for (place, (name, kind)) in self.names.iter().enumerate() {
+            *text += &format!(
+                "  <key id=\"{letter}{place}\" for=\"{domain}\" attr.name=\"{}\" attr.type=\"{kind}\"/>\n",
+                quoted(name)
+            );
+        }
+    }
+
+    fn element(
+        &self,
+        start: String,
+        element: &str,
+        letter: char,
+        attributes: &Attributes,
+        text: &mut String,
+    ) {
+        *text += &start;
+        if attributes.is_empty() {
+            *text += "/>\n";
+            return;
+        }
+        *text += ">\n";
+        for (place, (name, _)) in self.names.iter().enumerate() {
+            if let Some(value) = attributes.get(*name) {
+                // A bare carriage return would be read back as a line feed.
+                let value = escape(value).replace('\r', "&#13;");
+                *text += &format!("      <data key=\"{letter}{place}\">{value}</data>\n");
+            }
+        }
+        *text += &format!("    </{element}>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"<?xml version="1.0"?>
+<!DOCTYPE graphml>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key id="d0" for="node" attr.name="kind" attr.type="string"><default>pe</default></key>
+  <key id="d1" for="edge" attr.name="lanes" attr.type="int"/>
+  <key id="d2" for="node" yfiles.type="nodegraphics"/>
+  <graph id="G" edgedefault="undirected">
+    <edge source="a" target="b"><data key="d1">4</data></edge>
+    <node id="a"/>
+    <node id="b &amp; c"><port name="north"/><data key="d0">i&#47;o</data></node>
+    <node id="b">
+      <data key="d2"><y:ShapeNode>
+        <y:NodeLabel>left</y:NodeLabel>
+      </y:ShapeNode></data>
+    </node>
+    <edge source="b" target="b &amp; c" directed="true"/>
+  </graph>
+</graphml>
+"#;
+
+    #[test]
+    fn nodes_edges_defaults_and_data_are_read() {
+        let graph = Graph::from_graphml(SMALL).unwrap();
+        let names: Vec<_> = graph.nodes().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["a", "b & c", "b"]);
+        assert_eq!(graph.node(0).attributes["kind"], "pe");
+        assert_eq!(graph.node(1).attributes["kind"], "i/o");
+        assert_eq!(graph.node(2).attributes["d2"], "left");
+        let edges: Vec<_> = graph.edges().collect();
+        assert_eq!((edges[0].0, edges[0].1), (0, 2));
+        assert_eq!(edges[0].2.attributes["lanes"], "4");
+        assert!(!edges[0].2.directed && edges[1].2.directed);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let graph = Graph::from_graphml(SMALL).unwrap();
+        let text = graph.to_graphml();
+        assert_eq!(Graph::from_graphml(&text).unwrap(), graph);
+        assert!(text.contains(r#"attr.name="lanes" attr.type="long""#), "{text}");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let wrap = |inner: &str| {
+            format!("<graphml>
+<graph edgedefault="undirected">
+{inner}
+</graph>
+</graphml>")
+        };
+        let cases = [
+            (
+                wrap("<node id="a"/>
+<node id="a"/>"),
+                "line 4: node "a" is there already; names must differ",
+            ),
+            (
+                wrap("<node/>"),
+                "line 3: element "node" has no attribute "id"",
+            ),
+            (
+                wrap("<node id="a"/>
+
+<edge source="a" target="z"/>"),
+                "line 5: edge to node "z", which the file does not declare",
+            ),
+            (
+                wrap("<node id="a"><data key="d9">1</data></node>"),
+                "line 3: data for key "d9", which the file does not declare before",
+            ),
+            (
+                wrap("<hyperedge/>"),
+                "line 3: element "hyperedge" cannot be read; edges must have two ends",
+            ),
+            (
+                wrap("<node id="a"><graph/></node>"),
+                "line 3: element "graph" is nested in a node or edge, which cannot be read",
+            ),
+            (
+                wrap("<node id="&who;"/>"),
+                "line 3: not well-formed XML: ",
+            ),
+            (wrap("<node id="a">"), "line 4: not well-formed XML: "),
+            ("<graphml>
+<graph>
+".into(), "line 3: the file ends inside element "graph""),
+            ("<graphml/>".into(), "line 1: no "graph" element"),
+            ("".into(), "line 1: no "graph" element"),
+            (
+                "<svg/>".into(),
+                "line 1: element "svg" cannot be the outermost; it must be "graphml"",
+            ),
+            (
+                "<graphml><graph edgedefault="both"/></graphml>".into(),
+                "line 1: "both" for edgedefault; it must be "directed" or "undirected"",
+            ),
+        ];
+        for (text, message) in cases {
+            let error = Graph::from_graphml(&text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error} is not {message}");
+        }
+    }
+}

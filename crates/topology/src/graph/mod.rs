@@ -1,0 +1,226 @@
+//! Networks of any shape, with named nodes and the attributes of a file.
+
+mod edge_list;
+mod error;
+mod graphml;
+mod machine;
+
+use std::collections::{BTreeMap, HashMap};
+
+use petgraph::graph::{NodeIndex, UnGraph};
+use petgraph::visit::EdgeRef;
+
+use crate::Adjacency;
+
+pub use error::{GraphError, GraphProblem};
+
+/// Attributes by name, as text.
+pub type Attributes = BTreeMap<String, String>;
+
+/// A node of a [`Graph`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, unlike that of any other node.
+    pub name: String,
+    /// What else the file said of it.
+    pub attributes: Attributes,
+}
+
+/// An edge of a [`Graph`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edge {
+    /// Whether the file called it directed, from its first end to its second.
+    pub directed: bool,
+    /// What else the file said of it.
+    pub attributes: Attributes,
+}
+
+/// A network of named nodes, indexed `0..node_count` in the order of the file.
+///
+/// Parallel edges are kept; an edge from a node to itself is refused, since no message would take
+/// it. As an [`Adjacency`] the graph is undirected: links carry messages both ways, and `directed`
+/// is only kept for the file.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    graph: UnGraph<Node, Edge>,
+    index: HashMap<String, u32>,
+    /// Ascending, each neighbour once.
+    neighbors: Vec<Vec<u32>>,
+}
+
+impl Graph {
+    /// A graph without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads GraphML: one graph of nodes and edges with `data` attributes (defaults of keys
+    /// applied); ports are ignored, nested graphs and hyperedges refused.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it.
+    pub fn from_graphml(text: &str) -> Result<Self, GraphError> {
+        graphml::read(text)
+    }
+
+    /// The graph as GraphML; `from_graphml` gives back the same nodes, edges and attributes.
+    pub fn to_graphml(&self) -> String {
+        graphml::write(self)
+    }
+
+    /// Reads an edge list, one edge a line: two node names, separated by blanks, a comma or a
+    /// semicolon, then optional attributes: a bare number (`weight`), `name=value` pairs, or a
+    /// dictionary `{'name': value}` as NetworkX writes it. A line with one name is a node by
+    /// itself. Names and values with separators are put in double quotes, in which `\` escapes.
+    /// From `#` or `%` at the start of a word the rest of the line is a comment.
+    ///
+    /// Nodes are indexed by first mention, except when their names are exactly the numbers from 0
+    /// up: then each has the index that it is named after.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it.
+    pub fn from_edge_list(text: &str) -> Result<Self, GraphError> {
+        edge_list::read(text)
+    }
+
+    /// The graph as an edge list, nodes first. Attributes of nodes and the direction of edges, for
+    /// which an edge list has no place, are left out.
+    pub fn to_edge_list(&self) -> String {
+        edge_list::write(self)
+    }
+
+    /// Adds a node and gives its index.
+    ///
+    /// # Errors
+    /// When the name is taken or empty.
+    pub fn add_node(
+        &mut self,
+        name: impl Into<String>,
+        attributes: Attributes,
+    ) -> Result<u32, GraphProblem> {
+        let name = name.into();
+        if name.is_empty() {
+            return Err(GraphProblem::EmptyName);
+        }
+        if self.index.contains_key(&name) {
+            return Err(GraphProblem::DuplicateNode { name });
+        }
+        let index = self.neighbors.len() as u32;
+        self.index.insert(name.clone(), index);
+        self.graph.add_node(Node { name, attributes });
+        self.neighbors.push(Vec::new());
+        Ok(index)
+    }
+
+    /// Adds an edge between two nodes, parallel to others between them if there are any.
+    ///
+    /// # Errors
+    /// When both ends are the same node.
+    ///
+    /// # Panics
+    /// When an end is not a node of this graph.
+    pub fn add_edge(&mut self, from: u32, to: u32, edge: Edge) -> Result<(), GraphProblem> {
+        if from == to {
+            return Err(GraphProblem::SelfLoop {
+                name: self.node(from).name.clone(),
+            });
+        }
+        self.graph
+            .add_edge(NodeIndex::new(from as usize), NodeIndex::new(to as usize), edge);
+        for (node, neighbor) in [(from, to), (to, from)] {
+            let neighbors = &mut self.neighbors[node as usize];
+            if let Err(place) = neighbors.binary_search(&neighbor) {
+                neighbors.insert(place, neighbor);
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        self.neighbors.len() as u32
+    }
+
+    /// Number of edges, parallel ones counted each.
+    pub fn edge_count(&self) -> usize {
+        self.graph.edge_count()
+    }
+
+    /// The node of this index.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn node(&self, index: u32) -> &Node {
+        &self.graph[NodeIndex::new(index as usize)]
+    }
+
+    /// All nodes in order.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.graph.node_weights()
+    }
+
+    /// The index of the node of this name.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.index.get(name).copied()
+    }
+
+    /// All edges (first end, second end, edge), in the order in which they were added.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32, &Edge)> {
+        self.graph.edge_references().map(|edge| {
+            let (from, to) = (edge.source().index(), edge.target().index());
+            (from as u32, to as u32, edge.weight())
+        })
+    }
+
+    /// The neighbours of a node, ascending, each once.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn neighbors(&self, node: u32) -> &[u32] {
+        &self.neighbors[node as usize]
+    }
+
+    /// The graph in the form that the algorithms of `petgraph` take; indices are the same.
+    pub fn as_petgraph(&self) -> &UnGraph<Node, Edge> {
+        &self.graph
+    }
+}
+
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes().eq(other.nodes()) && self.edges().eq(other.edges())
+    }
+}
+
+impl Eq for Graph {}
+
+impl Adjacency for Graph {
+    fn node_count(&self) -> u32 {
+        Graph::node_count(self)
+    }
+
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        Graph::neighbors(self, node).iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_and_edges_are_checked() {
+        let mut graph = Graph::new();
+        let a = graph.add_node("a", Attributes::new()).unwrap();
+        let b = graph.add_node("b", Attributes::new()).unwrap();
+        assert_eq!(graph.find("b"), Some(b));
+        assert_eq!(graph.find("c"), None);
+        assert!(graph.add_node("a", Attributes::new()).is_err());
+        assert!(graph.add_node("", Attributes::new()).is_err());
+        assert!(graph.add_edge(a, a, Edge::default()).is_err());
+        graph.add_edge(a, b, Edge::default()).unwrap();
+        graph.add_edge(b, a, Edge::default()).unwrap();
+        assert_eq!(graph.edge_count(), 2);
+        assert_eq!(graph.neighbors(a), [b]);
+    }
+}

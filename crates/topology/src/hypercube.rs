@@ -1,0 +1,230 @@
+//! The binary hypercube: addresses, links and e-cube routes.
+
+use thiserror::Error;
+
+use crate::Adjacency;
+
+/// Largest dimension that is handled: 2^20 = 1,048,576 nodes.
+pub const MAX_DIMENSION: u32 = 20;
+
+/// A dimension outside 1 to [`MAX_DIMENSION`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
+pub struct DimensionError {
+    /// The dimension asked for.
+    pub dimension: u32,
+}
+
+/// A binary hypercube; two nodes are neighbours when their addresses differ in exactly one bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hypercube {
+    dimension: u32,
+}
+
+impl Hypercube {
+    /// A hypercube of 2^`dimension` nodes.
+    ///
+    /// # Errors
+    /// When `dimension` is not 1 to [`MAX_DIMENSION`].
+    pub const fn new(dimension: u32) -> Result<Self, DimensionError> {
+        if dimension == 0 || dimension > MAX_DIMENSION {
+            return Err(DimensionError { dimension });
+        }
+        Ok(Self { dimension })
+    }
+
+    /// Number of dimensions.
+    pub const fn dimension(self) -> u32 {
+        self.dimension
+    }
+
+    /// Number of nodes, 2^dimension.
+    pub const fn node_count(self) -> u32 {
+        1 << self.dimension
+    }
+
+    /// Number of directed links, dimension * 2^dimension.
+    pub const fn link_count(self) -> usize {
+        self.node_count() as usize * self.dimension as usize
+    }
+
+    /// Whether `node` is an address of this cube.
+    pub const fn contains(self, node: u32) -> bool {
+        node < self.node_count()
+    }
+
+    /// All nodes in order.
+    pub const fn nodes(self) -> std::ops::Range<u32> {
+        0..self.node_count()
+    }
+
+    /// The neighbour of `node` along `dimension`.
+    pub const fn neighbor(self, node: u32, dimension: u32) -> u32 {
+        debug_assert!(self.contains(node) && dimension < self.dimension);
+        node ^ (1 << dimension)
+    }
+
+    /// The neighbours of `node`, lowest dimension first.
+    pub fn neighbors(self, node: u32) -> impl Iterator<Item = u32> + use<> {
+        (0..self.dimension).map(move |dimension| node ^ (1 << dimension))
+    }
+
+    /// Hops between two nodes: the number of address bits that differ.
+    pub const fn distance(self, from: u32, to: u32) -> u32 {
+        (from ^ to).count_ones()
+    }
+
+    /// Dense index of the directed link that leaves `node` along `dimension`, below
+    /// [`link_count`](Self::link_count).
+    pub const fn link(self, node: u32, dimension: u32) -> usize {
+        debug_assert!(self.contains(node) && dimension < self.dimension);
+        node as usize * self.dimension as usize + dimension as usize
+    }
+
+    /// The hop that a link index stands for; the inverse of [`link`](Self::link).
+    pub const fn hop(self, link: usize) -> Hop {
+        debug_assert!(link < self.link_count());
+        let dimension = self.dimension as usize;
+        Hop {
+            node: (link / dimension) as u32,
+            dimension: (link % dimension) as u32,
+        }
+    }
+
+    /// The e-cube route: differing dimensions from highest to lowest (section 4.2 of the hypercube
+    /// paper). Empty when `from == to`. Does not allocate.
+    pub const fn route(self, from: u32, to: u32) -> Route {
+        debug_assert!(self.contains(from) && self.contains(to));
+        Route {
+            node: from,
+            remaining: from ^ to,
+            last: 0,
+        }
+    }
+}
+
+impl Adjacency for Hypercube {
+    fn node_count(&self) -> u32 {
+        Hypercube::node_count(*self)
+    }
+
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        Hypercube::neighbors(*self, node)
+    }
+}
+
+/// One hop of a route: the directed link that leaves `node` along `dimension`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hop {
+    /// The node that the hop leaves.
+    pub node: u32,
+    /// The dimension it crosses.
+    pub dimension: u32,
+}
+
+impl Hop {
+    /// The node that the hop enters.
+    pub const fn target(self) -> u32 {
+        self.node ^ (1 << self.dimension)
+    }
+}
+
+/// The hops of a route in order, computed from the addresses without allocating.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    pub(crate) node: u32,
+    /// Dimensions still to cross, as a bit set.
+    pub(crate) remaining: u32,
+    /// Of these, the dimension kept for the end, as a bit set of at most one.
+    pub(crate) last: u32,
+}
+
+impl Iterator for Route {
+    type Item = Hop;
+
+    #[inline]
+    fn next(&mut self) -> Option<Hop> {
+        if self.remaining == 0 {
+            return None;
+        }
+        let early = self.remaining & !self.last;
+        let dimension = if early == 0 { self.last } else { early }.ilog2();
+        let hop = Hop {
+            node: self.node,
+            dimension,
+        };
+        self.remaining ^= 1 << dimension;
+        self.node ^= 1 << dimension;
+        Some(hop)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let hops = self.remaining.count_ones() as usize;
+        (hops, Some(hops))
+    }
+}
+
+impl ExactSizeIterator for Route {}
+
+impl std::iter::FusedIterator for Route {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimension_outside_1_to_20_is_refused() {
+        for dimension in [0, 21, 32, u32::MAX] {
+            let error = Hypercube::new(dimension).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("a hypercube has 1 to 20 dimensions, not {dimension}")
+            );
+        }
+        assert_eq!(Hypercube::new(20).unwrap().node_count(), 1_048_576);
+    }
+
+    #[test]
+    fn route_corrects_the_highest_dimension_first() {
+        let cube = Hypercube::new(4).unwrap();
+        let hops: Vec<_> = cube
+            .route(0b0011, 0b1010)
+            .map(|hop| (hop.node, hop.dimension))
+            .collect();
+        assert_eq!(hops, [(0b0011, 3), (0b1011, 0)]);
+    }
+
+    #[test]
+    fn routes_are_shortest_and_arrive() {
+        let cube = Hypercube::new(6).unwrap();
+        for from in cube.nodes() {
+            for to in cube.nodes() {
+                let route = cube.route(from, to);
+                assert_eq!(route.len() as u32, cube.distance(from, to));
+                let mut at = from;
+                let mut above = cube.dimension();
+                for hop in route {
+                    assert_eq!(hop.node, at);
+                    assert!(hop.dimension < above, "dimensions must fall");
+                    above = hop.dimension;
+                    at = hop.target();
+                }
+                assert_eq!(at, to);
+            }
+        }
+    }
+
+    #[test]
+    fn link_indices_are_dense_and_invertible() {
+        let cube = Hypercube::new(5).unwrap();
+        let mut seen = vec![false; cube.link_count()];
+        for node in cube.nodes() {
+            for dimension in 0..cube.dimension() {
+                let link = cube.link(node, dimension);
+                assert!(!std::mem::replace(&mut seen[link], true));
+                assert_eq!(cube.hop(link), Hop { node, dimension });
+            }
+        }
+        assert!(seen.into_iter().all(|seen| seen));
+    }
+}

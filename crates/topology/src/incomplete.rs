@@ -1,0 +1,214 @@
+//! The incomplete hypercube: a binary cube of any number of nodes.
+
+use thiserror::Error;
+
+use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
+
+/// A number of nodes outside 1 to 2^[`MAX_DIMENSION`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
+pub struct NodeCountError {
+    /// The number of nodes asked for.
+    pub node_count: u32,
+}
+
+/// A binary cube cut off after `node_count` labels: nodes `0..node_count`, neighbours where labels
+/// differ in one bit and both exist.
+///
+/// This is the network of the I/O nodes (section 3.2 of the hypercube paper): labelled by rank in
+/// the sorted placement they form a cube of ceil(log2 count) dimensions, complete when their number
+/// is a power of two.
+///
+/// # Routing
+/// [`route`](Self::route) is e-cube, highest differing dimension first, with one exception. Let the
+/// highest differing dimension be *i*, and the block of 2^(i+1) labels around both ends be cut off:
+/// then the half with bit *i* set is incomplete, and a route that climbs into it crosses *i* last
+/// instead of first, so that every other hop lies in the complete half. A route out of it crosses
+/// *i* first, which is e-cube anyway. So all labels on the way exist, every route is shortest, and
+/// in a complete cube the routes are exactly e-cube.
+///
+/// It is free of deadlock: order the links of a cut block as (out of the upper half) < (links of
+/// the lower half in e-cube order) < (into the upper half), and repeat inside the upper half, which
+/// shares no link with the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IncompleteHypercube {
+    node_count: u32,
+    dimension: u32,
+}
+
+impl IncompleteHypercube {
+    /// The incomplete hypercube of nodes `0..node_count`.
+    ///
+    /// # Errors
+    /// When `node_count` is not 1 to 2^[`MAX_DIMENSION`].
+    pub const fn new(node_count: u32) -> Result<Self, NodeCountError> {
+        if node_count == 0 || node_count > 1 << MAX_DIMENSION {
+            return Err(NodeCountError { node_count });
+        }
+        Ok(Self {
+            node_count,
+            dimension: node_count.next_power_of_two().ilog2(),
+        })
+    }
+
+    /// Number of dimensions, ceil(log2 node_count); 0 for a single node.
+    pub const fn dimension(self) -> u32 {
+        self.dimension
+    }
+
+    /// Number of nodes.
+    pub const fn node_count(self) -> u32 {
+        self.node_count
+    }
+
+    /// Whether the number of nodes is a power of two.
+    pub const fn is_complete(self) -> bool {
+        self.node_count.is_power_of_two()
+    }
+
+    /// Whether `node` is a label of this cube.
+    pub const fn contains(self, node: u32) -> bool {
+        node < self.node_count
+    }
+
+    /// All nodes in order.
+    pub const fn nodes(self) -> std::ops::Range<u32> {
+        0..self.node_count
+    }
+
+    /// The neighbour of `node` along `dimension`, if it exists.
+    pub const fn neighbor(self, node: u32, dimension: u32) -> Option<u32> {
+        debug_assert!(self.contains(node) && dimension < self.dimension);
+        let neighbor = node ^ (1 << dimension);
+        if self.contains(neighbor) {
+            Some(neighbor)
+        } else {
+            None
+        }
+    }
+
+    /// The neighbours of `node`, lowest dimension first.
+    pub fn neighbors(self, node: u32) -> impl Iterator<Item = u32> + use<> {
+        (0..self.dimension).filter_map(move |dimension| self.neighbor(node, dimension))
+    }
+
+    /// Hops between two nodes: the number of label bits that differ.
+    pub const fn distance(self, from: u32, to: u32) -> u32 {
+        (from ^ to).count_ones()
+    }
+
+    /// Upper bound of the directed link indices, node_count * dimension; indices of links towards
+    /// labels that do not exist stay unused.
+    pub const fn link_count(self) -> usize {
+        self.node_count as usize * self.dimension as usize
+    }
+
+    /// Index of the directed link that leaves `node` along `dimension`.
+    pub const fn link(self, node: u32, dimension: u32) -> usize {
+        debug_assert!(self.contains(node) && dimension < self.dimension);
+        node as usize * self.dimension as usize + dimension as usize
+    }
+
+    /// The hop that a link index stands for; the inverse of [`link`](Self::link).
+    pub const fn hop(self, link: usize) -> Hop {
+        debug_assert!(link < self.link_count());
+        let dimension = self.dimension as usize;
+        Hop {
+            node: (link / dimension) as u32,
+            dimension: (link % dimension) as u32,
+        }
+    }
+
+    /// The route between two nodes through existing labels only; see the type for the rule.
+    /// Empty when `from == to`. Does not allocate.
+    pub const fn route(self, from: u32, to: u32) -> Route {
+        debug_assert!(self.contains(from) && self.contains(to));
+        let remaining = from ^ to;
+        let mut last = 0;
+        if remaining != 0 {
+            let top = 1 << remaining.ilog2();
+            // The largest label of the block of 2 * top labels that holds both ends.
+            let block_end = to | (2 * top - 1);
+            if to & top != 0 && block_end >= self.node_count {
+                last = top;
+            }
+        }
+        Route {
+            node: from,
+            remaining,
+            last,
+        }
+    }
+}
+
+impl From<Hypercube> for IncompleteHypercube {
+    fn from(cube: Hypercube) -> Self {
+        Self {
+            node_count: cube.node_count(),
+            dimension: cube.dimension(),
+        }
+    }
+}
+
+impl Adjacency for IncompleteHypercube {
+    fn node_count(&self) -> u32 {
+        self.node_count
+    }
+
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        IncompleteHypercube::neighbors(*self, node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_count_must_be_1_to_2_to_the_20() {
+        assert!(IncompleteHypercube::new(0).is_err());
+        let error = IncompleteHypercube::new((1 << 20) + 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "an incomplete hypercube has 1 to 1048576 nodes, not 1048577"
+        );
+        assert_eq!(IncompleteHypercube::new(1).unwrap().dimension(), 0);
+        assert_eq!(IncompleteHypercube::new(16).unwrap().dimension(), 4);
+        assert_eq!(IncompleteHypercube::new(17).unwrap().dimension(), 5);
+    }
+
+    #[test]
+    fn routes_are_shortest_and_stay_on_existing_nodes() {
+        for node_count in 1..=64 {
+            let cube = IncompleteHypercube::new(node_count).unwrap();
+            for from in cube.nodes() {
+                for to in cube.nodes() {
+                    let route = cube.route(from, to);
+                    assert_eq!(route.len() as u32, cube.distance(from, to));
+                    let mut at = from;
+                    for hop in route {
+                        assert_eq!(hop.node, at);
+                        at = hop.target();
+                        assert!(at < node_count, "{from}->{to} of {node_count} passes {at}");
+                    }
+                    assert_eq!(at, to);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn complete_cubes_route_by_ecube() {
+        for dimension in 1..=6 {
+            let cube = Hypercube::new(dimension).unwrap();
+            let same = IncompleteHypercube::from(cube);
+            assert!(same.is_complete());
+            assert_eq!(same, IncompleteHypercube::new(1 << dimension).unwrap());
+            for from in cube.nodes() {
+                for to in cube.nodes() {
+                    assert!(cube.route(from, to).eq(same.route(from, to)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Placements that are linear codes: Hamming codes and combinations of them.
+
+use crate::Hypercube;
+
+/// Number of parity bits m of the largest Hamming code of length 2^m - 1 that fits.
+fn parity_bits(dimension: u32) -> u32 {
+    (dimension + 1).ilog2()
+}
+
+/// Dimension 2^m - 1 of the largest perfect cube that fits into `dimension`.
+pub(super) fn block_dimension(dimension: u32) -> u32 {
+    (1 << parity_bits(dimension)) - 1
+}
+
+/// The parity-check column of each address bit.
+fn columns(dimension: u32) -> impl Iterator<Item = u32> {
+    let block = block_dimension(dimension);
+    (0..dimension).map(move |bit| bit % block + 1)
+}
+
+/// The code words in order, and for each PE the index of the one that serves it.
+pub(super) fn place(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
+    let pe_count = cube.node_count() as usize;
+    let mut syndrome = vec![0u8; pe_count];
+    for (bit, column) in columns(cube.dimension()).enumerate() {
+        let half = 1 << bit;
+        for low in 0..half {
+            syndrome[half + low] = syndrome[low] ^ column as u8;
+        }
+    }
+    let mut io_nodes = Vec::with_capacity(pe_count >> parity_bits(cube.dimension()));
+    let mut index = vec![u32::MAX; pe_count];
+    for pe in cube.nodes() {
+        if syndrome[pe as usize] == 0 {
+            index[pe as usize] = io_nodes.len() as u32;
+            io_nodes.push(pe);
+        }
+    }
+    let server = syndrome
+        .iter()
+        .enumerate()
+        .map(|(pe, &syndrome)| match syndrome {
+            0 => index[pe],
+            // Bit s - 1 has column s and lies within the lowest block, hence in the PE's own
+            // aligned subcube.
+            syndrome => index[pe ^ (1 << (syndrome - 1))],
+        })
+        .collect();
+    (io_nodes, server)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Hypercube, Placement, PlacementError};
+
+    fn cube(dimension: u32) -> Hypercube {
+        Hypercube::new(dimension).unwrap()
+    }
+
+    #[test]
+    fn the_7_cube_has_the_nodes_listed_in_section_4_1() {
+        let placement = Placement::hamming(cube(7)).unwrap();
+        assert_eq!(
+            placement.io_nodes(),
+            [
+                0, 7, 25, 30, 42, 45, 51, 52, 75, 76, 82, 85, 97, 102, 120, 127
+            ]
+        );
+        assert!(placement.coverage().served().iter().all(|&pes| pes == 8));
+        assert_eq!(placement.coverage().distance_histogram(), [16, 112]);
+    }
+
+    #[test]
+    fn hamming_exists_exactly_in_2_to_the_m_minus_1_dimensions() {
+        for dimension in 1..=20 {
+            let placement = Placement::hamming(cube(dimension));
+            if [1, 3, 7, 15].contains(&dimension) {
+                assert!(placement.unwrap().coverage().is_perfect());
+            } else {
+                assert_eq!(placement, Err(PlacementError::NotPerfect { dimension }));
+            }
+        }
+    }
+
+    #[test]
+    fn the_4_cube_has_the_nodes_printed_in_section_3_2() {
+        let placement = Placement::combined(cube(4));
+        assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
+    }
+
+    /// The reading of section 3.2 for 4 to 6 dimensions, spelled out: subcube u of dimension 3 uses
+    /// {0, 7} XOR sigma(u), sigma linear with columns 1, 2, 3.
+    #[test]
+    fn dimensions_4_to_6_shift_the_3_cube_code_by_a_linear_sigma() {
+        for dimension in 4..=6 {
+            let mut expected = Vec::new();
+            for subcube in 0..1u32 << (dimension - 3) {
+                let sigma = (0..3)
+                    .filter(|bit| subcube >> bit & 1 == 1)
+                    .fold(0, |sigma, bit| sigma ^ (bit + 1));
+                expected.extend([0, 7].map(|word| subcube << 3 | (word ^ sigma)));
+            }
+            expected.sort_unstable();
+            assert_eq!(Placement::combined(cube(dimension)).io_nodes(), expected);
+        }
+    }
+
+    #[test]
+    fn every_pe_is_served_within_a_hop_in_its_own_subcube() {
+        for dimension in 1..=12 {
+            let placement = Placement::combined(cube(dimension));
+            let block = super::block_dimension(dimension);
+            for pe in cube(dimension).nodes() {
+                let server = placement.server_pe(pe);
+                assert!((pe ^ server).count_ones() <= 1);
+                assert_eq!(pe >> block, server >> block);
+            }
+            let served = placement.coverage().served();
+            assert!(served.iter().all(|&pes| pes == block + 1));
+        }
+    }
+
+    /// Pairs of I/O nodes two hops apart are pairs of equal parity-check columns, which cannot be
+    /// fewer than when the columns are used as evenly as they can be.
+    #[test]
+    fn no_linear_code_of_this_size_has_fewer_close_pairs_in_4_to_6_dimensions() {
+        for dimension in 4..=6u32 {
+            let close = Placement::combined(cube(dimension))
+                .io_nodes()
+                .iter()
+                .filter(|pe| pe.count_ones() == 2)
+                .count() as u32;
+            let fewest =
+                3 * (dimension / 3) * (dimension / 3 - 1) / 2 + dimension % 3 * (dimension / 3);
+            assert_eq!(close, fewest);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! How well a placement covers the PEs.
+
+use crate::Adjacency;
+
+/// How far PEs are from the I/O node that serves them, and how evenly they are shared out.
+///
+/// Distances are hops between PEs: 0 for a class I PE, whose I/O node is attached to it. The
+/// paper's "links to the I/O node" count one more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coverage {
+    distance_histogram: Vec<u32>,
+    served: Vec<u32>,
+    perfect: bool,
+}
+
+impl Coverage {
+    pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
+        let distances = distances(network, io_nodes);
+        let longest = distances.iter().copied().max().unwrap_or(0);
+        let mut distance_histogram = vec![0; longest as usize + 1];
+        for &distance in &distances {
+            distance_histogram[distance as usize] += 1;
+        }
+        let mut served = vec![0; io_nodes.len()];
+        for &index in server {
+            served[index as usize] += 1;
+        }
+        let mut reached = vec![0u32; server.len()];
+        for &pe in io_nodes {
+            reached[pe as usize] += 1;
+            for neighbor in network.neighbors(pe) {
+                reached[neighbor as usize] += 1;
+            }
+        }
+        Self {
+            distance_histogram,
+            served,
+            perfect: reached.iter().all(|&count| count == 1),
+        }
+    }
+
+    /// Number of PEs by hops to the PE that carries their I/O node; entry 0 counts class I.
+    pub fn distance_histogram(&self) -> &[u32] {
+        &self.distance_histogram
+    }
+
+    /// Number of PEs that each I/O node serves, by index.
+    pub fn served(&self) -> &[u32] {
+        &self.served
+    }
+
+    /// Whether every PE is within one hop of exactly one I/O node: the optimal allocation of
+    /// section 3.2 of the hypercube paper.
+    pub fn is_perfect(&self) -> bool {
+        self.perfect
+    }
+
+    /// Whether every PE is within one hop of some I/O node.
+    pub fn is_dominating(&self) -> bool {
+        self.distance_histogram.len() <= 2
+    }
+
+    /// Largest number of hops from a PE to the PE that carries its I/O node.
+    pub fn longest_distance(&self) -> u32 {
+        self.distance_histogram.len() as u32 - 1
+    }
+
+    /// Mean number of hops from a PE to the PE that carries its I/O node.
+    pub fn mean_distance(&self) -> f64 {
+        let (mut hops, mut pes) = (0, 0);
+        for (distance, &count) in self.distance_histogram.iter().enumerate() {
+            hops += distance as u64 * u64::from(count);
+            pes += u64::from(count);
+        }
+        hops as f64 / pes as f64
+    }
+
+    /// Fewest and most PEs that an I/O node serves.
+    pub fn served_range(&self) -> (u32, u32) {
+        let fewest = self.served.iter().copied().min().unwrap_or(0);
+        let most = self.served.iter().copied().max().unwrap_or(0);
+        (fewest, most)
+    }
+}
+
+/// Hops from every PE to its nearest I/O node; all servers are nearest ones, codes included.
+fn distances(network: &impl Adjacency, io_nodes: &[u32]) -> Vec<u32> {
+    super::assignment::Levels::new(network, io_nodes).distance
+}

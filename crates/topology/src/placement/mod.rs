@@ -1,0 +1,296 @@
+//! Which PEs carry an I/O node, and which I/O node serves which PE.
+//!
+//! | constructor | I/O nodes | server of a PE |
+//! |---|---|---|
+//! | [`Placement::hamming`] | code words of a Hamming code; 2^m - 1 dimensions only | the one I/O node within a hop |
+//! | [`Placement::combined`] | Hamming where it is perfect, else smaller perfect cubes combined | the one I/O node within a hop in its own aligned subcube |
+//! | [`Placement::stride`] | evenly spread addresses | nearest |
+//! | [`Placement::clustered`] | the lowest addresses | nearest |
+//! | [`Placement::list`] | as given | nearest |
+//!
+//! *Nearest* counts hops between PEs; ties are balanced by the rule of [`Placement::nearest`].
+
+mod assignment;
+mod code;
+mod coverage;
+
+use thiserror::Error;
+
+use crate::{Adjacency, Hypercube};
+
+pub use coverage::Coverage;
+
+/// What is wrong with a placement asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlacementError {
+    /// Hamming placement outside 2^m - 1 dimensions.
+    #[error(
+        "a Hamming placement is perfect only in 2^m - 1 dimensions (1, 3, 7, 15), not in \
+         {dimension}; `combined` handles the others"
+    )]
+    NotPerfect {
+        /// The dimension asked for.
+        dimension: u32,
+    },
+    /// No I/O node at all.
+    #[error("a placement needs at least one I/O node")]
+    Empty,
+    /// More I/O nodes than PEs.
+    #[error("{count} I/O nodes do not fit on {pe_count} PEs, one each at most")]
+    TooMany {
+        /// Number of I/O nodes asked for.
+        count: u32,
+        /// Number of PEs.
+        pe_count: u32,
+    },
+    /// An I/O node on a PE that does not exist.
+    #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
+    MissingPe {
+        /// The PE asked for.
+        pe: u32,
+        /// Number of PEs.
+        pe_count: u32,
+    },
+    /// Two I/O nodes on one PE.
+    #[error("PE {pe} is listed more than once; it can carry one I/O node")]
+    Duplicate {
+        /// The PE listed twice.
+        pe: u32,
+    },
+    /// A PE without a path to any I/O node.
+    #[error("PE {pe} has no path to any I/O node; each connected part needs one")]
+    Unreachable {
+        /// The lowest such PE.
+        pe: u32,
+    },
+}
+
+/// I/O nodes on PEs `0..pe_count`, each PE served by one of them.
+///
+/// I/O nodes are indexed by rank: I/O node `i` is attached to PE `io_nodes()[i]`, ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    io_nodes: Vec<u32>,
+    server: Vec<u32>,
+    coverage: Coverage,
+}
+
+impl Placement {
+    /// Code words of the Hamming code (section 3.2 of the hypercube paper, after its reference
+    /// 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop
+    /// of exactly one I/O node, found by flipping bit (syndrome - 1).
+    ///
+    /// # Errors
+    /// [`PlacementError::NotPerfect`] unless the dimension is 2^m - 1.
+    pub fn hamming(cube: Hypercube) -> Result<Self, PlacementError> {
+        let dimension = cube.dimension();
+        if code::block_dimension(dimension) != dimension {
+            return Err(PlacementError::NotPerfect { dimension });
+        }
+        Ok(Self::combined(cube))
+    }
+
+    /// Perfect cubes combined (section 3.2 of the hypercube paper): each aligned subcube of
+    /// n = 2^m - 1 dimensions, n as large as fits, holds a shifted Hamming code, so that each PE is
+    /// served within its subcube at most one hop away. For dimensions 2^m - 1 this is
+    /// [`hamming`](Self::hamming). The number of I/O nodes is 2^(dimension - m).
+    ///
+    /// The shifts are linear in the subcube's address. Together they make the kernel of the parity
+    /// check whose column *i* is (*i* mod n) + 1: columns repeat as rarely as they can, so as few
+    /// I/O nodes as can be are two hops apart, where their reaches overlap. It gives 0, 7, 9, 14 in
+    /// the 4-cube as printed.
+    pub fn combined(cube: Hypercube) -> Self {
+        let (io_nodes, server) = code::place(cube);
+        Self::new(&cube, io_nodes, server)
+    }
+
+    /// `count` I/O nodes spread evenly over the addresses: I/O node *i* on PE
+    /// floor(*i* * PEs / `count`), that is, every (PEs / `count`)-th PE when the division leaves
+    /// nothing.
+    ///
+    /// # Errors
+    /// When `count` is zero or more than the PEs.
+    pub fn stride(cube: Hypercube, count: u32) -> Result<Self, PlacementError> {
+        check_count(count, cube.node_count())?;
+        let pe =
+            |index| (u64::from(index) * u64::from(cube.node_count()) / u64::from(count)) as u32;
+        Self::nearest(&cube, (0..count).map(pe).collect())
+    }
+
+    /// `count` I/O nodes on PEs `0..count`.
+    ///
+    /// # Errors
+    /// When `count` is zero or more than the PEs.
+    pub fn clustered(cube: Hypercube, count: u32) -> Result<Self, PlacementError> {
+        check_count(count, cube.node_count())?;
+        Self::nearest(&cube, (0..count).collect())
+    }
+
+    /// I/O nodes on the PEs listed, in any order.
+    ///
+    /// # Errors
+    /// When the list is empty, names a PE twice or one that does not exist.
+    pub fn list(cube: Hypercube, pes: &[u32]) -> Result<Self, PlacementError> {
+        Self::nearest(&cube, pes.to_vec())
+    }
+
+    /// I/O nodes on the given PEs of any network, each PE served by a nearest one.
+    ///
+    /// Ties: PEs choose in order of distance, then index, among the servers of those neighbours
+    /// that are one hop nearer to an I/O node; they take the one that serves the fewest PEs so far,
+    /// and of these the lowest. Then, in the same order and until nothing changes (16 passes at
+    /// most), a PE moves to another of its choices if that one serves at least two PEs fewer.
+    ///
+    /// # Errors
+    /// When `pes` is empty, names a PE twice or one that does not exist, or when some PE has no
+    /// path to any of them.
+    pub fn nearest(network: &impl Adjacency, mut pes: Vec<u32>) -> Result<Self, PlacementError> {
+        let pe_count = network.node_count();
+        if pes.is_empty() {
+            return Err(PlacementError::Empty);
+        }
+        if let Some(&pe) = pes.iter().find(|&&pe| pe >= pe_count) {
+            return Err(PlacementError::MissingPe { pe, pe_count });
+        }
+        pes.sort_unstable();
+        if let Some(pair) = pes.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(PlacementError::Duplicate { pe: pair[0] });
+        }
+        let server = assignment::nearest(network, &pes)?;
+        Ok(Self::new(network, pes, server))
+    }
+
+    fn new(network: &impl Adjacency, io_nodes: Vec<u32>, server: Vec<u32>) -> Self {
+        let coverage = Coverage::new(network, &io_nodes, &server);
+        Self {
+            io_nodes,
+            server,
+            coverage,
+        }
+    }
+
+    /// The PEs that carry an I/O node, ascending; the position of a PE is its I/O node's index.
+    pub fn io_nodes(&self) -> &[u32] {
+        &self.io_nodes
+    }
+
+    /// The index of the I/O node that serves each PE, one entry per PE.
+    pub fn servers(&self) -> &[u32] {
+        &self.server
+    }
+
+    /// The index of the I/O node that serves `pe`.
+    ///
+    /// # Panics
+    /// When `pe` is not a PE of this placement.
+    pub fn server(&self, pe: u32) -> u32 {
+        self.server[pe as usize]
+    }
+
+    /// The PE that carries the I/O node that serves `pe`.
+    ///
+    /// # Panics
+    /// When `pe` is not a PE of this placement.
+    pub fn server_pe(&self, pe: u32) -> u32 {
+        self.io_nodes[self.server(pe) as usize]
+    }
+
+    /// The index of the I/O node attached to `pe`; `None` for a class II PE.
+    pub fn io_node_at(&self, pe: u32) -> Option<u32> {
+        self.io_nodes
+            .binary_search(&pe)
+            .ok()
+            .map(|index| index as u32)
+    }
+
+    /// Number of I/O nodes.
+    pub fn io_node_count(&self) -> u32 {
+        self.io_nodes.len() as u32
+    }
+
+    /// Number of PEs.
+    pub fn pe_count(&self) -> u32 {
+        self.server.len() as u32
+    }
+
+    /// How far PEs are from their I/O node, and how evenly they are shared out.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+}
+
+fn check_count(count: u32, pe_count: u32) -> Result<(), PlacementError> {
+    if count == 0 {
+        return Err(PlacementError::Empty);
+    }
+    if count > pe_count {
+        return Err(PlacementError::TooMany { count, pe_count });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cube(dimension: u32) -> Hypercube {
+        Hypercube::new(dimension).unwrap()
+    }
+
+    #[test]
+    fn stride_is_even_even_when_it_does_not_divide() {
+        let even = Placement::stride(cube(4), 4).unwrap();
+        assert_eq!(even.io_nodes(), [0, 4, 8, 12]);
+        let uneven = Placement::stride(cube(4), 5).unwrap();
+        assert_eq!(uneven.io_nodes(), [0, 3, 6, 9, 12]);
+        let all = Placement::stride(cube(4), 16).unwrap();
+        assert_eq!(all.coverage().distance_histogram(), [16]);
+    }
+
+    #[test]
+    fn clustered_takes_the_lowest_addresses() {
+        let placement = Placement::clustered(cube(5), 4).unwrap();
+        assert_eq!(placement.io_nodes(), [0, 1, 2, 3]);
+        // The cluster is the subcube of the low 2 bits; the distance is the weight of the others.
+        assert_eq!(placement.coverage().distance_histogram(), [4, 12, 12, 4]);
+        assert!(
+            placement
+                .coverage()
+                .served()
+                .iter()
+                .all(|&served| served == 8)
+        );
+    }
+
+    #[test]
+    fn a_list_is_sorted_and_checked() {
+        let placement = Placement::list(cube(3), &[7, 0]).unwrap();
+        assert_eq!(placement.io_nodes(), [0, 7]);
+        assert_eq!(placement.io_node_at(7), Some(1));
+        assert_eq!(placement.io_node_at(6), None);
+        assert_eq!(placement.server_pe(6), 7);
+        let errors = [
+            (&[][..], "a placement needs at least one I/O node"),
+            (&[0, 8], "I/O node on PE 8, but the PEs are 0 to 7"),
+            (
+                &[5, 1, 5],
+                "PE 5 is listed more than once; it can carry one I/O node",
+            ),
+        ];
+        for (pes, message) in errors {
+            let error = Placement::list(cube(3), pes).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn counts_are_checked() {
+        for place in [Placement::stride, Placement::clustered] {
+            assert_eq!(place(cube(3), 0), Err(PlacementError::Empty));
+            assert_eq!(
+                place(cube(3), 9).unwrap_err().to_string(),
+                "9 I/O nodes do not fit on 8 PEs, one each at most"
+            );
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Graph files: what is written is read back, and nothing that is read brings the reader down.
+
+use isthmus_topology::Graph;
+use isthmus_topology::graph::{Attributes, Edge};
+use proptest::prelude::*;
+
+/// Any text that XML can carry: no control characters but tab, line feed and carriage return.
+fn text() -> impl Strategy<Value = String> {
+    proptest::string::string_regex("[\\t\\n\\r -~\u{a0}-\u{d7ff}\u{1f600}]{1,8}")
+        .expect("the pattern is valid")
+}
+
+fn graph(node_attributes: bool) -> impl Strategy<Value = Graph> {
+    let attributes = || prop::collection::btree_map("[a-z&\"' <]{1,3}[a-z]", text(), 0..3);
+    let names = prop::collection::btree_set(text(), 2..8);
+    let edges = prop::collection::vec((any::<u32>(), any::<u32>(), attributes()), 0..12);
+    (names, edges, attributes()).prop_map(move |(names, edges, shared)| {
+        let mut graph = Graph::new();
+        for name in &names {
+            let attributes = if node_attributes {
+                shared.clone()
+            } else {
+                Attributes::new()
+            };
+            graph.add_node(name, attributes).unwrap();
+        }
+        let count = graph.node_count();
+        for (from, to, attributes) in edges {
+            let edge = Edge {
+                directed: false,
+                attributes,
+            };
+            if from % count != to % count {
+                graph.add_edge(from % count, to % count, edge).unwrap();
+            }
+        }
+        graph
+    })
+}
+
+/// Pieces of both formats, right and wrong, to be put together at random.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "<graphml>",
+        "</graphml>",
+        "<graph edgedefault=\"undirected\">",
+        "</graph>",
+        "<node id=\"a\"/>",
+        "<node id='b'>",
+        "</node>",
+        "<edge source=\"a\" target=\"b\"/>",
+        "<edge source='a'",
+        "<data key=\"k\">",
+        "</data>",
+        "<key id=\"k\" for=\"node\"/>",
+        "<default>",
+        "&amp;",
+        "&#x0;",
+        "&nothing;",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<?xml version=\"1.0\"?>",
+        "<!DOCTYPE a [",
+        "\u{feff}",
+        "<",
+        ">",
+        "\"",
+        "a b",
+        "\n",
+        "0 1\n",
+        "{'weight': ",
+        "}",
+        "\\",
+        "#",
+        ",",
+        "=",
+        "\u{1f600}",
+        "\u{0}",
+    ]);
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn graphml_round_trip(graph in graph(true)) {
+        let text = graph.to_graphml();
+        match Graph::from_graphml(&text) {
+            Ok(back) => prop_assert_eq!(back, graph),
+            Err(error) => prop_assert!(false, "{}\n{}", error, text),
+        }
+    }
+
+    #[test]
+    fn edge_list_round_trip(graph in graph(false)) {
+        let text = graph.to_edge_list();
+        match Graph::from_edge_list(&text) {
+            Ok(back) => prop_assert_eq!(back.to_edge_list(), text),
+            Err(error) => prop_assert!(false, "{}\n{}", error, text),
+        }
+    }
+
+    #[test]
+    fn garbage_is_read_or_refused_with_a_line_that_exists(text in prop_oneof![pieces(), any::<String>()]) {
+        let last = text.split('\n').count();
+        for error in [Graph::from_graphml(&text).err(), Graph::from_edge_list(&text).err()]
+            .into_iter()
+            .flatten()
+        {
+            prop_assert!((1..=last).contains(&error.line), "{error}");
+            prop_assert!(!error.problem.to_string().is_empty());
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_no_danger() {
+    let text = format!("<graphml>{}", "<x>".repeat(200_000));
+    assert!(Graph::from_graphml(&text).is_err());
+}
