@@ -1,1 +1,26 @@
-//! Queueing formulas and the models of the papers.
+//! Queueing formulas and the models of the papers: plain numbers in, numbers out.
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | [`queue`] | mean waits of M/G/1, M/D/1, M/M/1, M/M/m and, approximately, M/G/m |
+//! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
+//! | [`staged`] | waits in any network of wormhole channels whose messages cross it in stages |
+//! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
+//! | [`path`] | channels on the path of each message class: latency without contention |
+//! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
+//!
+//! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
+//! rates in messages per cycle, unless a name says otherwise. A queue that cannot keep up has an
+//! infinite wait (`f64::INFINITY`); nothing here returns NaN.
+//!
+//! The crate knows nothing of machines, scenarios or engines.
+
+pub mod balance;
+mod error;
+pub mod hypercube_io;
+pub mod moments;
+pub mod path;
+pub mod queue;
+pub mod staged;
+
+pub use error::Error;

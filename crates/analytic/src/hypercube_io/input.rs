@@ -1,0 +1,237 @@
+//! The machine and its traffic in plain numbers.
+
+use serde::{Deserialize, Serialize};
+
+use super::serving::Serving;
+use crate::Error;
+use crate::error::{check, check_probability};
+use crate::moments::Moments;
+
+/// Lanes of each kind of link of Fig. 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lanes {
+    /// k: PE to router and back.
+    pub pe: u32,
+    /// Router dimension links.
+    pub link: u32,
+    /// m: PE router to I/O node and back.
+    pub io_node: u32,
+    /// r: I/O node to I/O router and back.
+    pub io_source: u32,
+    /// b: I/O router dimension links; 0 means that there is no I/O network (the control cube).
+    pub io_link: u32,
+    /// n: I/O router to PE router.
+    pub io_to_pe: u32,
+}
+
+impl Lanes {
+    /// Section 5.1: k = d + 2, m = d + 1, r = n = 4b.
+    pub const fn paper(dimension: u32, b: u32) -> Self {
+        Self {
+            pe: dimension + 2,
+            link: 1,
+            io_node: dimension + 1,
+            io_source: 4 * b,
+            io_link: b,
+            io_to_pe: 4 * b,
+        }
+    }
+}
+
+/// What each PE sends. The rate itself is an argument of the questions asked of [`HypercubeIo`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// P_io: share of messages that are I/O requests.
+    pub io_probability: f64,
+    /// P_r: share of I/O requests that are reads.
+    pub read_ratio: f64,
+    /// P_l: probability that a block is at the local I/O node.
+    pub locality: f64,
+    /// Length of a PE-PE message in flits.
+    pub message: Moments,
+    /// Length of a read request and of a forward in flits.
+    pub request: Moments,
+    /// Length of a reply in flits.
+    pub reply: Moments,
+    /// Length of a write in flits: request and data in one message.
+    pub write: Moments,
+    /// Replies per read request, each with a forward of its own if remote; 1 unless the blocks of
+    /// a file are spread over the I/O nodes.
+    pub replies_per_read: f64,
+}
+
+impl Traffic {
+    /// The test case of section 6: P_io = 0.05, P_r = 1, P_l = 0.2, 32-flit messages and requests,
+    /// one block of 4096 flits per request.
+    pub const fn paper() -> Self {
+        Self {
+            io_probability: 0.05,
+            read_ratio: 1.0,
+            locality: 0.2,
+            message: Moments::fixed(32.0),
+            request: Moments::fixed(32.0),
+            reply: Moments::fixed(4096.0),
+            write: Moments::fixed(4128.0),
+            replies_per_read: 1.0,
+        }
+    }
+}
+
+/// A binary hypercube of PEs with I/O nodes, with or without an I/O network, and its traffic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HypercubeIo {
+    /// Dimension of the PE hypercube, 1 to 20.
+    pub dimension: u32,
+    /// Number of I/O nodes (of class I PEs).
+    pub io_nodes: u32,
+    /// How PEs and I/O nodes lie to each other.
+    pub serving: Serving,
+    /// Lanes of each kind of link.
+    pub lanes: Lanes,
+    /// What each PE sends.
+    pub traffic: Traffic,
+}
+
+impl HypercubeIo {
+    /// The 7-cube with 16 I/O nodes of sections 5 and 6.
+    pub fn paper(b: u32) -> Self {
+        Self {
+            dimension: 7,
+            io_nodes: 16,
+            serving: Serving::perfect(7, 7).expect("7 is not above 7"),
+            lanes: Lanes::paper(7, b),
+            traffic: Traffic::paper(),
+        }
+    }
+
+    /// Number of PEs.
+    pub fn pes(&self) -> f64 {
+        2f64.powi(self.dimension as i32)
+    }
+
+    /// Dimension of the I/O cube: the smallest that has room for all I/O nodes.
+    pub fn io_dimension(&self) -> u32 {
+        self.io_nodes.next_power_of_two().ilog2()
+    }
+
+    /// Whether there is an I/O network.
+    pub fn has_io_network(&self) -> bool {
+        self.lanes.io_link > 0
+    }
+
+    /// Share of messages that are reads.
+    pub(super) fn reads(&self) -> f64 {
+        self.traffic.io_probability * self.traffic.read_ratio
+    }
+
+    /// Checks every number.
+    ///
+    /// # Errors
+    /// The first number that is outside its range or contradicts another.
+    pub fn validate(&self) -> Result<(), Error> {
+        let whole = |field, value: u32, expected, holds| {
+            check(field, f64::from(value), expected, holds).map(|_| ())
+        };
+        let dimension = self.dimension;
+        whole(
+            "dimension",
+            dimension,
+            "1 to 20",
+            (1..=20).contains(&dimension),
+        )?;
+        let fits = self.io_nodes >= 1 && f64::from(self.io_nodes) <= self.pes();
+        whole("io_nodes", self.io_nodes, "1 to the number of PEs", fits)?;
+        for (field, lanes) in [
+            ("lanes.pe", self.lanes.pe),
+            ("lanes.link", self.lanes.link),
+            ("lanes.io_node", self.lanes.io_node),
+        ] {
+            whole(field, lanes, "1 or more", lanes >= 1)?;
+        }
+        if self.has_io_network() {
+            for (field, lanes) in [
+                ("lanes.io_source", self.lanes.io_source),
+                ("lanes.io_to_pe", self.lanes.io_to_pe),
+            ] {
+                whole(
+                    field,
+                    lanes,
+                    "1 or more where there is an I/O network",
+                    lanes >= 1,
+                )?;
+            }
+        }
+        self.validate_serving()?;
+        self.validate_traffic()
+    }
+
+    fn validate_serving(&self) -> Result<(), Error> {
+        let serving = &self.serving;
+        for (field, shares) in [
+            ("serving.crossing", &serving.crossing),
+            ("serving.first", &serving.first),
+            ("serving.last", &serving.last),
+            ("serving.class_one_ones", &serving.class_one_ones),
+        ] {
+            if shares.len() != self.dimension as usize {
+                return Err(Error::Length {
+                    field,
+                    found: shares.len(),
+                    expected: self.dimension as usize,
+                });
+            }
+            for &share in shares {
+                check_probability(field, share)?;
+            }
+        }
+        for shares in [&serving.first, &serving.last] {
+            let more = |(share, crossing): (&f64, &f64)| share > &(crossing + 1e-12);
+            if shares.iter().zip(&serving.crossing).any(more) {
+                return Err(Error::Contradiction(
+                    "serving.first and serving.last must not exceed serving.crossing",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_traffic(&self) -> Result<(), Error> {
+        let traffic = &self.traffic;
+        check_probability("traffic.io_probability", traffic.io_probability)?;
+        check_probability("traffic.read_ratio", traffic.read_ratio)?;
+        check_probability("traffic.locality", traffic.locality)?;
+        for (field, length) in [
+            ("traffic.message", traffic.message),
+            ("traffic.request", traffic.request),
+            ("traffic.reply", traffic.reply),
+            ("traffic.write", traffic.write),
+        ] {
+            check(field, length.mean, "1 flit or more", length.mean >= 1.0)?;
+            check(
+                field,
+                length.second,
+                "at least the square of the mean",
+                length.second >= length.mean * length.mean * (1.0 - 1e-12),
+            )?;
+            check(
+                field,
+                length.third,
+                "at least the cube of the mean",
+                length.third >= length.mean.powi(3) * (1.0 - 1e-12),
+            )?;
+        }
+        let replies = traffic.replies_per_read;
+        check(
+            "traffic.replies_per_read",
+            replies,
+            "1 or more",
+            replies >= 1.0,
+        )?;
+        if self.io_nodes == 1 && self.reads() > 0.0 && traffic.locality < 1.0 {
+            return Err(Error::Contradiction(
+                "with one I/O node every block is local: traffic.locality must be 1",
+            ));
+        }
+        Ok(())
+    }
+}

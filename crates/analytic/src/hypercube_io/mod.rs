@@ -1,0 +1,66 @@
+//! The queueing model of section 6 of the hypercube paper (Ghosh, Goveas, Draper), for any
+//! dimension, number of I/O nodes, lanes and traffic.
+//!
+//! Every kind of channel is a queue with Poisson arrivals: M/G/1 with one lane, M/M/b (or,
+//! approximately, M/G/b) with more. A worm that waits for a channel keeps those behind it, so
+//! the time a channel is held is the length of the message plus its later waits (the *adjusted
+//! service time*, see [`crate::staged`]).
+//!
+//! # Order of the recursion
+//!
+//! Routing is e-cube, highest dimension first. A message that crosses dimension i of the I/O cube
+//! afterwards crosses each dimension below i with probability 1/2, then (a reply to a class II PE)
+//! one channel D of the PE cube. The waits are therefore found for D first, then for the I/O links
+//! of dimension 0, 1, ..., n_IO - 1:
+//!
+//! - x_adj(0) = x + w W_D,
+//! - x_adj(i) = x + w W_D + 1/2 (W(0) + ... + W(i-1)),
+//!
+//! with x = (32 + 4096)/2 = 2064 cycles in the test case and a weight w that the paper leaves
+//! open. The I/O links of the highest dimension, the first that a message meets, saturate first.
+//! This order with w = 0 and C^2 = 1 gives 10.28 messages per ms at b = 1 and 29.41 at b = 2, the
+//! literal results; [`Reading`] lists those that give the paper's 11.3, 23.7 and 26.3. (Taking
+//! only the *next* dimension after i, or weights 1/2, 1/4, ... for the next one met, does not
+//! give those numbers.)
+//!
+//! # What the readings share, beyond the paper
+//!
+//! - Writes, forwards and requests are carried like the rest: requests and writes enter the class I
+//!   router through channels A (rate and length as for D, with requests for replies).
+//! - The control cube (b = 0) is solved as a queueing model, too: its forwards and remote replies
+//!   leave the class I router by their first differing dimension, so the D link of the highest
+//!   dimension carries most. [`HypercubeIo::bound`] is rho = 1 there without blocking, the
+//!   paper's upper bound.
+//! - A link between two class II routers may be part of any path; PE-PE messages meet D, A and
+//!   ordinary links as often as these occur.
+//!
+//! # Which reading to draw beside a simulation
+//!
+//! [`Reading::default`] is [`Reading::counted`], not the literal one. The literal reading neglects
+//! waits at m and n lanes, so it cannot see that n = 1 saturates every network (Fig. 13); it
+//! neglects blocking inside the PE cube, so it has nothing to say on PE-PE messages held up behind
+//! D; and its path lengths (n/2 per cube) are off even without contention. The counted reading is
+//! the same model without these simplifications.
+//!
+//! # Limits
+//!
+//! All PEs send alike; I/O nodes are loaded alike (groups of unequal size, hot spots and failed
+//! parts are averaged over). Where PEs are more than one dimension from their I/O node
+//! (clustered or strided placements) the links in between carry the mean, while real ones near the
+//! I/O node carry more. Waits of different channels are taken as independent. Latencies hold
+//! below saturation; at or above it the classes that cross the saturated channels have infinite
+//! latency, and the others are those of a machine that delivers all of its traffic.
+
+mod channel;
+mod input;
+mod reading;
+mod routes;
+mod serving;
+mod solution;
+
+pub use crate::path::MessageClass;
+pub use channel::{Channel, ChannelKind};
+pub use input::{HypercubeIo, Lanes, Traffic};
+pub use reading::{Blocking, ClassOneWait, Interface, ManyLanes, PathLength, Reading, Uniform, Variation};
+pub use serving::Serving;
+pub use solution::{ChannelUse, HeaderLatency, Saturation, Solution};

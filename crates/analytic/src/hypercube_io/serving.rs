@@ -1,0 +1,151 @@
+//! Where the I/O nodes sit: how often the way between a PE and its I/O node crosses each dimension.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Shares, per dimension (index 0 is the lowest), over the ways between PEs and the class I PEs
+/// that serve them. Routing is e-cube, highest dimension first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Share of PEs whose address differs from that of their class I PE in this dimension.
+    pub crossing: Vec<f64>,
+    /// Share of PEs for which this is the highest such dimension: replies leave the class I router
+    /// through it (a channel D of Fig. 2).
+    pub first: Vec<f64>,
+    /// Share of PEs for which this is the lowest such dimension: requests enter the class I router
+    /// through it (a channel A).
+    pub last: Vec<f64>,
+    /// Share of class I PEs whose address has this bit set.
+    pub class_one_ones: Vec<f64>,
+}
+
+impl Serving {
+    /// Counts the ways of a `dimension`-cube; `own[pe]` is the class I PE that serves `pe`.
+    ///
+    /// # Errors
+    /// A table that does not have 2^`dimension` entries, or that names a PE which is not in the
+    /// cube or does not serve itself.
+    pub fn from_table(dimension: u32, own: &[u32]) -> Result<Self, Error> {
+        let pes = 1usize << dimension;
+        if own.len() != pes {
+            return Err(Error::Contradiction(
+                "the table of class I PEs needs one entry for each PE of the cube",
+            ));
+        }
+        let width = dimension as usize;
+        let (mut crossing, mut first, mut last, mut ones) = (
+            vec![0u64; width],
+            vec![0u64; width],
+            vec![0u64; width],
+            vec![0u64; width],
+        );
+        let mut class_one = 0u64;
+        for (pe, &server) in (0u32..).zip(own) {
+            if own.get(server as usize) != Some(&server) {
+                return Err(Error::Contradiction(
+                    "a PE is served by one that is not in the cube or does not serve itself",
+                ));
+            }
+            if server == pe {
+                class_one += 1;
+                add_bits(pe, &mut ones);
+            } else {
+                let way = pe ^ server;
+                add_bits(way, &mut crossing);
+                first[way.ilog2() as usize] += 1;
+                last[way.trailing_zeros() as usize] += 1;
+            }
+        }
+        let share = |counts: Vec<u64>, of: u64| -> Vec<f64> {
+            counts.iter().map(|&n| n as f64 / of as f64).collect()
+        };
+        Ok(Self {
+            crossing: share(crossing, pes as u64),
+            first: share(first, pes as u64),
+            last: share(last, pes as u64),
+            class_one_ones: share(ones, class_one),
+        })
+    }
+
+    /// A placement in which every I/O node serves its own PE and the neighbours in the
+    /// `dimensions` lowest dimensions of a `cube`-dimensional cube, and in which the class I
+    /// addresses are balanced in every bit: Hamming codes (`dimensions == cube`) and the combined
+    /// smaller cubes of section 3.2.
+    ///
+    /// # Errors
+    /// `dimensions` above `cube`.
+    pub fn perfect(cube: u32, dimensions: u32) -> Result<Self, Error> {
+        if dimensions > cube {
+            return Err(Error::Contradiction(
+                "the I/O nodes' neighbours span more dimensions than the cube has",
+            ));
+        }
+        let share = 1.0 / f64::from(dimensions + 1);
+        let crossing: Vec<f64> = (0..cube)
+            .map(|i| if i < dimensions { share } else { 0.0 })
+            .collect();
+        Ok(Self {
+            first: crossing.clone(),
+            last: crossing.clone(),
+            crossing,
+            class_one_ones: vec![0.5; cube as usize],
+        })
+    }
+
+    /// Mean number of dimensions between a PE and its I/O node's PE.
+    pub fn mean_distance(&self) -> f64 {
+        self.crossing.iter().sum()
+    }
+}
+
+fn add_bits(mut bits: u32, counts: &mut [u64]) {
+    while bits != 0 {
+        counts[bits.trailing_zeros() as usize] += 1;
+        bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seven_cubes_hamming_code_is_perfect() {
+        // Section 4.1's list of I/O nodes; each PE belongs to the only one at distance 0 or 1.
+        let nodes = [
+            0u32, 7, 25, 30, 42, 45, 51, 52, 75, 76, 82, 85, 97, 102, 120, 127,
+        ];
+        let own: Vec<u32> = (0..128u32)
+            .map(|pe| {
+                let near: Vec<u32> = nodes
+                    .into_iter()
+                    .filter(|node| (node ^ pe).count_ones() <= 1)
+                    .collect();
+                assert_eq!(near.len(), 1);
+                near[0]
+            })
+            .collect();
+        let counted = Serving::from_table(7, &own).unwrap();
+        assert_eq!(counted, Serving::perfect(7, 7).unwrap());
+        assert_eq!(counted.mean_distance(), 7.0 / 8.0);
+    }
+
+    #[test]
+    fn longer_ways_are_split_into_first_and_last() {
+        // One I/O node at PE 0 of a 2-cube: PE 3 is two dimensions away.
+        let counted = Serving::from_table(2, &[0, 0, 0, 0]).unwrap();
+        assert_eq!(counted.crossing, [0.5, 0.5]);
+        assert_eq!(counted.first, [0.25, 0.5]);
+        assert_eq!(counted.last, [0.5, 0.25]);
+        assert_eq!(counted.class_one_ones, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn broken_tables_are_refused() {
+        assert!(Serving::from_table(2, &[0, 0, 0]).is_err());
+        assert!(Serving::from_table(1, &[1, 0]).is_err());
+        assert!(Serving::from_table(1, &[7, 7]).is_err());
+        assert!(Serving::perfect(3, 4).is_err());
+    }
+}

@@ -1,0 +1,230 @@
+//! Answers of the model: latency of every message class, use of every kind of channel, saturation.
+
+use serde::{Deserialize, Serialize};
+
+use super::channel::{Channel, ChannelKind, Layout, groups};
+use super::input::HypercubeIo;
+use super::reading::Reading;
+use super::routes::messages;
+use crate::Error;
+use crate::error::check_not_negative;
+use crate::path::MessageClass;
+use crate::staged::{GroupState, Network, Rules};
+
+/// Mean header latency of one message class.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HeaderLatency {
+    /// The class.
+    pub class: MessageClass,
+    /// Messages per cycle and PE.
+    pub rate: f64,
+    /// Channels on the mean path: the latency in cycles from generation without contention.
+    pub channels: f64,
+    /// Cycles from the grant of the injection lane to the header's arrival, less one: waits for
+    /// the network's channels, the first one included, but not for the injection lane.
+    pub router: f64,
+    /// Mean wait in cycles for the injection lane.
+    pub source_wait: f64,
+    /// Cycles from generation to the header's arrival: `router` + 1 + `source_wait`.
+    pub generation: f64,
+}
+
+/// What one kind of channel carries.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ChannelUse {
+    /// The channels.
+    pub channel: Channel,
+    /// Lanes of each.
+    pub lanes: u32,
+    /// Messages per cycle on each.
+    pub rate: f64,
+    /// Mean length in flits of its messages: the base service time in cycles.
+    pub base_service: f64,
+    /// C^2 of those lengths.
+    pub base_scv: f64,
+    /// Adjusted service time in cycles: how long a message holds a lane.
+    pub service: f64,
+    /// C^2 that the wait was computed with.
+    pub scv: f64,
+    /// Share of the lanes' time in which flits move: rho with the base service time.
+    pub carried: f64,
+    /// Share of the lanes' time in which they are held: rho with the adjusted service time;
+    /// saturated at 1.
+    pub utilisation: f64,
+    /// Mean wait in cycles.
+    pub wait: f64,
+}
+
+/// The model at one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Solution {
+    /// Messages per cycle and PE.
+    pub rate: f64,
+    /// One entry per class, in the order of [`MessageClass::ALL`].
+    pub latencies: Vec<HeaderLatency>,
+    /// Channels that carry anything, in path order.
+    pub channels: Vec<ChannelUse>,
+    /// The saturated channel, if any: the last one on the paths, which holds up the others.
+    pub saturated: Option<Channel>,
+    /// P_l, kept for the mean over local and remote reads.
+    locality: f64,
+}
+
+impl Solution {
+    /// Latency of one class.
+    pub fn latency(&self, class: MessageClass) -> &HeaderLatency {
+        &self.latencies[class as usize]
+    }
+
+    /// `read.network`: header latency in cycles of a whole read, request + P(remote) (forward +
+    /// remote reply) + P(local) local reply, each without the wait for its injection lane.
+    pub fn read_network(&self) -> f64 {
+        self.read(|latency| latency.router)
+    }
+
+    /// As [`Self::read_network`], each message from its generation.
+    pub fn read_generation(&self) -> f64 {
+        self.read(|latency| latency.generation)
+    }
+
+    /// Mean header latency in cycles of the I/O-PE replies, local and remote: section 6's
+    /// "I/O-PE latency", from generation.
+    pub fn reply_generation(&self) -> f64 {
+        self.shared(|class| self.latency(class).generation)
+    }
+
+    /// The channels of one kind, highest dimension first.
+    pub fn channels_of(&self, kind: ChannelKind) -> impl Iterator<Item = &ChannelUse> {
+        self.channels
+            .iter()
+            .filter(move |channel| channel.channel.kind == kind)
+    }
+
+    fn read(&self, of: impl Fn(&HeaderLatency) -> f64) -> f64 {
+        let forward = of(self.latency(MessageClass::Forward));
+        of(self.latency(MessageClass::Request))
+            + self.shared(|class| {
+                of(self.latency(class))
+                    + if class == MessageClass::ReplyRemote {
+                        forward
+                    } else {
+                        0.0
+                    }
+            })
+    }
+
+    fn shared(&self, of: impl Fn(MessageClass) -> f64) -> f64 {
+        let part = |share: f64, class| if share > 0.0 { share * of(class) } else { 0.0 };
+        part(self.locality, MessageClass::ReplyLocal)
+            + part(1.0 - self.locality, MessageClass::ReplyRemote)
+    }
+}
+
+/// The load at which a channel saturates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Saturation {
+    /// Messages per cycle and PE.
+    pub rate: f64,
+    /// The channel with rho = 1.
+    pub channel: Channel,
+}
+
+impl Saturation {
+    /// Messages per ms and PE, given how many cycles a millisecond has (20,000 in the paper).
+    pub fn per_ms(&self, cycles_per_ms: f64) -> f64 {
+        self.rate * cycles_per_ms
+    }
+}
+
+impl HypercubeIo {
+    /// Latencies and channel use when each PE generates `rate` messages per cycle.
+    ///
+    /// # Errors
+    /// What [`HypercubeIo::validate`] finds, or a rate that is negative or not finite.
+    pub fn solve(&self, rate: f64, reading: &Reading) -> Result<Solution, Error> {
+        check_not_negative("rate", rate)?;
+        let network = self.network(reading)?;
+        let channels = Layout::new(self).channels();
+        let solved = network.solve(rate);
+        let lanes = groups(self, reading);
+        let latencies = MessageClass::ALL
+            .into_iter()
+            .enumerate()
+            .map(|(index, class)| {
+                let (length, waits, source_wait) = network.header(index, &solved);
+                HeaderLatency {
+                    class,
+                    rate: rate * network.messages()[index].rate / self.pes(),
+                    channels: length,
+                    router: length - 1.0 + waits,
+                    source_wait,
+                    generation: length + waits + source_wait,
+                }
+            })
+            .collect();
+        Ok(Solution {
+            rate,
+            latencies,
+            channels: (channels.iter().zip(&solved.groups).zip(&lanes))
+                .filter(|((_, state), _)| state.length.mean > 0.0)
+                .map(|((&channel, state), group)| channel_use(channel, state, group.lanes))
+                .collect(),
+            saturated: network.saturated(&solved).map(|group| channels[group]),
+            locality: self.traffic.locality,
+        })
+    }
+
+    /// The load at which the adjusted service time of some channel reaches rho = 1.
+    ///
+    /// # Errors
+    /// What [`HypercubeIo::validate`] finds.
+    pub fn saturation(&self, reading: &Reading) -> Result<Saturation, Error> {
+        let found = self.network(reading)?.saturation();
+        Ok(self.named(found))
+    }
+
+    /// The load at which some channel reaches rho = 1 even if no worm ever blocked: an upper bound
+    /// of [`Self::saturation`]. For the control cube it is section 6's lambda_max bound.
+    ///
+    /// # Errors
+    /// What [`HypercubeIo::validate`] finds.
+    pub fn bound(&self, reading: &Reading) -> Result<Saturation, Error> {
+        let found = self.network(reading)?.bound();
+        Ok(self.named(found))
+    }
+
+    fn network(&self, reading: &Reading) -> Result<Network, Error> {
+        self.validate()?;
+        Network::new(
+            groups(self, reading),
+            messages(self, reading),
+            Rules {
+                many_lanes: reading.many_lanes,
+                blocking: reading.blocking,
+            },
+        )
+    }
+
+    fn named(&self, found: Option<(f64, usize)>) -> Saturation {
+        let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
+        Saturation {
+            rate,
+            channel: Layout::new(self).channels()[group],
+        }
+    }
+}
+
+fn channel_use(channel: Channel, state: &GroupState, lanes: u32) -> ChannelUse {
+    ChannelUse {
+        channel,
+        lanes,
+        rate: state.rate,
+        base_service: state.length.mean,
+        base_scv: state.length.scv(),
+        service: state.service.mean,
+        scv: state.scv,
+        carried: state.carried,
+        utilisation: state.utilisation,
+        wait: state.wait.mean,
+    }
+}

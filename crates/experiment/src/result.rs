@@ -1,0 +1,240 @@
+//! The result schema, version 1: what a finished point, search and run say.
+//!
+//! Field names end in their unit. Absent numbers are `null`, never NaN.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of this schema; written into every result and journal.
+pub const SCHEMA: u32 = 1;
+
+/// A whole run: what was asked and what came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Version of the schema.
+    pub schema: u32,
+    /// Version of isthmus.
+    pub version: String,
+    /// The scenario's name.
+    pub name: String,
+    /// The scenario's title.
+    pub title: String,
+    /// What the scenario's author says about it.
+    pub description: String,
+    /// Digest of the effective scenario.
+    pub digest: String,
+    /// Master seed.
+    pub seed: u64,
+    /// Whether this is the shortened form.
+    pub quick: bool,
+    /// Confidence of every interval, for example 0.95.
+    pub confidence: f64,
+    /// The swept fields, in file order.
+    pub axes: Vec<Axis>,
+    /// The axis that is the load (position in `axes`), if one is.
+    pub load_axis: Option<usize>,
+    /// One entry per distinct machine of the sweep.
+    pub machines: Vec<MachineSummary>,
+    /// One entry per point, in order of the product of the axes.
+    pub points: Vec<PointResult>,
+    /// One entry per combination of the other axes, if the scenario asks for a search.
+    pub searches: Vec<SearchResult>,
+}
+
+/// A swept field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Its key, for example `machine.lanes.io_link`.
+    pub key: String,
+    /// A short name for plots, for example `I/O link lanes b`.
+    pub label: String,
+    /// Unit of the numbers; `None` for counts, ratios and words.
+    pub unit: Option<String>,
+}
+
+/// The value of one axis at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AxisValue {
+    /// As written, for example `0.156 ms`.
+    pub text: String,
+    /// As a number in the axis' unit, where it is one.
+    pub number: Option<f64>,
+}
+
+/// A machine in figures, for tables and the picture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MachineSummary {
+    /// Kind of machine, for example `hypercube`.
+    pub kind: String,
+    /// Dimension of the PE hypercube.
+    pub dimension: u32,
+    /// Number of PEs.
+    pub pes: u32,
+    /// PEs with an I/O node, ascending; the position is the I/O node's number.
+    pub io_nodes: Vec<u32>,
+    /// Number of the I/O node that serves each PE; empty above 4096 PEs.
+    pub servers: Vec<u32>,
+    /// Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
+    /// io_to_pe (n).
+    pub lanes: Vec<(String, u32)>,
+    /// Length of one cycle.
+    pub cycle_us: f64,
+    /// Whether routing was proven free of deadlock, and how.
+    pub deadlock: String,
+    /// Failed parts, in words; empty if none.
+    pub faults: Vec<String>,
+}
+
+/// One point of the sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// Position in the product of the axes.
+    pub index: usize,
+    /// Value of each axis.
+    pub values: Vec<AxisValue>,
+    /// Position in `machines`.
+    pub machine: usize,
+    /// Mean messages that one PE generates per millisecond; `None` in a closed loop.
+    pub offered_per_ms: Option<f64>,
+    /// Stable, saturated or undecided, with its grounds.
+    pub verdict: VerdictSummary,
+    /// Whether every measure asked for is known to the half-width asked for.
+    pub converged: bool,
+    /// Replications behind each interval.
+    pub replications: u32,
+    /// Messages delivered in all replications together, warm-up included.
+    pub messages: u64,
+    /// Simulated time of all replications together.
+    pub simulated_ms: f64,
+    /// What was measured, in a fixed order.
+    pub measures: Vec<Measure>,
+    /// Distribution of each measure that has one.
+    pub histograms: Vec<Histogram>,
+    /// Utilisation of channels: a mean per kind always, each channel where asked for.
+    pub channels: Vec<ChannelUse>,
+}
+
+/// The verdict on saturation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictSummary {
+    /// `stable`, `saturated` or `undecided`.
+    pub verdict: String,
+    /// The flow that decides: `messages` or `io`.
+    pub flow: String,
+    /// Growth of the backlog per demand offered.
+    pub growth: f64,
+    /// Lower end of its interval.
+    pub growth_low: f64,
+    /// Upper end of its interval.
+    pub growth_high: f64,
+    /// Growth above which a network counts as saturated.
+    pub threshold: f64,
+    /// Stated probability of a wrong verdict.
+    pub error_rate: f64,
+}
+
+/// One measured quantity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// For example `pe_pe.header`, `read.network`, `accepted`.
+    pub name: String,
+    /// `us`, `1/ms` or `1`.
+    pub unit: String,
+    /// Mean over replications.
+    pub mean: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Observations after warm-up, all replications together.
+    pub samples: u64,
+    /// Percentiles asked for, with intervals from replications.
+    pub percentiles: Vec<Percentile>,
+    /// The analytic model's value; `None` where it has none or is saturated.
+    pub analytic: Option<f64>,
+    /// mean / analytic - 1.
+    pub residual: Option<f64>,
+    /// Relative half-width asked for, if this measure was asked for.
+    pub target: Option<f64>,
+    /// Mean share of each replication cut off as warm-up.
+    pub warmup_share: f64,
+}
+
+/// One percentile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// 0 to 100.
+    pub percent: f64,
+    /// Mean over replications.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+}
+
+/// A distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Name of the measure.
+    pub measure: String,
+    /// Unit of the bounds.
+    pub unit: String,
+    /// Lower bound, upper bound, observations; empty bins left out.
+    pub bins: Vec<(f64, f64, u64)>,
+}
+
+/// How busy a channel, or the mean channel of a kind, was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChannelUse {
+    /// `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`, `io_eject`,
+    /// `io_link`, `io_to_pe`.
+    pub kind: String,
+    /// Where it begins (PE or I/O node number); `None` for the mean of a kind.
+    pub from: Option<u32>,
+    /// Where it ends.
+    pub to: Option<u32>,
+    /// Flits per cycle and lane, 0 to 1; the mean over replications.
+    pub utilisation: f64,
+    /// For the mean of a kind: the utilisation of its busiest channel.
+    pub highest: Option<f64>,
+    /// The analytic model's utilisation of a channel of this kind.
+    pub analytic: Option<f64>,
+}
+
+/// The knee for one combination of the other axes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// Value of each axis but the load axis, which is `None`.
+    pub values: Vec<Option<AxisValue>>,
+    /// Position in `machines`.
+    pub machine: usize,
+    /// The key searched over.
+    pub over: String,
+    /// Unit of the loads.
+    pub unit: String,
+    /// The highest load found stable.
+    pub highest_stable: Option<f64>,
+    /// The lowest load found saturated.
+    pub lowest_saturated: Option<f64>,
+    /// Every load tried: load, verdict, growth.
+    pub trials: Vec<Trial>,
+    /// The analytic model's saturation load.
+    pub analytic: Option<f64>,
+    /// The kind of channel that saturates first in the model.
+    pub analytic_bottleneck: Option<String>,
+    /// Stated probability that the bracket is wrong.
+    pub error_rate: f64,
+}
+
+/// One load tried by a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The load, in the search's unit.
+    pub load: f64,
+    /// Its verdict.
+    pub verdict: String,
+    /// Growth of the backlog per demand offered.
+    pub growth: f64,
+    /// Messages simulated for it.
+    pub messages: u64,
+}

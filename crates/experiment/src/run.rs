@@ -1,0 +1,547 @@
+//! A whole scenario: its points and searches, on as many threads as wanted.
+
+use crate::analysis::Overlay;
+use crate::journal::{Header, Journal, JournalError};
+use crate::machines::Machines;
+use crate::measurement::Subject;
+use crate::progress::Progress;
+use crate::replication::Halt;
+use crate::result::{
+    Axis, AxisValue, Measure, PointResult, RunResult, SCHEMA, SearchResult, VerdictSummary,
+};
+use crate::rules::Rules;
+use crate::search;
+use crate::summary::{self, Report};
+use isthmus_machine::MachineError;
+use isthmus_scenario::{Machine, Scenario, ScenarioError, SearchLine};
+use isthmus_units::Rate;
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// How a scenario is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Master seed in place of the scenario's.
+    pub seed: Option<u64>,
+    /// Threads; 0 means one per core.
+    pub jobs: usize,
+    /// The shortened form: shorter runs, wider intervals.
+    pub quick: bool,
+    /// Folder for finished points, to resume from.
+    pub journal: Option<PathBuf>,
+}
+
+/// Why an experiment cannot be set up.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A machine of the sweep cannot be built.
+    #[error("{file}: machine: {error}{place}")]
+    Machine {
+        /// The scenario's file.
+        file: String,
+        /// What is wrong with it.
+        error: MachineError,
+        /// At which point of the sweep, in words; empty without a sweep.
+        place: String,
+    },
+}
+
+/// Why a run ended early.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// It was asked to stop.
+    #[error("stopped; finished points are kept")]
+    Cancelled,
+    /// Messages block one another for ever.
+    #[error(
+        "{place}: the machine has come to a standstill with {under_way} messages under way; this \
+         is an error of isthmus, please report it with the scenario"
+    )]
+    Standstill {
+        /// The point.
+        place: String,
+        /// Messages that wait.
+        under_way: u64,
+    },
+    /// A finished point could not be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// No threads.
+    #[error("cannot start {jobs} threads: {problem}")]
+    Threads {
+        /// Threads wanted.
+        jobs: usize,
+        /// What the system says.
+        problem: String,
+    },
+}
+
+/// One point, ready to run.
+#[derive(Debug)]
+struct Job {
+    index: usize,
+    values: Vec<AxisValue>,
+    machine: usize,
+    traffic: TrafficSpec,
+}
+
+/// One search, ready to run.
+#[derive(Debug)]
+struct SearchJob {
+    index: usize,
+    values: Vec<Option<AxisValue>>,
+    machine: usize,
+    line: SearchLine,
+}
+
+/// A scenario with its machines built, ready to run.
+#[derive(Debug)]
+pub struct Experiment {
+    scenario: Scenario,
+    options: Options,
+    seed: u64,
+    rules: Rules,
+    machines: Machines,
+    points: Vec<Job>,
+    searches: Vec<SearchJob>,
+    journal: Option<Journal>,
+    progress: Arc<Progress>,
+}
+
+impl Experiment {
+    /// Builds all machines of `scenario`, which came from `file`, and opens the journal.
+    ///
+    /// # Errors
+    /// What is wrong with a machine or the journal; nothing has been changed then.
+    pub fn new(scenario: Scenario, file: &str, options: Options) -> Result<Self, SetupError> {
+        let names = summary::measure_names();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        scenario.check_measures(&known)?;
+        let mut machines = Machines::default();
+        let mut build = |machine: &Machine, place: &dyn Fn() -> String| match machine {
+            Machine::Hypercube(spec) => {
+                machines
+                    .position(spec)
+                    .map_err(|error| SetupError::Machine {
+                        file: file.to_owned(),
+                        error,
+                        place: place(),
+                    })
+            }
+            _ => unreachable!("every kind of machine has an engine"),
+        };
+        let mut points = Vec::new();
+        for point in scenario.points() {
+            let values = values(&point.values);
+            points.push(Job {
+                index: point.index,
+                machine: build(&point.machine, &|| place(&scenario, &values))?,
+                values,
+                traffic: point.workload,
+            });
+        }
+        let mut searches = Vec::new();
+        for line in scenario.search_lines() {
+            let Some(search) = &scenario.search else { break };
+            let (machine, _) = line.at(search.low)?;
+            let values = search_values(&scenario, &line);
+            searches.push(SearchJob {
+                index: line.index,
+                machine: build(&machine, &String::new)?,
+                values,
+                line,
+            });
+        }
+        let seed = options.seed.unwrap_or(scenario.seed);
+        let rules = Rules {
+            stop: scenario.stop.clone(),
+            measure: scenario.measure.clone(),
+            verdict: scenario.verdict,
+        };
+        let header = Header::new(scenario.digest(), seed, options.quick);
+        let journal = match &options.journal {
+            Some(folder) => Some(Journal::open(folder, &header)?),
+            None => None,
+        };
+        let progress = Progress::default();
+        progress.set_total((points.len() + searches.len()) as u64);
+        let experiment = Self {
+            rules: if options.quick { rules.quick() } else { rules },
+            scenario,
+            seed,
+            options,
+            machines,
+            points,
+            searches,
+            journal,
+            progress: Arc::new(progress),
+        };
+        experiment.check_journal()?;
+        Ok(experiment)
+    }
+
+    /// Reads every finished entry once, so that a damaged one is found before any work.
+    fn check_journal(&self) -> Result<(), JournalError> {
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
+        for job in &self.points {
+            journal.read::<PointResult>(&point_name(job.index))?;
+        }
+        for job in &self.searches {
+            journal.read::<SearchResult>(&search_name(job.index))?;
+        }
+        Ok(())
+    }
+
+    /// What the run tells while it goes on, and how to stop it.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// The machines of the sweep, in figures.
+    pub fn machines(&self) -> Vec<crate::result::MachineSummary> {
+        self.machines.summaries()
+    }
+
+    /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
+    /// `quick` only, not on the number of threads.
+    ///
+    /// # Errors
+    /// Why the run ended early; what was finished is in the journal.
+    pub fn run(&self) -> Result<RunResult, RunError> {
+        let jobs = self.options.jobs;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs)
+            .build()
+            .map_err(|error| RunError::Threads {
+                jobs,
+                problem: error.to_string(),
+            })?;
+        pool.install(|| {
+            let (points, searches) = rayon::join(
+                || {
+                    let jobs = self.points.par_iter().with_max_len(1);
+                    jobs.map(|job| self.point(job)).collect::<Result<Vec<_>, _>>()
+                },
+                || {
+                    let jobs = self.searches.par_iter().with_max_len(1);
+                    jobs.map(|job| self.search(job)).collect::<Result<Vec<_>, _>>()
+                },
+            );
+            Ok(self.result(points?, searches?))
+        })
+    }
+
+    /// The analytic model's values for every point and search; nothing is simulated.
+    pub fn analyze(&self) -> RunResult {
+        let points = self.points.iter().map(|job| self.analyzed(job)).collect();
+        let searches = self
+            .searches
+            .iter()
+            .filter_map(|job| {
+                let (subject, overlay) = self.searched(job)?;
+                let _ = subject;
+                Some(SearchResult {
+                    values: job.values.clone(),
+                    machine: job.machine,
+                    over: self.over(),
+                    unit: "/ms".to_owned(),
+                    highest_stable: None,
+                    lowest_saturated: None,
+                    trials: Vec::new(),
+                    analytic: overlay.saturation_per_ms,
+                    analytic_bottleneck: overlay.bottleneck,
+                    error_rate: self.rules.verdict.error_rate,
+                })
+            })
+            .collect();
+        self.result(points, searches)
+    }
+
+    fn result(&self, points: Vec<PointResult>, searches: Vec<SearchResult>) -> RunResult {
+        let scenario = &self.scenario;
+        let axes: Vec<Axis> = scenario
+            .axes
+            .iter()
+            .map(|axis| Axis {
+                key: axis.key.clone(),
+                label: axis.label.clone(),
+                unit: axis.unit.clone(),
+            })
+            .collect();
+        RunResult {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: scenario.name.clone(),
+            title: scenario.title.clone(),
+            description: scenario.description.clone(),
+            digest: scenario.digest(),
+            seed: self.seed,
+            quick: self.options.quick,
+            confidence: self.rules.stop.confidence,
+            load_axis: axes.iter().position(|axis| is_load(&axis.key)),
+            axes,
+            machines: self.machines.summaries(),
+            points,
+            searches,
+        }
+    }
+
+    fn point(&self, job: &Job) -> Result<PointResult, RunError> {
+        self.kept(&point_name(job.index), || {
+            let built = self.machines.get(job.machine);
+            let subject = Subject {
+                machine: Arc::clone(&built.machine),
+                traffic: job.traffic.clone(),
+                seed: self.seed,
+            };
+            let test = self.rules.test();
+            let measurement = subject
+                .run(&self.rules, &test, true, &self.progress)
+                .map_err(|halt| self.halted(halt, &job.values))?;
+            let overlay = self.overlay(job);
+            let machine = &built.machine;
+            let report = Report::new(&measurement, machine, &self.rules, &test, &overlay);
+            let cycles: u64 = measurement.replications.iter().map(|r| r.now()).sum();
+            Ok(PointResult {
+                index: job.index,
+                values: job.values.clone(),
+                machine: job.machine,
+                offered_per_ms: offered_per_ms(&job.traffic),
+                verdict: report.verdict,
+                converged: measurement.converged,
+                replications: measurement.replications.len() as u32,
+                messages: measurement.messages(),
+                simulated_ms: cycles as f64 * machine.clock().cycle_us() / 1e3,
+                measures: report.measures,
+                histograms: report.histograms,
+                channels: report.channels,
+            })
+        })
+    }
+
+    fn overlay(&self, job: &Job) -> Overlay {
+        if !self.rules.measure.analysis {
+            return Overlay::default();
+        }
+        let built = self.machines.get(job.machine);
+        Overlay::new(&built.machine, &built.spec, &job.traffic)
+    }
+
+    fn analyzed(&self, job: &Job) -> PointResult {
+        let overlay = self.overlay(job);
+        let offered = offered_per_ms(&job.traffic);
+        let verdict = match (offered, overlay.saturation_per_ms) {
+            (Some(offered), Some(limit)) if offered >= limit => "saturated",
+            (Some(_), Some(_)) => "stable",
+            _ => "undecided",
+        };
+        PointResult {
+            index: job.index,
+            values: job.values.clone(),
+            machine: job.machine,
+            offered_per_ms: offered,
+            verdict: VerdictSummary {
+                verdict: verdict.to_owned(),
+                flow: "io".to_owned(),
+                growth: 0.0,
+                growth_low: 0.0,
+                growth_high: 0.0,
+                threshold: self.rules.verdict.growth,
+                error_rate: 0.0,
+            },
+            converged: true,
+            replications: 0,
+            messages: 0,
+            simulated_ms: 0.0,
+            measures: summary::measure_names()
+                .into_iter()
+                .filter_map(|name| {
+                    let analytic = *overlay.measures.get(&name)?;
+                    Some(Measure {
+                        name,
+                        unit: "us".to_owned(),
+                        mean: None,
+                        low: None,
+                        high: None,
+                        samples: 0,
+                        percentiles: Vec::new(),
+                        analytic: Some(analytic),
+                        residual: None,
+                        target: None,
+                        warmup_share: 0.0,
+                    })
+                })
+                .collect(),
+            histograms: Vec::new(),
+            channels: Vec::new(),
+        }
+    }
+
+    fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
+        self.kept(&search_name(job.index), || {
+            let (template, overlay) = self.searched(job).ok_or(RunError::Cancelled)?;
+            let search = self.scenario.search.as_ref().ok_or(RunError::Cancelled)?;
+            let range = search::Range {
+                over: self.over(),
+                unit: "/ms".to_owned(),
+                from: search.low.per_ms(),
+                to: search.high.per_ms(),
+                resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
+            };
+            let subject_at = |load: f64| {
+                let (_, traffic) = job
+                    .line
+                    .at(Rate::from_per_s(load * 1e3))
+                    .expect("loads within the range of a search are possible");
+                Subject {
+                    traffic,
+                    ..template.clone()
+                }
+            };
+            let found = search::run(&range, &self.rules, subject_at, &overlay, &self.progress);
+            let found = found.map_err(|halt| {
+                let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
+                self.halted(halt, &known)
+            })?;
+            Ok(SearchResult {
+                values: job.values.clone(),
+                machine: job.machine,
+                ..found
+            })
+        })
+    }
+
+    /// The subject of a search at its lowest load, and what the model says about the line.
+    fn searched(&self, job: &SearchJob) -> Option<(Subject, Overlay)> {
+        let search = self.scenario.search.as_ref()?;
+        let (_, traffic) = job.line.at(search.low).ok()?;
+        let built = self.machines.get(job.machine);
+        let overlay = if self.rules.measure.analysis {
+            Overlay::new(&built.machine, &built.spec, &traffic)
+        } else {
+            Overlay::default()
+        };
+        let subject = Subject {
+            machine: Arc::clone(&built.machine),
+            traffic,
+            seed: self.seed,
+        };
+        Some((subject, overlay))
+    }
+
+    fn over(&self) -> String {
+        "workload.rate".to_owned()
+    }
+
+    /// The entry from the journal, or else what `compute` gives, which is then kept.
+    fn kept<T>(
+        &self,
+        name: &str,
+        compute: impl FnOnce() -> Result<T, RunError>,
+    ) -> Result<T, RunError>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        let journal = self.journal.as_ref();
+        let found = match journal {
+            Some(journal) => journal.read(name)?,
+            None => None,
+        };
+        let result = match found {
+            Some(entry) => entry,
+            None => {
+                let entry = compute()?;
+                if let Some(journal) = journal {
+                    journal.write(name, &entry)?;
+                }
+                entry
+            }
+        };
+        self.progress.add_done();
+        Ok(result)
+    }
+
+    fn halted(&self, halt: Halt, values: &[AxisValue]) -> RunError {
+        match halt {
+            Halt::Cancelled => RunError::Cancelled,
+            Halt::Stuck { under_way } => RunError::Standstill {
+                place: place(&self.scenario, values),
+                under_way,
+            },
+        }
+    }
+}
+
+fn point_name(index: usize) -> String {
+    format!("point-{index:05}")
+}
+
+fn search_name(index: usize) -> String {
+    format!("search-{index:05}")
+}
+
+fn is_load(key: &str) -> bool {
+    key == "workload.rate" || key == "workload.interarrival"
+}
+
+fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
+    values
+        .iter()
+        .map(|value| AxisValue {
+            text: value.text.clone(),
+            number: value.number,
+        })
+        .collect()
+}
+
+/// The values of a search in the order of the scenario's axes; none for those it leaves out.
+fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Option<AxisValue>> {
+    let searched = scenario.search_axes();
+    scenario
+        .axes
+        .iter()
+        .map(|axis| {
+            let at = searched.iter().position(|other| other.key == axis.key)?;
+            let value = &line.values[at];
+            Some(AxisValue {
+                text: value.text.clone(),
+                number: value.number,
+            })
+        })
+        .collect()
+}
+
+/// Where in the sweep, in words.
+fn place(scenario: &Scenario, values: &[AxisValue]) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    let pairs: Vec<String> = scenario
+        .axes
+        .iter()
+        .zip(values)
+        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
+        .collect();
+    format!(" (at {})", pairs.join(", "))
+}
+
+/// Mean messages of one PE per millisecond; none in a closed loop.
+fn offered_per_ms(traffic: &TrafficSpec) -> Option<f64> {
+    let gap = match traffic.arrival {
+        Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => mean,
+        Arrival::Deterministic { gap } => gap,
+        Arrival::Closed { .. } => return None,
+    };
+    Some(1e-3 / gap.seconds())
+}

@@ -1,0 +1,97 @@
+//! Finds the load at which one combination of the other fields saturates.
+
+use crate::analysis::Overlay;
+use crate::measurement::Subject;
+use crate::progress::Progress;
+use crate::replication::Halt;
+use crate::rules::Rules;
+use crate::result::{SearchResult, Trial};
+use isthmus_statistics::{Bracket, KneeSearch, KneeStep};
+
+/// The interval of loads to search, in the unit of the load.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Range {
+    pub over: String,
+    pub unit: String,
+    pub from: f64,
+    pub to: f64,
+    /// Width of the bracket asked for, relative to its middle.
+    pub resolution: f64,
+}
+
+/// Runs the search; `subject_at` gives the point at a load.
+pub(crate) fn run(
+    range: &Range,
+    rules: &Rules,
+    subject_at: impl Fn(f64) -> Subject,
+    overlay: &Overlay,
+    progress: &Progress,
+) -> Result<SearchResult, Halt> {
+    let error_rate = rules.verdict.error_rate;
+    let mut trials = Vec::new();
+    // The resolution asked for is relative to where the knee is, which a first pass finds out.
+    let middle = (range.from * range.to).sqrt();
+    let mut pass = Pass {
+        rules,
+        progress,
+        error_rate: error_rate / 2.0,
+        trials: &mut trials,
+    };
+    let mut bracket = pass.run((range.from, range.to), range.resolution * middle, &subject_at)?;
+    if let (Some(stable), Some(saturated)) = (bracket.stable, bracket.saturated) {
+        let resolution = range.resolution * 0.5 * (stable + saturated);
+        if bracket.undecided.is_none() && saturated - stable > resolution {
+            let inner = pass.run((stable, saturated), resolution, &subject_at)?;
+            bracket.stable = inner.stable.or(bracket.stable);
+            bracket.saturated = inner.saturated.or(bracket.saturated);
+        }
+    }
+    Ok(SearchResult {
+        values: Vec::new(),
+        machine: 0,
+        over: range.over.clone(),
+        unit: range.unit.clone(),
+        highest_stable: bracket.stable,
+        lowest_saturated: bracket.saturated,
+        trials,
+        analytic: overlay.saturation_per_ms,
+        analytic_bottleneck: overlay.bottleneck.clone(),
+        error_rate,
+    })
+}
+
+/// One search with a fixed width at the end.
+struct Pass<'a> {
+    rules: &'a Rules,
+    progress: &'a Progress,
+    error_rate: f64,
+    trials: &'a mut Vec<Trial>,
+}
+
+impl Pass<'_> {
+    fn run(
+        &mut self,
+        (low, high): (f64, f64),
+        resolution: f64,
+        subject_at: &impl Fn(f64) -> Subject,
+    ) -> Result<Bracket, Halt> {
+        let mut search = KneeSearch::new(low, high, resolution, self.error_rate)
+            .expect("the scenario has checked the range");
+        let mut test = search.test(self.rules.looks());
+        test.threshold = self.rules.verdict.growth;
+        while let KneeStep::Test { load } = search.next() {
+            let measurement = subject_at(load).run(self.rules, &test, false, self.progress)?;
+            let growth = measurement.judgement.map_or(0.0, |j| j.growth.mean);
+            self.trials.push(Trial {
+                load,
+                verdict: measurement.verdict.to_string(),
+                growth,
+                messages: measurement.messages(),
+            });
+            search
+                .report(load, measurement.verdict, growth)
+                .expect("the load is the one asked for");
+        }
+        Ok(search.bracket())
+    }
+}

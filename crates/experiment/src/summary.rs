@@ -1,0 +1,337 @@
+//! From replications to the rows of the result.
+
+use crate::analysis::Overlay;
+use crate::measurement::Measurement;
+use crate::recorders::Recorders;
+use crate::replication::Replication;
+use crate::result::{ChannelUse, Histogram, Measure, Percentile, VerdictSummary};
+use crate::rules::Rules;
+use isthmus_machine::{ChannelKind, Class, Flow, Machine, Operation};
+use isthmus_scenario::Intervals;
+use isthmus_statistics::{
+    BatchMeans, Error, Estimate, Recorder, ReplicationMeans, SaturationTest, Summary,
+};
+
+/// Observations that a measure must have per replication to be reported.
+const SAMPLES_MIN: u64 = 50;
+
+/// Which recorder of a replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Header(Class),
+    Router(Class),
+    Network(Operation),
+    Response(Operation),
+}
+
+impl Source {
+    /// All sources, in the order in which results list them.
+    fn all() -> impl Iterator<Item = Self> {
+        let classes = Class::ALL
+            .into_iter()
+            .flat_map(|class| [Self::Header(class), Self::Router(class)]);
+        let operations = Operation::ALL
+            .into_iter()
+            .flat_map(|operation| [Self::Network(operation), Self::Response(operation)]);
+        classes.chain(operations)
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Header(class) => format!("{}.header", class.name()),
+            Self::Router(class) => format!("{}.router", class.name()),
+            Self::Network(operation) => format!("{}.network", operation.name()),
+            Self::Response(operation) => format!("{}.response", operation.name()),
+        }
+    }
+
+    fn of(self, recorders: &Recorders) -> &Recorder {
+        match self {
+            Self::Header(class) => &recorders.header[class as usize],
+            Self::Router(class) => &recorders.router[class as usize],
+            Self::Network(operation) => &recorders.network[operation as usize],
+            Self::Response(operation) => &recorders.response[operation as usize],
+        }
+    }
+}
+
+/// Names of the latencies that can be measured.
+pub fn measure_names() -> Vec<String> {
+    Source::all().map(Source::name).collect()
+}
+
+/// What is known of a measure during a run.
+pub(crate) enum Known {
+    /// Its mean and interval.
+    Estimate(Estimate),
+    /// It occurs, but too rarely so far.
+    TooFew,
+    /// It does not occur.
+    Absent,
+}
+
+/// The present estimate of the measure `name`.
+pub(crate) fn estimate(replications: &[Replication], rules: &Rules, name: &str) -> Known {
+    let Some(source) = Source::all().find(|source| source.name() == name) else {
+        return Known::Absent;
+    };
+    let counts: Vec<u64> = replications
+        .iter()
+        .map(|replication| source.of(replication.recorders()).series().count())
+        .collect();
+    if counts.iter().all(|&count| count == 0) {
+        return Known::Absent;
+    }
+    if counts.iter().any(|&count| count < SAMPLES_MIN) {
+        return Known::TooFew;
+    }
+    let recorders = replications
+        .iter()
+        .map(|replication| source.of(replication.recorders()).series());
+    match ReplicationMeans::new(recorders, rules.warm_up()) {
+        // Half of the run is gone as warm-up and it may not have been enough.
+        Ok(means) if !means.warm_up_detected => Known::TooFew,
+        Ok(means) => interval(&means, replications, source, rules)
+            .map_or(Known::TooFew, Known::Estimate),
+        Err(_) => Known::TooFew,
+    }
+}
+
+fn interval(
+    means: &ReplicationMeans,
+    replications: &[Replication],
+    source: Source,
+    rules: &Rules,
+) -> Result<Estimate, Error> {
+    match (rules.stop.intervals, replications) {
+        (Intervals::BatchMeans, [only]) => {
+            let series = source.of(only.recorders()).series();
+            let truncation = isthmus_statistics::Truncation {
+                observations: means.discarded[0],
+                detected: means.warm_up_detected,
+            };
+            Ok(BatchMeans::from_series(series, truncation, rules.stop.confidence)?.estimate)
+        }
+        _ => means.estimate(rules.stop.confidence),
+    }
+}
+
+/// Everything that a point's replications say.
+pub(crate) struct Report {
+    pub measures: Vec<Measure>,
+    pub histograms: Vec<Histogram>,
+    pub channels: Vec<ChannelUse>,
+    pub verdict: VerdictSummary,
+}
+
+impl Report {
+    pub fn new(
+        measurement: &Measurement,
+        machine: &Machine,
+        rules: &Rules,
+        test: &SaturationTest,
+        overlay: &Overlay,
+    ) -> Self {
+        let cycle_us = machine.clock().cycle_us();
+        let mut report = Self {
+            measures: rates(measurement, machine, rules),
+            histograms: Vec::new(),
+            channels: if rules.measure.channels {
+                channels(measurement, machine, overlay)
+            } else {
+                Vec::new()
+            },
+            verdict: verdict(measurement, test),
+        };
+        for source in Source::all() {
+            report.add(source, measurement, rules, overlay, cycle_us);
+        }
+        report
+    }
+
+    fn add(
+        &mut self,
+        source: Source,
+        measurement: &Measurement,
+        rules: &Rules,
+        overlay: &Overlay,
+        cycle_us: f64,
+    ) {
+        let replications = &measurement.replications;
+        let recorders = || replications.iter().map(|r| source.of(r.recorders()));
+        let Ok(summary) = Summary::of(
+            recorders(),
+            rules.warm_up(),
+            &rules.measure.percentiles,
+            rules.stop.confidence,
+        ) else {
+            // It does not occur, or not in every replication.
+            return;
+        };
+        let estimate = interval(&summary.replications, replications, source, rules)
+            .unwrap_or(summary.mean)
+            .scaled(cycle_us);
+        let name = source.name();
+        let analytic = overlay.measures.get(&name).copied();
+        let (discarded, used): (u64, u64) = (
+            summary.replications.discarded.iter().sum(),
+            summary.replications.used.iter().sum(),
+        );
+        self.measures.push(Measure {
+            unit: "us".to_owned(),
+            mean: Some(estimate.mean),
+            low: finite(estimate.low),
+            high: finite(estimate.high),
+            samples: used,
+            percentiles: summary
+                .percentiles
+                .iter()
+                .map(|percentile| {
+                    let estimate = percentile.estimate.scaled(cycle_us);
+                    Percentile {
+                        percent: percentile.percentile,
+                        value: estimate.mean,
+                        low: finite(estimate.low),
+                        high: finite(estimate.high),
+                    }
+                })
+                .collect(),
+            analytic,
+            residual: analytic.map(|value| estimate.mean / value - 1.0),
+            target: {
+                let (of, relative) = rules.targets();
+                of.contains(&name).then_some(relative)
+            },
+            warmup_share: discarded as f64 / (discarded + used) as f64,
+            name: name.clone(),
+        });
+        if rules.measure.histograms {
+            self.histograms.push(Histogram {
+                measure: name,
+                unit: "us".to_owned(),
+                bins: summary
+                    .histogram
+                    .buckets()
+                    .map(|bucket| {
+                        let upper = (bucket.upper + 1) as f64 * cycle_us;
+                        (bucket.lower as f64 * cycle_us, upper, bucket.count)
+                    })
+                    .collect(),
+            });
+        }
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// Offered and accepted demands per PE and millisecond.
+fn rates(measurement: &Measurement, machine: &Machine, rules: &Rules) -> Vec<Measure> {
+    let per_ms = 1e3 / machine.clock().cycle_us() / f64::from(machine.cube().node_count());
+    let rates: Vec<(f64, f64)> = measurement
+        .replications
+        .iter()
+        .filter_map(|replication| replication.recorders().rates())
+        .collect();
+    let measure = |name: &str, values: Vec<f64>| {
+        let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
+        let estimate = estimate.scaled(per_ms);
+        Some(Measure {
+            name: name.to_owned(),
+            unit: "1/ms".to_owned(),
+            mean: Some(estimate.mean),
+            low: finite(estimate.low),
+            high: finite(estimate.high),
+            samples: values.len() as u64,
+            percentiles: Vec::new(),
+            analytic: None,
+            residual: None,
+            target: None,
+            warmup_share: 0.0,
+        })
+    };
+    [
+        measure("offered", rates.iter().map(|rate| rate.0).collect()),
+        measure("accepted", rates.iter().map(|rate| rate.1).collect()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn verdict(measurement: &Measurement, test: &SaturationTest) -> VerdictSummary {
+    let growth = measurement.judgement.map(|judgement| judgement.growth);
+    let or_zero = |value: Option<f64>| value.filter(|v| v.is_finite()).unwrap_or(0.0);
+    VerdictSummary {
+        verdict: measurement.verdict.to_string(),
+        flow: match measurement.flow {
+            Flow::Messages => "messages",
+            Flow::Io => "io",
+        }
+        .to_owned(),
+        growth: or_zero(growth.map(|g| g.mean)),
+        growth_low: or_zero(growth.map(|g| g.low)),
+        growth_high: or_zero(growth.map(|g| g.high)),
+        threshold: test.threshold,
+        error_rate: test.alpha,
+    }
+}
+
+/// Largest machine, in channels, whose channels are listed one by one.
+const CHANNELS_LISTED_MAX: usize = 20_000;
+
+fn channels(measurement: &Measurement, machine: &Machine, overlay: &Overlay) -> Vec<ChannelUse> {
+    let layout = machine.layout();
+    let counted: Vec<(&[u64], u64)> = measurement
+        .replications
+        .iter()
+        .filter_map(Replication::channel_flits)
+        .collect();
+    if counted.is_empty() {
+        return Vec::new();
+    }
+    let utilisation = |channel: usize, lanes: u32| {
+        let sum: f64 = counted
+            .iter()
+            .map(|(flits, cycles)| flits[channel] as f64 / *cycles as f64)
+            .sum();
+        sum / counted.len() as f64 / f64::from(lanes)
+    };
+    let (mut means, mut single) = (Vec::new(), Vec::new());
+    for kind in ChannelKind::ALL {
+        let lanes = layout.lanes(kind);
+        let (mut sum, mut highest, mut count) = (0.0, 0.0f64, 0);
+        for channel in layout.of_kind(kind) {
+            let Some(name) = layout.name(channel, machine.placement().io_nodes()) else {
+                continue;
+            };
+            let used = utilisation(channel as usize, lanes);
+            sum += used;
+            highest = highest.max(used);
+            count += 1;
+            single.push(ChannelUse {
+                kind: kind.name().to_owned(),
+                from: Some(name.from),
+                to: Some(name.to),
+                utilisation: used,
+                highest: None,
+                analytic: None,
+            });
+        }
+        if count > 0 {
+            means.push(ChannelUse {
+                kind: kind.name().to_owned(),
+                from: None,
+                to: None,
+                utilisation: sum / f64::from(count),
+                highest: Some(highest),
+                analytic: overlay.utilisation.get(kind.name()).copied(),
+            });
+        }
+    }
+    if single.len() <= CHANNELS_LISTED_MAX {
+        means.append(&mut single);
+    }
+    means
+}

@@ -1,0 +1,52 @@
+//! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out.
+
+mod experiment;
+
+use isthmus_scenario::schema;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    isthmus._core,
+    ScenarioError,
+    PyValueError,
+    "A scenario that makes no sense."
+);
+create_exception!(
+    isthmus._core,
+    ResumeError,
+    PyValueError,
+    "A journal of finished points that is damaged or belongs to another run."
+);
+
+/// Version of the core, the same as the package's.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The fields of a scenario file, as a JSON list.
+#[pyfunction]
+fn fields() -> PyResult<String> {
+    json(&schema::fields())
+}
+
+/// `value` as JSON text.
+fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// The module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("ResumeError", py.get_type::<ResumeError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(fields, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
+    module.add_class::<experiment::PyExperiment>()?;
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! Reads the tree of a file, then the overrides, into settings and axes.
+
+use crate::document::{Entry, Node, Tree, parse_value, quoted};
+use crate::error::{Origin, Problem};
+use crate::field::{Field, Kind};
+use crate::machine::kind_names;
+use crate::schema::Schema;
+use crate::settings::{Layer, Setting, Settings};
+use crate::suggest::closest;
+use crate::sweep::{self, Axis};
+
+/// The version of the file format that this crate reads.
+pub(crate) const VERSION: i64 = 1;
+
+/// What a file and its overrides say, each value checked on its own.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) schema: &'static Schema,
+    pub(crate) base: Settings,
+    pub(crate) axes: Vec<Axis>,
+}
+
+impl Draft {
+    /// Reads the file's tree and applies the overrides in order.
+    pub(crate) fn read(root: &Node, overrides: &[String]) -> Result<Self, Problem> {
+        check_version(root)?;
+        let overrides: Vec<(String, Entry)> = overrides
+            .iter()
+            .enumerate()
+            .map(|(index, text)| parse_override(index, text))
+            .collect::<Result<_, _>>()?;
+        let schema = choose_schema(root, &overrides)?;
+        let mut draft = Self {
+            schema,
+            base: Settings::new(schema),
+            axes: Vec::new(),
+        };
+        if let Tree::Table(entries) = &root.tree {
+            for entry in entries {
+                draft.read_entry("", entry, Layer::File)?;
+            }
+        }
+        for (parent, entry) in &overrides {
+            let axis_prefix = if parent == "sweep" {
+                Some("")
+            } else {
+                parent.strip_prefix("sweep.")
+            };
+            match axis_prefix {
+                Some(prefix) => draft.read_axis(prefix, entry, Layer::Override)?,
+                None => draft.read_entry(parent, entry, Layer::Override)?,
+            }
+        }
+        draft.drop_overruled();
+        Ok(draft)
+    }
+
+    /// Drops what an override has made meaningless, such as the length of a burst once the
+    /// arrivals are no longer bursty, unless an axis may give it a meaning again.
+    fn drop_overruled(&mut self) {
+        let overruled: Vec<&str> = self
+            .schema
+            .fields()
+            .iter()
+            .filter(|field| self.base.overruled(field))
+            .filter(|field| {
+                let selector = field.only.map_or("", |only| only.selector);
+                !self.axes.iter().any(|axis| axis.decides(selector))
+            })
+            .map(|field| field.key)
+            .collect();
+        for key in &overruled {
+            if self.base.layer(key) < Layer::Override {
+                self.base.remove(key);
+            }
+            self.axes.retain_mut(|axis| axis.give_up(&[key]));
+        }
+    }
+
+    fn read_entry(&mut self, parent: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
+        let path = join(parent, &entry.key);
+        if path == "sweep" {
+            return self.read_sweep("", &entry.node, layer);
+        }
+        let field = self.schema.field(&path);
+        match (&entry.node.tree, field) {
+            (Tree::Table(entries), _) if self.schema.is_table(&path) => {
+                if layer == Layer::File {
+                    self.base.open_table(&path, entry.key_origin);
+                }
+                entries
+                    .iter()
+                    .try_for_each(|entry| self.read_entry(&path, entry, layer))
+            }
+            (_, Some(field)) => self.read_setting(field, &entry.node, layer),
+            (_, None) if self.schema.is_table(&path) => Err(Problem::new(
+                path.as_str(),
+                entry.node.origin,
+                format!("{} where a table is expected", entry.node.describe()),
+                format!("write [{path}] and its fields below"),
+            )),
+            _ => Err(unknown_key(self.schema, &path, entry.key_origin)),
+        }
+    }
+
+    fn read_setting(
+        &mut self,
+        field: &'static Field,
+        node: &Node,
+        layer: Layer,
+    ) -> Result<(), Problem> {
+        let setting = Setting::read(field, node, layer)?;
+        if layer == Layer::Override {
+            let keys: Vec<&str> = field.decides().collect();
+            self.axes.retain_mut(|axis| axis.give_up(&keys));
+        }
+        self.base.put(&setting)
+    }
+
+    fn read_sweep(&mut self, prefix: &str, node: &Node, layer: Layer) -> Result<(), Problem> {
+        let Tree::Table(entries) = &node.tree else {
+            return Err(Problem::new(
+                join("sweep", prefix),
+                node.origin,
+                format!("{} where a table is expected", node.describe()),
+                "write axes as \"machine.lanes.io_link\" = [0, 1, 2]",
+            ));
+        };
+        entries
+            .iter()
+            .try_for_each(|entry| self.read_axis(prefix, entry, layer))
+    }
+
+    fn read_axis(&mut self, prefix: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
+        let path = join(prefix, &entry.key);
+        let field = self.schema.field(&path);
+        let is_table = matches!(entry.node.tree, Tree::Table(_));
+        if is_table && self.schema.is_table(&path) && !sweep::is_range(&entry.node) {
+            return self.read_sweep(&path, &entry.node, layer);
+        }
+        let axis = match field {
+            Some(field) if field.sweepable() => sweep::read_values(field, &entry.node)?,
+            Some(_) => {
+                return Err(Problem::new(
+                    format!("sweep.{path}"),
+                    entry.key_origin,
+                    "it cannot be swept",
+                    "sweep fields of machine and workload",
+                ));
+            }
+            None if sweep::is_variants(&entry.node) && !path.contains('.') => {
+                sweep::read_variants(self.schema, entry)?
+            }
+            None => return Err(sweep::unknown_axis(self.schema, &path, entry)),
+        };
+        self.place(axis, layer);
+        Ok(())
+    }
+
+    /// Adds an axis; one from an override takes the place of the one that it replaces.
+    fn place(&mut self, axis: Axis, layer: Layer) {
+        let same = |other: &Axis| match (axis.field, other.field) {
+            (Some(field), Some(_)) => field.decides().any(|key| other.decides(key)),
+            _ => axis.key == other.key,
+        };
+        match self.axes.iter().position(same) {
+            Some(at) if layer == Layer::Override => self.axes[at] = axis,
+            _ => self.axes.push(axis),
+        }
+    }
+}
+
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    match (parent, key) {
+        ("", only) | (only, "") => only.to_owned(),
+        _ => format!("{parent}.{key}"),
+    }
+}
+
+fn check_version(root: &Node) -> Result<(), Problem> {
+    let hint = format!("write version = {VERSION} as the first line");
+    match root.get("version") {
+        None => Err(Problem::new(
+            "version",
+            Origin::Whole,
+            "it is missing",
+            hint,
+        )),
+        Some(Node {
+            tree: Tree::Integer(VERSION),
+            ..
+        }) => Ok(()),
+        Some(
+            node @ Node {
+                tree: Tree::Integer(_),
+                ..
+            },
+        ) => Err(Problem::new(
+            "version",
+            node.origin,
+            format!("{} is not a version that can be read here", node.describe()),
+            format!("this program reads version {VERSION}"),
+        )),
+        Some(node) => Err(Problem::new(
+            "version",
+            node.origin,
+            format!("{} where a whole number is expected", node.describe()),
+            hint,
+        )),
+    }
+}
+
+/// The table that an override goes into, and its entry there.
+fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> {
+    let origin = Origin::Override(index);
+    let bad = |problem: &str| {
+        Problem::new(
+            "",
+            origin,
+            problem,
+            "write key=value, for example machine.dimension=5",
+        )
+    };
+    let (key, value) = text.split_once('=').ok_or_else(|| bad("there is no `=`"))?;
+    let key: String = key.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
+    let path: Vec<&str> = key.split('.').map(str::trim).collect();
+    if path.iter().any(|part| part.is_empty()) {
+        return Err(bad("there is no key before the `=`"));
+    }
+    let value = value.trim();
+    let node = parse_value(value, origin).unwrap_or_else(|| Node {
+        tree: Tree::Text(value.to_owned()),
+        origin,
+    });
+    let (last, parents) = path
+        .split_last()
+        .map_or(("", &[][..]), |(last, rest)| (*last, rest));
+    let mut entry = Entry {
+        key: last.to_owned(),
+        key_origin: origin,
+        node,
+    };
+    let parent = parents.join(".");
+    if is_words(&join(&parent, last)) && !matches!(entry.node.tree, Tree::Text(_)) {
+        entry.node.tree = Tree::Text(value.to_owned());
+    }
+    Ok((parent, entry))
+}
+
+/// Whether a field holds text, so that an override may leave out the quotation marks.
+fn is_words(key: &str) -> bool {
+    let field = Schema::first().field(key);
+    field.is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Name | Kind::Choice(_)))
+}
+
+fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static Schema, Problem> {
+    let from_override = overrides
+        .iter()
+        .rev()
+        .find(|(parent, entry)| parent == "machine" && entry.key == "kind")
+        .map(|(_, entry)| &entry.node);
+    let in_file = root.get("machine").and_then(|machine| machine.get("kind"));
+    match from_override.or(in_file) {
+        Some(Node {
+            tree: Tree::Text(kind),
+            origin,
+        }) => Schema::for_machine(kind).ok_or_else(|| {
+            let names = kind_names();
+            let known = crate::field::alternatives(&names);
+            let hint = match closest(kind, names) {
+                Some(name) => format!("did you mean \"{name}\"?"),
+                None => format!("give {known}"),
+            };
+            let problem = format!("{} is not a kind of machine", quoted(kind));
+            Problem::new("machine.kind", *origin, problem, hint)
+        }),
+        _ => Ok(Schema::first()),
+    }
+}
+
+fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
+    let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut here = schema.names_in(parent);
+    if parent.is_empty() {
+        here.push("sweep");
+    }
+    let elsewhere = || {
+        let ends_so = |field: &&&Field| field.key.rsplit('.').next() == Some(name);
+        schema
+            .fields()
+            .iter()
+            .find(ends_so)
+            .map(|field| field.key.to_owned())
+    };
+    let meant = closest(name, here.iter().copied())
+        .map(|name| join(parent, name))
+        .or_else(elsewhere);
+    let hint = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("known here: {}", here.join(", ")),
+    };
+    Problem::new(path, origin, "no such key", hint)
+}

@@ -1,0 +1,283 @@
+//! One row of the table that the parser, the checks and the reference all read.
+
+/// What a field holds and which values are possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// A whole number.
+    Integer { min: u64, max: u64 },
+    /// Lanes of a link.
+    Lanes { min: u64 },
+    /// A finite number.
+    Number { min: f64, max: f64 },
+    /// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
+    Share { above_zero: bool, below_one: bool },
+    /// A span of time.
+    Time { zero: bool },
+    /// An amount of data above zero.
+    Bytes,
+    /// A bandwidth above zero.
+    Bandwidth,
+    /// A rate above zero.
+    Rate,
+    /// A rate or a mean gap above zero.
+    Load,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Letters, digits, `-`, `_`.
+    Name,
+    /// Any text.
+    Text,
+    /// true or false.
+    Flag,
+    /// A list of node numbers, none twice.
+    Nodes,
+    /// A list of links, each a pair of node numbers, none twice.
+    Links,
+    /// A list of percentiles, each between 0 and 100, none twice.
+    Percentiles,
+    /// A list of names of measures.
+    Measures,
+}
+
+/// What holds if the field is not given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Default {
+    /// It must be given.
+    Required,
+    /// This TOML value.
+    Value(&'static str),
+    /// A word that follows from the word that another field holds.
+    Following {
+        selector: &'static str,
+        words: &'static [(&'static str, &'static str)],
+    },
+    /// A value that depends on others, described in words.
+    Derived(&'static str),
+    /// Nothing, described in words.
+    Absent(&'static str),
+}
+
+/// The field that decides whether another field means anything.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Only {
+    pub(crate) selector: &'static str,
+    pub(crate) choices: &'static [&'static str],
+}
+
+/// One field of the scenario file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) key: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) default: Default,
+    /// A few words for an axis or a table head.
+    pub(crate) label: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) only: Option<Only>,
+    /// Optional table: what it requires is required only if it is there.
+    pub(crate) within: Option<&'static str>,
+    /// Fields that say the same in another way; a value for one replaces the others.
+    pub(crate) alternatives: &'static [&'static str],
+    /// Fields that this one is short for.
+    pub(crate) sets: &'static [&'static str],
+    /// A value as it would be written, where that of the kind would mislead.
+    pub(crate) example: Option<&'static str>,
+}
+
+impl Field {
+    pub(crate) const fn new(
+        key: &'static str,
+        kind: Kind,
+        default: Default,
+        label: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            key,
+            kind,
+            default,
+            label,
+            meaning,
+            only: None,
+            within: None,
+            alternatives: &[],
+            sets: &[],
+            example: None,
+        }
+    }
+
+    pub(crate) const fn only(
+        mut self,
+        selector: &'static str,
+        choices: &'static [&'static str],
+    ) -> Self {
+        self.only = Some(Only { selector, choices });
+        self
+    }
+
+    pub(crate) const fn within(mut self, table: &'static str) -> Self {
+        self.within = Some(table);
+        self
+    }
+
+    pub(crate) const fn instead_of(mut self, alternatives: &'static [&'static str]) -> Self {
+        self.alternatives = alternatives;
+        self
+    }
+
+    pub(crate) const fn short_for(mut self, sets: &'static [&'static str]) -> Self {
+        self.sets = sets;
+        self
+    }
+
+    pub(crate) const fn such_as(mut self, example: &'static str) -> Self {
+        self.example = Some(example);
+        self
+    }
+
+    /// A value as it would be written in the file.
+    pub(crate) fn example(&self) -> String {
+        match (self.example, self.kind) {
+            (Some(example), _) => example.to_owned(),
+            (None, Kind::Choice([first, ..])) => format!("\"{first}\""),
+            (None, kind) => kind.example(),
+        }
+    }
+
+    /// Whether an axis of the sweep may give it.
+    pub(crate) fn sweepable(&self) -> bool {
+        self.key != "machine.kind"
+            && (self.key.starts_with("machine.") || self.key.starts_with("workload."))
+    }
+
+    /// The keys that a value for this field decides: itself or what it is short for, and what it
+    /// takes the place of.
+    pub(crate) fn decides(&self) -> impl Iterator<Item = &'static str> {
+        let own = if self.sets.is_empty() {
+            std::slice::from_ref(&self.key)
+        } else {
+            self.sets
+        };
+        own.iter().chain(self.alternatives).copied()
+    }
+}
+
+impl Kind {
+    /// What the file must hold, for "... is expected".
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Self::Integer { .. } => "a whole number",
+            Self::Lanes { .. } => "a whole number of lanes",
+            Self::Number { .. } => "a number",
+            Self::Share { .. } => "a share",
+            Self::Time { .. } => "a time",
+            Self::Bytes => "an amount of data",
+            Self::Bandwidth => "a bandwidth",
+            Self::Rate => "a rate",
+            Self::Load => "a rate or a time",
+            Self::Choice(_) => "a word",
+            Self::Name => "a name",
+            Self::Text => "text",
+            Self::Flag => "true or false",
+            Self::Nodes => "a list of node numbers",
+            Self::Links => "a list of pairs of node numbers",
+            Self::Percentiles => "a list of percentiles",
+            Self::Measures => "a list of measures",
+        }
+    }
+
+    /// A value as it would be written in the file.
+    pub(crate) fn example(self) -> String {
+        match self {
+            Self::Integer { min, .. } | Self::Lanes { min } => min.max(1).to_string(),
+            Self::Number { .. } => "1.5".to_owned(),
+            Self::Share { .. } => "0.05 or \"5%\"".to_owned(),
+            Self::Time { .. } => "\"0.156 ms\"".to_owned(),
+            Self::Bytes => "\"4096 B\"".to_owned(),
+            Self::Bandwidth => "\"20 MB/s\"".to_owned(),
+            Self::Rate => "\"6.4 /ms\"".to_owned(),
+            Self::Load => "\"6.4 /ms\" or \"0.156 ms\"".to_owned(),
+            Self::Choice(words) => alternatives(words),
+            Self::Name => "\"hypercube-128\"".to_owned(),
+            Self::Text => "\"a title\"".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Nodes => "[0, 7]".to_owned(),
+            Self::Links => "[[0, 1], [4, 6]]".to_owned(),
+            Self::Percentiles => "[50, 90, 99]".to_owned(),
+            Self::Measures => "[\"pe_pe.header\"]".to_owned(),
+        }
+    }
+
+    /// The unit that a bare number most likely lacks.
+    pub(crate) fn usual_unit(self) -> Option<&'static str> {
+        match self {
+            Self::Time { .. } => Some("ms"),
+            Self::Bytes => Some("B"),
+            Self::Bandwidth => Some("MB/s"),
+            Self::Rate | Self::Load => Some("/ms"),
+            _ => None,
+        }
+    }
+
+    /// The units that may be written, for the reference.
+    pub(crate) fn units(self) -> &'static str {
+        match self {
+            Self::Time { .. } => "ps, ns, us, ms, s, min, h",
+            Self::Bytes => "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
+            Self::Bandwidth => "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s",
+            Self::Rate => "/s, /ms, /us, /ns",
+            Self::Load => "/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h",
+            Self::Share { .. } => "none, or % in text",
+            Self::Percentiles => "%",
+            _ => "",
+        }
+    }
+
+    /// The possible values in words.
+    pub(crate) fn range(self) -> String {
+        match self {
+            Self::Integer { min, max } if max >= i64::MAX as u64 => format!("{min} or more"),
+            Self::Integer { min, max } => format!("{min} to {max}"),
+            Self::Lanes { min } => format!("{min} to {LANES_MAX}"),
+            Self::Number { min, max } if max == f64::MAX => format!("{min} or more"),
+            Self::Number { min, max } => format!("{min} to {max}"),
+            Self::Share {
+                above_zero,
+                below_one,
+            } => match (above_zero, below_one) {
+                (false, false) => "0 to 1",
+                (true, false) => "above 0, to 1",
+                (false, true) => "0 to below 1",
+                (true, true) => "between 0 and 1, both excluded",
+            }
+            .to_owned(),
+            Self::Time { zero: true } => "0 s to 24 h".to_owned(),
+            Self::Time { zero: false } => "above 0 s, to 24 h".to_owned(),
+            Self::Bytes => "1 B or more".to_owned(),
+            Self::Bandwidth => "1 bit/s or more".to_owned(),
+            Self::Rate => "above 0, a mean gap of 1 ps to 24 h".to_owned(),
+            Self::Load => "as workload.rate or workload.interarrival".to_owned(),
+            Self::Choice(words) => alternatives(words),
+            Self::Name => "letters, digits, - and _; 1 to 80 characters".to_owned(),
+            Self::Text => "any".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Nodes => "node numbers, none twice".to_owned(),
+            Self::Links => "pairs of neighbouring nodes, none twice".to_owned(),
+            Self::Percentiles => "between 0 and 100, both excluded; none twice".to_owned(),
+            Self::Measures => "names of measures, none twice".to_owned(),
+        }
+    }
+}
+
+/// Most lanes of one link; far above any machine, far below what would overflow.
+pub(crate) const LANES_MAX: u64 = 65_535;
+
+/// `"a", "b" or "c"`.
+pub(crate) fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+    }
+}

@@ -1,0 +1,364 @@
+//! A whole experiment: parsed, checked and expanded into points.
+
+use crate::canonical;
+use crate::control::{self, Measure, Stop, StopRule, Verdict};
+use crate::document::{parse_file, quoted};
+use crate::draft::Draft;
+use crate::error::{Problem, ScenarioError, Source};
+use crate::field::Default::{Derived, Required, Value};
+use crate::field::{Field, Kind};
+use crate::machine::Machine;
+use crate::search::{self, Search, SearchLine};
+use crate::settings::Settings;
+use crate::suggest::closest;
+use crate::sweep::{Axis, AxisValue};
+use crate::traffic::{self, LOAD_KEYS};
+use isthmus_workload::spec::TrafficSpec;
+use std::sync::Arc;
+
+/// The most points that a sweep may have, and the most lines of a search.
+pub const POINTS_MAX: usize = 10_000;
+
+pub(crate) const HEAD_FIELDS: &[Field] = &[
+    Field::new(
+        "version",
+        Kind::Integer { min: 1, max: 1 },
+        Required,
+        "version",
+        "Version of the file format",
+    ),
+    Field::new(
+        "name",
+        Kind::Name,
+        Required,
+        "name",
+        "Name of the experiment; names the folder of its results",
+    ),
+    Field::new(
+        "title",
+        Kind::Text,
+        Derived("the name"),
+        "title",
+        "Title of the report",
+    ),
+    Field::new(
+        "description",
+        Kind::Text,
+        Value("\"\""),
+        "description",
+        "What the experiment is for, in a sentence or two",
+    ),
+    Field::new(
+        "seed",
+        Kind::Integer {
+            min: 0,
+            max: i64::MAX as u64,
+        },
+        Value("1"),
+        "seed",
+        "Master seed; the same file and seed give the same results",
+    ),
+];
+
+/// A parsed experiment; every point of it has been checked.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Version of the file format.
+    pub version: u32,
+    /// Name, fit for a folder.
+    pub name: String,
+    /// Title of the report.
+    pub title: String,
+    /// What the experiment is for; may be empty.
+    pub description: String,
+    /// Master seed.
+    pub seed: u64,
+    /// The machine of the first point (without points: of the first line at its lowest load).
+    pub machine: Machine,
+    /// The workload of the first point (without points: of the first line at its lowest load).
+    pub workload: TrafficSpec,
+    /// The axes of the sweep, the slowest first; may be empty.
+    pub axes: Vec<Axis>,
+    /// What to observe.
+    pub measure: Measure,
+    /// When to stop.
+    pub stop: Stop,
+    /// When to call a run saturated.
+    pub verdict: Verdict,
+    /// The saturation search, if one is asked for.
+    pub search: Option<Search>,
+    pub(crate) base: Settings,
+    points: Vec<Point>,
+    source: Arc<Source>,
+}
+
+/// One combination of the values of all axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Position among the points; the first axis varies slowest.
+    pub index: usize,
+    /// One value for each axis.
+    pub values: Vec<AxisValue>,
+    /// The machine.
+    pub machine: Machine,
+    /// The traffic of its PEs.
+    pub workload: TrafficSpec,
+}
+
+impl PartialEq for Scenario {
+    /// Equal if they say the same, whatever their files look like.
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical() == other.canonical()
+            && self.axes == other.axes
+            && self.points == other.points
+            && (&self.machine, &self.workload) == (&other.machine, &other.workload)
+            && (&self.measure, &self.stop) == (&other.measure, &other.stop)
+            && (&self.verdict, &self.search) == (&other.verdict, &other.search)
+    }
+}
+
+impl Scenario {
+    /// Reads the text of a scenario file and applies overrides, each `key=value`, in order.
+    ///
+    /// The value of an override is TOML or else taken as text. Overriding a swept field replaces
+    /// its axis by the one value; `sweep.KEY=[...]` sets an axis.
+    ///
+    /// # Errors
+    /// The first thing found wrong; `file_name` serves only to say where.
+    pub fn parse(text: &str, file_name: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let source = Arc::new(Source {
+            file: file_name.to_owned(),
+            text: text.to_owned(),
+            overrides: overrides.to_vec(),
+        });
+        Self::read(&source).map_err(|problem| source.error(problem))
+    }
+
+    fn read(source: &Arc<Source>) -> Result<Self, Problem> {
+        let root = parse_file(&source.text)?;
+        let Draft { base, axes, .. } = Draft::read(&root, &source.overrides)?;
+        check_head(&base, &axes)?;
+        let search = search::build(&base)?;
+        let lines = match search {
+            Some(_) => lines(&base, &axes, source)?,
+            None => Vec::new(),
+        };
+        let search_axes = without_load(&axes);
+        for line in &lines {
+            for load in search.iter().flat_map(|search| [search.low, search.high]) {
+                line.build_at(load)
+                    .map_err(|problem| at(problem, &search_axes, &line.values))?;
+            }
+        }
+        let loaded = has_load(&base, &axes);
+        let points = if search.is_some() && !loaded {
+            Vec::new()
+        } else {
+            points(&base, &axes)?
+        };
+        let first = match (points.first(), lines.first(), &search) {
+            (Some(point), ..) => (point.machine.clone(), point.workload.clone()),
+            (None, Some(line), Some(search)) => line.build_at(search.low)?,
+            _ => base.build()?,
+        };
+        let name = base.text("name");
+        let title = base.text("title");
+        Ok(Self {
+            version: base.small("version"),
+            title: if title.is_empty() {
+                name.clone()
+            } else {
+                title
+            },
+            name,
+            description: base.text("description"),
+            seed: base.integer("seed"),
+            machine: first.0,
+            workload: first.1,
+            axes,
+            measure: control::measure(&base),
+            stop: control::stop(&base)?,
+            verdict: control::verdict(&base),
+            search,
+            base,
+            points,
+            source: Arc::clone(source),
+        })
+    }
+
+    /// The product of all axes, the first one slowest; one point without axes, none if the load is
+    /// left to the search.
+    pub fn points(&self) -> Vec<Point> {
+        self.points.clone()
+    }
+
+    /// The axes that a search leaves as they are: all but those that only set the load.
+    pub fn search_axes(&self) -> Vec<Axis> {
+        without_load(&self.axes)
+    }
+
+    /// The combinations of [`search_axes`](Self::search_axes), the first one slowest; empty
+    /// without a search.
+    pub fn search_lines(&self) -> Vec<SearchLine> {
+        match self.search {
+            // They have been built once already, when the file was checked.
+            Some(_) => lines(&self.base, &self.axes, &self.source).unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Checks that all measures that runs are to be precise about are among `known`.
+    ///
+    /// # Errors
+    /// The first measure that is not, with the one that was probably meant.
+    pub fn check_measures(&self, known: &[&str]) -> Result<(), ScenarioError> {
+        let StopRule::Precision { of, .. } = &self.stop.rule else {
+            return Ok(());
+        };
+        let Some(name) = of.iter().find(|name| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let hint = match closest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None => format!("the measures are {}", known.join(", ")),
+        };
+        let problem = format!("{} is not measured", quoted(name));
+        Err(self
+            .source
+            .error(self.base.problem("stop.of", problem, hint)))
+    }
+
+    /// The effective file, overrides applied: parsed again, it gives an equal scenario.
+    pub fn canonical(&self) -> String {
+        canonical::write(&self.base, &self.axes, |_| true)
+    }
+
+    /// SHA-256 of what the experiment does, in hexadecimal: of the canonical form without title
+    /// and description.
+    pub fn digest(&self) -> String {
+        let words = ["title", "description"];
+        canonical::hash(&canonical::write(&self.base, &self.axes, |key| {
+            !words.contains(&key)
+        }))
+    }
+}
+
+impl Settings {
+    /// Machine and workload, once every value is there.
+    pub(crate) fn build(&self) -> Result<(Machine, TrafficSpec), Problem> {
+        self.check_complete()?;
+        let machine = (self.schema().machine.build)(self)?;
+        let workload = traffic::build(self, &machine)?;
+        Ok((machine, workload))
+    }
+}
+
+/// What is missing outside of machine and workload, before any point is built.
+fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
+    base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))?;
+    control::stop(base)?;
+    let count = axes
+        .iter()
+        .try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()))
+        .unwrap_or(usize::MAX);
+    if count <= POINTS_MAX {
+        return Ok(());
+    }
+    let last = axes.last().map_or("sweep", |axis| axis.key.as_str());
+    let origin = axes
+        .last()
+        .and_then(|axis| axis.values.first())
+        .and_then(|value| value.settings.first())
+        .map_or(crate::error::Origin::Whole, |setting| setting.origin);
+    Err(Problem::new(
+        format!("sweep.{last}"),
+        origin,
+        format!("the axes give more than {POINTS_MAX} points"),
+        "give fewer values, or split the sweep",
+    ))
+}
+
+fn has_load(base: &Settings, axes: &[Axis]) -> bool {
+    base.text("workload.arrival") == "closed"
+        || LOAD_KEYS
+            .iter()
+            .any(|key| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key)))
+}
+
+fn without_load(axes: &[Axis]) -> Vec<Axis> {
+    let mut axes = axes.to_vec();
+    axes.retain_mut(|axis| axis.give_up(LOAD_KEYS));
+    axes
+}
+
+/// All combinations of values, the first axis slowest.
+fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
+    axes.iter().fold(vec![Vec::new()], |combinations, axis| {
+        combinations
+            .iter()
+            .flat_map(|values| {
+                axis.values
+                    .iter()
+                    .map(|value| [&values[..], &[value.clone()]].concat())
+            })
+            .collect()
+    })
+}
+
+fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
+    let mut settings = base.clone();
+    for setting in values.iter().flat_map(|value| &value.settings) {
+        settings.put(setting)?;
+    }
+    Ok(settings)
+}
+
+fn points(base: &Settings, axes: &[Axis]) -> Result<Vec<Point>, Problem> {
+    product(axes)
+        .into_iter()
+        .enumerate()
+        .map(|(index, values)| {
+            let built = applied(base, &values).and_then(|settings| settings.build());
+            let (machine, workload) = built.map_err(|problem| at(problem, axes, &values))?;
+            Ok(Point {
+                index,
+                values,
+                machine,
+                workload,
+            })
+        })
+        .collect()
+}
+
+fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<SearchLine>, Problem> {
+    product(&without_load(axes))
+        .into_iter()
+        .enumerate()
+        .map(|(index, values)| {
+            let settings = applied(base, &values)?;
+            Ok(SearchLine {
+                index,
+                values,
+                settings,
+                source: Arc::clone(source),
+            })
+        })
+        .collect()
+}
+
+/// The problem with the point at which it arises.
+fn at(problem: Problem, axes: &[Axis], values: &[AxisValue]) -> Problem {
+    let place: Vec<String> = axes
+        .iter()
+        .zip(values)
+        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
+        .collect();
+    if place.is_empty() {
+        return problem;
+    }
+    let words = format!("{} (at {})", problem.problem, place.join(", "));
+    Problem {
+        problem: words,
+        ..problem
+    }
+}

@@ -1,0 +1,167 @@
+//! The fields of the scenario file: the one table behind parser, checks and reference.
+
+use crate::control;
+use crate::error::Problem;
+use crate::field::{Default, Field};
+use crate::machine::{MACHINE_KINDS, MachineKind};
+use crate::scenario::HEAD_FIELDS;
+use crate::search;
+use crate::settings::{Setting, defaults};
+use crate::sweep;
+use crate::traffic;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// One field of the scenario file, for documentation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldInfo {
+    /// The dotted key, `machine.lanes.pe`.
+    pub key: String,
+    /// What it holds, `a whole number of lanes`.
+    #[serde(rename = "type")]
+    pub holds: String,
+    /// Units that may be written; empty where there are none.
+    pub units: String,
+    /// The value if the field is not given, or in words what happens then.
+    pub default: String,
+    /// The possible values.
+    pub range: String,
+    /// What it is, with the symbol and place in the paper where it has one.
+    pub meaning: String,
+    /// Where it applies only beside another value, `workload.arrival = "bursty"`; else empty.
+    pub applies: String,
+}
+
+/// Every field of the scenario file, in the order of the reference.
+///
+/// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
+/// of variants.
+pub fn fields() -> Vec<FieldInfo> {
+    let kinds = MACHINE_KINDS.iter().flat_map(|kind| kind.fields);
+    let before = HEAD_FIELDS.iter().chain(kinds).chain(traffic::FIELDS);
+    let after = control::FIELDS.iter().chain(search::FIELDS);
+    before
+        .map(info)
+        .chain(sweep::reference())
+        .chain(after.map(info))
+        .collect()
+}
+
+/// The documentation of one row.
+pub(crate) fn info(field: &Field) -> FieldInfo {
+    let default = match field.default {
+        Default::Required => match field.within {
+            Some(table) => format!("required if {table} is given"),
+            None => "required".to_owned(),
+        },
+        Default::Value(text) => text.to_owned(),
+        Default::Following { selector, words } => words
+            .iter()
+            .map(|(leader, word)| format!("\"{word}\" if {selector} = \"{leader}\""))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Default::Derived(words) | Default::Absent(words) => words.to_owned(),
+    };
+    let applies = field.only.map_or_else(String::new, |only| {
+        format!(
+            "{} = {}",
+            only.selector,
+            crate::field::alternatives(only.choices)
+        )
+    });
+    FieldInfo {
+        key: field.key.to_owned(),
+        holds: field.kind.expected().to_owned(),
+        units: field.kind.units().to_owned(),
+        default,
+        range: field.kind.range(),
+        meaning: field.meaning.to_owned(),
+        applies,
+    }
+}
+
+/// The fields of a file with one kind of machine.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub(crate) machine: &'static MachineKind,
+    fields: Vec<&'static Field>,
+    by_key: BTreeMap<&'static str, &'static Field>,
+    defaults: BTreeMap<&'static str, Setting>,
+}
+
+static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+    let schemas: Result<_, Problem> = MACHINE_KINDS.iter().map(Schema::new).collect();
+    schemas.unwrap_or_else(|problem| unreachable!("a default of the table is wrong: {problem:?}"))
+});
+
+impl Schema {
+    fn new(machine: &'static MachineKind) -> Result<Self, Problem> {
+        let fields: Vec<&'static Field> = HEAD_FIELDS
+            .iter()
+            .chain(machine.fields)
+            .chain(traffic::FIELDS)
+            .chain(control::FIELDS)
+            .chain(search::FIELDS)
+            .collect();
+        Ok(Self {
+            machine,
+            by_key: fields.iter().map(|&field| (field.key, field)).collect(),
+            defaults: defaults(&fields)?,
+            fields,
+        })
+    }
+
+    /// The schema for a machine of this kind.
+    pub(crate) fn for_machine(kind: &str) -> Option<&'static Self> {
+        SCHEMAS.iter().find(|schema| schema.machine.name == kind)
+    }
+
+    /// The schema of the first kind, to go on with where the file names none.
+    pub(crate) fn first() -> &'static Self {
+        &SCHEMAS[0]
+    }
+
+    pub(crate) fn fields(&self) -> &[&'static Field] {
+        &self.fields
+    }
+
+    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
+        self.by_key.get(key).copied()
+    }
+
+    pub(crate) fn default(&self, key: &str) -> Option<&Setting> {
+        self.defaults.get(key)
+    }
+
+    /// Whether `path` is a table that holds fields.
+    pub(crate) fn is_table(&self, path: &str) -> bool {
+        self.fields.iter().any(|field| {
+            field
+                .key
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
+    /// The names that may stand in the table `path` (empty: the whole file).
+    pub(crate) fn names_in(&self, path: &str) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        for field in &self.fields {
+            let rest = match path {
+                "" => Some(field.key),
+                _ => field
+                    .key
+                    .strip_prefix(path)
+                    .and_then(|rest| rest.strip_prefix('.')),
+            };
+            let name = rest.map(|rest| rest.split_once('.').map_or(rest, |(first, _)| first));
+            if let Some(name) = name
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,436 @@
+//! The values of one experiment or one of its points: field by field, defaults below.
+
+use crate::document::{Node, Tree, parse_value, quoted};
+use crate::error::{Origin, Problem};
+use crate::field::{Default, Field};
+use crate::schema::Schema;
+use crate::value::Value;
+use isthmus_units::{Bandwidth, Bytes, Time};
+use std::collections::BTreeMap;
+
+/// Who has set a value; later ones win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    Default,
+    File,
+    Override,
+    Axis,
+    Search,
+}
+
+/// One value of one field.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) field: &'static Field,
+    pub(crate) value: Value,
+    /// The value as it goes into a file.
+    pub(crate) written: toml::Value,
+    pub(crate) origin: Origin,
+    pub(crate) layer: Layer,
+}
+
+impl PartialEq for Setting {
+    /// Equal if they say the same; where they say it does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.field.key == other.field.key && self.written == other.written
+    }
+}
+
+impl Setting {
+    /// Reads `node` as a value of `field`.
+    pub(crate) fn read(field: &'static Field, node: &Node, layer: Layer) -> Result<Self, Problem> {
+        let value = field
+            .kind
+            .read(node)
+            .map_err(|flaw| Problem::new(field.key, flaw.origin, flaw.problem, flaw.hint))?;
+        let written = match (&value, &node.tree) {
+            (Value::Text(text), _) => toml::Value::String(text.clone()),
+            (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
+            _ => written(node),
+        };
+        Ok(Self {
+            field,
+            value,
+            written,
+            origin: node.origin,
+            layer,
+        })
+    }
+
+    /// The value in words, without quotation marks.
+    pub(crate) fn text(&self) -> String {
+        match &self.written {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+fn written(node: &Node) -> toml::Value {
+    match &node.tree {
+        Tree::Text(text) => toml::Value::String(text.clone()),
+        Tree::Integer(n) => toml::Value::Integer(*n),
+        Tree::Float(x) => toml::Value::Float(*x),
+        Tree::Flag(flag) => toml::Value::Boolean(*flag),
+        Tree::Date(date) => toml::Value::String(date.clone()),
+        Tree::Array(items) => toml::Value::Array(items.iter().map(written).collect()),
+        Tree::Table(entries) => toml::Value::Table(
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), written(&entry.node)))
+                .collect(),
+        ),
+    }
+}
+
+/// Parses the default of every field that has one.
+pub(crate) fn defaults(
+    fields: &[&'static Field],
+) -> Result<BTreeMap<&'static str, Setting>, Problem> {
+    let mut defaults = BTreeMap::new();
+    for &field in fields {
+        if let Default::Value(text) = field.default {
+            let node = parse_value(text, Origin::Whole).ok_or_else(|| {
+                Problem::new(field.key, Origin::Whole, "the default is not TOML", "")
+            })?;
+            defaults.insert(field.key, Setting::read(field, &node, Layer::Default)?);
+        }
+    }
+    Ok(defaults)
+}
+
+/// The values of all fields.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    schema: &'static Schema,
+    set: BTreeMap<&'static str, Setting>,
+    /// Tables that the file opens, for errors about what is missing from them.
+    tables: BTreeMap<String, Origin>,
+}
+
+impl Settings {
+    pub(crate) fn new(schema: &'static Schema) -> Self {
+        Self {
+            schema,
+            set: BTreeMap::new(),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &'static Schema {
+        self.schema
+    }
+
+    pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
+        self.tables.entry(path.to_owned()).or_insert(origin);
+    }
+
+    /// Sets a value: in place of those of lower layers, of the fields that it is short for, and of
+    /// the other ways to say the same.
+    ///
+    /// # Errors
+    /// Two values of one layer for the same thing, except overrides, of which the last wins.
+    pub(crate) fn put(&mut self, setting: &Setting) -> Result<(), Problem> {
+        for key in setting.field.decides() {
+            if let Some(other) = self.set.get(key) {
+                if other.layer == setting.layer && setting.layer != Layer::Override {
+                    return Err(decided_twice(setting, other));
+                }
+                self.set.remove(key);
+            }
+        }
+        if setting.field.sets.is_empty() {
+            self.set.insert(setting.field.key, setting.clone());
+        }
+        for &key in setting.field.sets {
+            let field = self.schema.field(key).unwrap_or(setting.field);
+            let expanded = Setting {
+                field,
+                ..setting.clone()
+            };
+            self.set.insert(key, expanded);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.set.remove(key);
+    }
+
+    /// The value that was set, not a default.
+    pub(crate) fn given(&self, key: &str) -> Option<&Setting> {
+        self.set.get(key)
+    }
+
+    fn setting(&self, key: &str) -> Option<&Setting> {
+        self.set.get(key).or_else(|| self.schema.default(key))
+    }
+
+    pub(crate) fn layer(&self, key: &str) -> Layer {
+        self.set
+            .get(key)
+            .map_or(Layer::Default, |setting| setting.layer)
+    }
+
+    /// Where the value, or else its table, was written.
+    pub(crate) fn origin(&self, key: &str) -> Origin {
+        if let Some(setting) = self.set.get(key) {
+            return setting.origin;
+        }
+        let mut path = key;
+        while let Some((parent, _)) = path.rsplit_once('.') {
+            if let Some(&origin) = self.tables.get(parent) {
+                return origin;
+            }
+            path = parent;
+        }
+        Origin::Whole
+    }
+
+    /// A problem with the value of `key`.
+    pub(crate) fn problem(
+        &self,
+        key: &str,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
+        Problem::new(key, self.origin(key), problem, hint)
+    }
+
+    /// Whether the field of `only` holds one of the words that give `key` a meaning.
+    pub(crate) fn applies(&self, field: &Field) -> bool {
+        field.only.is_none_or(|only| {
+            let word = self.word(only.selector).0;
+            only.choices.contains(&word.as_str())
+        })
+    }
+
+    /// A word and the layer that decided it.
+    fn word(&self, key: &str) -> (String, Layer) {
+        if let Some(Setting {
+            value: Value::Text(word),
+            layer,
+            ..
+        }) = self.setting(key)
+        {
+            return (word.clone(), *layer);
+        }
+        if let Some(Default::Following { selector, words }) =
+            self.schema.field(key).map(|field| field.default)
+        {
+            let (leading, layer) = self.word(selector);
+            if let Some((_, word)) = words.iter().find(|(leader, _)| *leader == leading) {
+                return ((*word).to_owned(), layer);
+            }
+        }
+        (String::new(), Layer::Default)
+    }
+
+    /// Whether an override has left the field without a meaning.
+    pub(crate) fn overruled(&self, field: &Field) -> bool {
+        field.only.is_some_and(|only| {
+            self.word(only.selector).1 == Layer::Override && !self.applies(field)
+        })
+    }
+
+    fn outranked(&self, setting: &Setting) -> bool {
+        setting
+            .field
+            .only
+            .is_some_and(|only| self.word(only.selector).1 > setting.layer)
+    }
+
+    /// Checks that every field that must be given is given, and that none is given in vain.
+    pub(crate) fn check_complete(&self) -> Result<(), Problem> {
+        self.check_fields(|_| true)
+    }
+
+    /// The same for the fields whose keys `which` accepts.
+    pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
+        for &field in self.schema.fields().iter().filter(|field| which(field.key)) {
+            match self.set.get(field.key) {
+                Some(setting) if !self.applies(field) && !self.outranked(setting) => {
+                    return Err(self.in_vain(field));
+                }
+                None if field.default == Default::Required => self.check_present(field)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn in_vain(&self, field: &Field) -> Problem {
+        let Some(only) = field.only else {
+            return self.problem(field.key, "it has no effect", "remove it");
+        };
+        let word = self.word(only.selector).0;
+        let selector = only.selector;
+        let choices = crate::field::alternatives(only.choices);
+        self.problem(
+            field.key,
+            format!("it has no effect with {selector} = {}", quoted(&word)),
+            format!("remove it, or set {selector} = {choices}"),
+        )
+    }
+
+    fn check_present(&self, field: &Field) -> Result<(), Problem> {
+        if !self.applies(field) || field.within.is_some_and(|table| !self.has_table(table)) {
+            return Ok(());
+        }
+        let need = match field.only {
+            Some(only) => {
+                let word = self.word(only.selector).0;
+                format!(
+                    "it is missing, and {} = {} needs it",
+                    only.selector,
+                    quoted(&word)
+                )
+            }
+            None => "it is missing".to_owned(),
+        };
+        let key = field
+            .key
+            .rsplit_once('.')
+            .map_or(field.key, |(_, last)| last);
+        let example = field.example();
+        Err(self.problem(
+            field.key,
+            need,
+            format!("write, for example, {key} = {example}"),
+        ))
+    }
+
+    /// Whether an optional table is there.
+    pub(crate) fn has_table(&self, path: &str) -> bool {
+        self.tables.contains_key(path)
+            || self.set.keys().any(|key| {
+                key.strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with('.'))
+            })
+    }
+}
+
+/// Typed access. The table gives each field one kind, so a value of another kind under its key is
+/// an error of this crate, not of a file; `None` only if the field has no value and no default.
+impl Settings {
+    pub(crate) fn integer_given(&self, key: &str) -> Option<u64> {
+        match self.setting(key)?.value {
+            Value::Integer(n) => Some(n),
+            _ => wrong_kind(key),
+        }
+    }
+
+    pub(crate) fn integer(&self, key: &str) -> u64 {
+        self.integer_given(key).unwrap_or_else(|| unset(key))
+    }
+
+    /// An integer of a field whose range ends below 2^32.
+    pub(crate) fn small(&self, key: &str) -> u32 {
+        u32::try_from(self.integer(key)).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn small_given(&self, key: &str) -> Option<u32> {
+        self.integer_given(key)
+            .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn number_given(&self, key: &str) -> Option<f64> {
+        match self.setting(key)?.value {
+            Value::Number(x) => Some(x),
+            _ => wrong_kind(key),
+        }
+    }
+
+    pub(crate) fn number(&self, key: &str) -> f64 {
+        self.number_given(key).unwrap_or_else(|| unset(key))
+    }
+
+    pub(crate) fn time(&self, key: &str) -> Time {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Time(time)) => *time,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn bytes(&self, key: &str) -> Bytes {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Bytes(bytes)) => *bytes,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn bandwidth_given(&self, key: &str) -> Option<Bandwidth> {
+        match self.setting(key)?.value {
+            Value::Bandwidth(bandwidth) => Some(bandwidth),
+            _ => wrong_kind(key),
+        }
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Flag(flag)) => *flag,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    /// A text, or a word with a default that follows from another word.
+    pub(crate) fn text(&self, key: &str) -> String {
+        self.word(key).0
+    }
+
+    pub(crate) fn nodes(&self, key: &str) -> &[u32] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Nodes(nodes)) => nodes,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn links(&self, key: &str) -> &[(u32, u32)] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Links(links)) => links,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn numbers(&self, key: &str) -> &[f64] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Numbers(numbers)) => numbers,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn names(&self, key: &str) -> &[String] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Names(names)) => names,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+}
+
+fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
+    let key = setting.field.key;
+    if key != other.field.key {
+        let problem = format!("it is also decided by {}", other.field.key);
+        return Problem::new(key, setting.origin, problem, "give one of the two");
+    }
+    let problem = match setting.layer {
+        Layer::Axis => "two axes give it a value",
+        _ => "it is given twice",
+    };
+    Problem::new(key, setting.origin, problem, "give it once")
+}
+
+fn wrong_kind<T>(key: &str) -> T {
+    unreachable!("the table gives {key} another kind")
+}
+
+fn unset<T>(key: &str) -> T {
+    unreachable!("{key} has neither value nor default after the check for completeness")
+}

@@ -1,0 +1,425 @@
+//! `[sweep]`: the axes whose product gives the points.
+//!
+//! An axis over a field is a list of its values or a range; an axis of variants is a list of
+//! tables, each with the settings of one variant, for fields that change together.
+
+use crate::document::{Entry, Node, Tree, quoted};
+use crate::draft::join;
+use crate::error::Problem;
+use crate::field::{Default, Field, Kind};
+use crate::quantity;
+use crate::schema::{FieldInfo, Schema, info};
+use crate::settings::{Layer, Setting, Settings};
+use crate::suggest::closest;
+
+/// One axis of the sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The field, `machine.lanes.io_link`, or the name of an axis of variants.
+    pub key: String,
+    /// A few words for the axis of a plot.
+    pub label: String,
+    /// The unit of the numbers, as the first value has it; `None` for plain numbers and words.
+    pub unit: Option<String>,
+    /// The values in order; at least one.
+    pub values: Vec<AxisValue>,
+    /// The field; `None` for variants.
+    pub(crate) field: Option<&'static Field>,
+}
+
+/// One value of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisValue {
+    /// The value as written, without quotation marks, or the label of a variant.
+    pub text: String,
+    /// The value in the unit of its axis; `None` for words and lists.
+    pub number: Option<f64>,
+    pub(crate) settings: Vec<Setting>,
+}
+
+const RANGE: &[Field] = &[
+    Field::new(
+        "sweep.KEY.points",
+        Kind::Integer {
+            min: 2,
+            max: 10_000,
+        },
+        Default::Derived("every whole number, for a field that holds one; else required"),
+        "points",
+        "Number of points of the range, both ends included",
+    ),
+    Field::new(
+        "sweep.KEY.spacing",
+        Kind::Choice(&["linear", "log"]),
+        Default::Value("\"linear\""),
+        "spacing",
+        "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
+    ),
+];
+
+/// The reference of the fields below `[sweep]`.
+pub(crate) fn reference() -> Vec<FieldInfo> {
+    let row = |key: &str, holds: &str, default: &str, range: &str, meaning: &str| FieldInfo {
+        key: key.to_owned(),
+        holds: holds.to_owned(),
+        units: String::new(),
+        default: default.to_owned(),
+        range: range.to_owned(),
+        meaning: meaning.to_owned(),
+        applies: String::new(),
+    };
+    let any = "any machine or workload field but machine.kind";
+    let mut rows = vec![
+        row(
+            "sweep.KEY",
+            "a list of values of the field KEY, or a range",
+            "no sweep",
+            any,
+            "An axis; points are the product of all axes, the first one slowest",
+        ),
+        row(
+            "sweep.KEY.from",
+            "a value of the field KEY",
+            "required for a range",
+            "as KEY",
+            "First value of a range",
+        ),
+        row(
+            "sweep.KEY.to",
+            "a value of the field KEY",
+            "required for a range",
+            "as KEY",
+            "Last value of a range",
+        ),
+    ];
+    rows.extend(RANGE.iter().map(info));
+    rows.push(row(
+        "sweep.NAME",
+        "a list of tables of fields, one table for each variant",
+        "no variants",
+        any,
+        "An axis of variants, for fields that change together, also written [[sweep.NAME]]",
+    ));
+    rows.push(row(
+        "sweep.NAME.label",
+        "text or a number",
+        "the fields and their values",
+        "none twice",
+        "What to call the variant; a number puts it on a numeric axis",
+    ));
+    rows
+}
+
+impl Axis {
+    /// Whether some value of the axis decides the field `key`.
+    pub(crate) fn decides(&self, key: &str) -> bool {
+        self.values
+            .iter()
+            .flat_map(|value| &value.settings)
+            .any(|setting| setting.field.decides().any(|decided| decided == key))
+    }
+
+    /// Takes the fields `keys` out of the axis; whether anything is left of it.
+    pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
+        for value in &mut self.values {
+            value.settings.retain(|setting| {
+                !setting
+                    .field
+                    .decides()
+                    .any(|decided| keys.contains(&decided))
+            });
+        }
+        self.values.iter().any(|value| !value.settings.is_empty())
+    }
+}
+
+/// Whether a table is a range rather than a table of fields.
+pub(crate) fn is_range(node: &Node) -> bool {
+    ["from", "to", "points", "spacing"]
+        .iter()
+        .any(|key| node.get(key).is_some())
+}
+
+/// Whether a value is a list of tables.
+pub(crate) fn is_variants(node: &Node) -> bool {
+    let is_table = |item: &Node| matches!(item.tree, Tree::Table(_));
+    matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
+}
+
+fn in_sweep(problem: Problem) -> Problem {
+    Problem {
+        field: format!("sweep.{}", problem.field),
+        ..problem
+    }
+}
+
+/// Reads an axis over a field: a list or a range.
+pub(crate) fn read_values(field: &'static Field, node: &Node) -> Result<Axis, Problem> {
+    let key = format!("sweep.{}", field.key);
+    let settings = match &node.tree {
+        Tree::Array(items) => items
+            .iter()
+            .map(|item| Setting::read(field, item, Layer::Axis).map_err(in_sweep))
+            .collect::<Result<Vec<_>, _>>()?,
+        Tree::Table(entries) => read_range(field, &key, node, entries)?,
+        _ => {
+            return Err(Problem::new(
+                key,
+                node.origin,
+                format!("{} where a list or a range is expected", node.describe()),
+                format!(
+                    "write [{}], or give the value outside of [sweep]",
+                    field.example()
+                ),
+            ));
+        }
+    };
+    let Some(first) = settings.first() else {
+        return Err(no_points(&key, node));
+    };
+    for (at, setting) in settings.iter().enumerate() {
+        if settings[..at]
+            .iter()
+            .any(|earlier| earlier.value == setting.value)
+        {
+            return Err(Problem::new(
+                key,
+                setting.origin,
+                format!("{} occurs twice", setting.text()),
+                "give each value once",
+            ));
+        }
+    }
+    let unit = quantity::unit(first);
+    let values = settings
+        .iter()
+        .map(|setting| AxisValue {
+            text: setting.text(),
+            number: quantity::number(setting, unit.as_deref()),
+            settings: vec![setting.clone()],
+        })
+        .collect();
+    Ok(Axis {
+        key: field.key.to_owned(),
+        label: field.label.to_owned(),
+        unit,
+        values,
+        field: Some(field),
+    })
+}
+
+fn no_points(key: &str, node: &Node) -> Problem {
+    Problem::new(
+        key,
+        node.origin,
+        "a sweep with no points",
+        "list one value or more, or remove the axis",
+    )
+}
+
+fn read_range(
+    field: &'static Field,
+    key: &str,
+    node: &Node,
+    entries: &[Entry],
+) -> Result<Vec<Setting>, Problem> {
+    let known = ["from", "to", "points", "spacing"];
+    if let Some(entry) = entries
+        .iter()
+        .find(|entry| !known.contains(&entry.key.as_str()))
+    {
+        let hint = match closest(&entry.key, known) {
+            Some(name) => format!("did you mean {key}.{name}?"),
+            None => format!("a range has {}", known.join(", ")),
+        };
+        return Err(Problem::new(
+            join(key, &entry.key),
+            entry.key_origin,
+            "no such key",
+            hint,
+        ));
+    }
+    let end = |name: &str| {
+        let node = node.get(name).ok_or_else(|| {
+            let hint = format!("write, for example, {name} = {}", field.example());
+            Problem::new(join(key, name), node.origin, "it is missing", hint)
+        })?;
+        Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
+            field: join(key, name),
+            ..problem
+        })
+    };
+    let (from, to) = (end("from")?, end("to")?);
+    let option = |field: &'static Field| {
+        let name = field.key.rsplit('.').next().unwrap_or_default();
+        let read = |node| {
+            Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
+                field: join(key, name),
+                ..problem
+            })
+        };
+        node.get(name).map(read).transpose()
+    };
+    let points = option(&RANGE[0])?;
+    let log = option(&RANGE[1])?.is_some_and(|spacing| spacing.text() == "log");
+    let points = points.map(|setting| match setting.value {
+        crate::value::Value::Integer(n) => usize::try_from(n).unwrap_or(usize::MAX),
+        _ => 0,
+    });
+    quantity::between(&from, &to, points, log, node.origin)
+        .map_err(|(problem, hint)| Problem::new(key, node.origin, problem, hint))
+}
+
+/// Reads an axis of variants.
+pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Axis, Problem> {
+    let key = format!("sweep.{}", entry.key);
+    if let Err(flaw) = Kind::Name.read(&Node {
+        tree: Tree::Text(entry.key.clone()),
+        origin: entry.key_origin,
+    }) {
+        return Err(Problem::new(key, flaw.origin, flaw.problem, flaw.hint));
+    }
+    let mut values: Vec<AxisValue> = Vec::new();
+    let Tree::Array(items) = &entry.node.tree else {
+        return Err(no_points(&key, &entry.node));
+    };
+    for item in items {
+        let value = read_variant(schema, &key, item)?;
+        if values.iter().any(|earlier| earlier.text == value.text) {
+            return Err(Problem::new(
+                join(&key, "label"),
+                item.origin,
+                format!("{} occurs twice", quoted(&value.text)),
+                "give each variant a label of its own",
+            ));
+        }
+        values.push(value);
+    }
+    Ok(Axis {
+        key: entry.key.clone(),
+        label: entry.key.clone(),
+        unit: None,
+        values,
+        field: None,
+    })
+}
+
+fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisValue, Problem> {
+    let mut settings = Vec::new();
+    let mut label = None;
+    if let Tree::Table(entries) = &item.tree {
+        for entry in entries {
+            if entry.key == "label" {
+                label = Some(read_label(key, &entry.node)?);
+            } else {
+                read_variant_entry(schema, key, "", entry, &mut settings)?;
+            }
+        }
+    }
+    // The settings themselves are not needed here, only the check that they do not contradict
+    // each other.
+    let mut together = Settings::new(schema);
+    for setting in &settings {
+        together.put(setting).map_err(|problem| Problem {
+            field: join(key, &problem.field),
+            ..problem
+        })?;
+    }
+    let words = || {
+        let words: Vec<String> = settings
+            .iter()
+            .map(|s| format!("{} {}", s.field.label, s.text()))
+            .collect();
+        (
+            if words.is_empty() {
+                "as given".to_owned()
+            } else {
+                words.join(", ")
+            },
+            None,
+        )
+    };
+    let (text, number) = label.unwrap_or_else(words);
+    Ok(AxisValue {
+        text,
+        number,
+        settings,
+    })
+}
+
+fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> {
+    match &node.tree {
+        Tree::Text(text) => Ok((text.clone(), None)),
+        Tree::Integer(n) => Ok((n.to_string(), Some(*n as f64))),
+        Tree::Float(x) if x.is_finite() => Ok((x.to_string(), Some(*x))),
+        _ => Err(Problem::new(
+            join(key, "label"),
+            node.origin,
+            format!("{} where a text or a number is expected", node.describe()),
+            "write, for example, label = \"3-cube\"",
+        )),
+    }
+}
+
+fn read_variant_entry(
+    schema: &'static Schema,
+    key: &str,
+    prefix: &str,
+    entry: &Entry,
+    settings: &mut Vec<Setting>,
+) -> Result<(), Problem> {
+    let path = join(prefix, &entry.key);
+    match (&entry.node.tree, schema.field(&path)) {
+        (Tree::Table(entries), _) if schema.is_table(&path) => entries
+            .iter()
+            .try_for_each(|entry| read_variant_entry(schema, key, &path, entry, settings)),
+        (_, Some(field)) if field.sweepable() => {
+            let setting =
+                Setting::read(field, &entry.node, Layer::Axis).map_err(|problem| Problem {
+                    field: join(key, &path),
+                    ..problem
+                })?;
+            settings.push(setting);
+            Ok(())
+        }
+        _ => {
+            let problem = unknown_axis(schema, &path, entry);
+            Err(Problem {
+                field: join(key, &path),
+                ..problem
+            })
+        }
+    }
+}
+
+/// An axis over nothing that exists.
+pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Problem {
+    let key = format!("sweep.{path}");
+    if schema.is_table(path) {
+        return Problem::new(
+            key,
+            entry.key_origin,
+            "it is a table of fields",
+            format!("sweep one of its fields, or name the axis: [[sweep.NAME]] with {path}.*"),
+        );
+    }
+    let hint = match meant(schema, path) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "sweep a field of machine or workload by its whole key".to_owned(),
+    };
+    Problem::new(key, entry.key_origin, "no such key", hint)
+}
+
+/// The sweepable field or table that `path` was most likely meant to be: one with a name like it
+/// in the same table, else one with the same name in another.
+fn meant(schema: &Schema, path: &str) -> Option<String> {
+    let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut here = schema.names_in(parent);
+    here.retain(|name| !parent.is_empty() || ["machine", "workload"].contains(name));
+    let elsewhere = || {
+        let sweepable = schema.fields().iter().filter(|field| field.sweepable());
+        let mut keys = sweepable.map(|field| field.key);
+        keys.find(|key| key.rsplit('.').next() == Some(name)).map(str::to_owned)
+    };
+    closest(name, here).map(|name| join(parent, name)).or_else(elsewhere)
+}

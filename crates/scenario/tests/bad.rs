@@ -1,0 +1,80 @@
+//! Files that are wrong, and the one line that says so: the cases of `bad.toml`.
+
+use isthmus_scenario::{Place, Scenario};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Suite {
+    base: String,
+    case: Vec<Case>,
+}
+
+/// The base file with `replace` put in place of `find` and `append` after it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    find: Option<String>,
+    #[serde(default)]
+    replace: String,
+    #[serde(default)]
+    append: String,
+    #[serde(default)]
+    overrides: Vec<String>,
+    error: String,
+    column: Option<u32>,
+}
+
+fn suite() -> Suite {
+    toml::from_str(include_str!("bad.toml")).expect("the suite is TOML")
+}
+
+fn text_of(base: &str, case: &Case) -> String {
+    let mut text = base.to_owned();
+    if let Some(find) = &case.find {
+        assert_eq!(text.matches(find.as_str()).count(), 1, "{}: `{find}`", case.name);
+        text = text.replace(find.as_str(), &case.replace);
+    }
+    text + &case.append
+}
+
+#[test]
+fn the_base_is_right() {
+    let suite = suite();
+    let scenario = Scenario::parse(&suite.base, "s.toml", &[]);
+    assert!(scenario.is_ok(), "{scenario:?}");
+}
+
+#[test]
+fn each_case_gives_its_line() {
+    let suite = suite();
+    let mut wrong = Vec::new();
+    for case in &suite.case {
+        let text = text_of(&suite.base, case);
+        match Scenario::parse(&text, "s.toml", &case.overrides) {
+            Ok(_) => wrong.push(format!("{}: no error", case.name)),
+            Err(error) => {
+                if error.to_string() != case.error {
+                    wrong.push(format!("{}\n  want: {}\n  have: {error}", case.name, case.error));
+                }
+                if case.column.is_some() && error.column() != case.column {
+                    wrong.push(format!("{}: column {:?}", case.name, error.column()));
+                }
+                let by_override = matches!(error.place, Place::Override { .. });
+                assert_eq!(error.file().is_none(), by_override, "{}", case.name);
+                assert!(!error.problem.is_empty() && !error.hint.is_empty(), "{}", case.name);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), suite.case.len(), wrong.join("\n"));
+}
+
+#[test]
+fn names_of_cases_are_unique() {
+    let mut names: Vec<String> = suite().case.into_iter().map(|case| case.name).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
