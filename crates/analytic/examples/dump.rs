@@ -1,6 +1,6 @@
 use isthmus_analytic::hypercube_io::*;
 fn main() {
-    for (name, io, pe, bl) in [("WW-oth", Variation::WithWaits, Variation::WithWaits, Blocking::OtherInputs),("BC-oth", Variation::ByClass, Variation::ByClass, Blocking::OtherInputs), ("BC-all", Variation::ByClass, Variation::ByClass, Blocking::AllInputs),("BCW-oth", Variation::ByClass, Variation::WithWaits, Blocking::OtherInputs)] {
+    for (name, io, pe, bl) in [("WW-oth", Variation::WithWaits, Variation::WithWaits, Blocking::OtherInputs),("BC-oth", Variation::ByClass, Variation::ByClass, Blocking::OtherInputs), ("BCW-oth", Variation::ByClass, Variation::WithWaits, Blocking::OtherInputs)] {
         let r = Reading{io_variation:io, pe_variation:pe, blocking:bl, ..Reading::counted()};
         for d in 3..=7u32 { for b in [0,1,2,3] {
             let (low, io) = if d==7 {(7,16)} else {(3,1u32<<(d-2))};

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`queue`] | mean waits of M/G/1, M/D/1, M/M/1, M/M/m and, approximately, M/G/m |
 //! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
-//! | [`staged`] | waits in any network of wormhole channels whose messages cross it in stages |
+//! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
 //! | [`path`] | channels on the path of each message class: latency without contention |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |

@@ -110,6 +110,9 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
             Some(RoutingScheme::Detours { affected }) => {
                 words.push(format!("{network} network: {affected} pairs take a detour"));
             }
+            Some(RoutingScheme::LocalDetours { .. }) => {
+                words.push(format!("{network} network: messages go round each failed link"));
+            }
             Some(RoutingScheme::UpDown) => {
                 words.push(format!("{network} network: all pairs use up*/down* routing"));
             }

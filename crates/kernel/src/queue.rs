@@ -4,10 +4,10 @@
 //! Two events of the same time and order must be interchangeable; then the sequence does not
 //! depend on how the queue works inside.
 //!
-//! Inside: a timing wheel of one slot per cycle for the near future, with a bitmap to find the
-//! next slot in use, and a binary heap for what lies beyond the wheel. Both a hypercube of 128
-//! nodes (an event every few tens of cycles) and one of a million (hundreds of events each cycle)
-//! are served in constant time per event.
+//! Inside: a list for the next cycle, a timing wheel of one slot per cycle for the near future,
+//! with a bitmap to find the next slot in use, and a binary heap for what lies beyond the wheel.
+//! Both a hypercube of 128 nodes (an event every few tens of cycles) and one of a million
+//! (thousands of events each cycle) are served in constant time per event.
 
 use crate::Cycles;
 use std::cmp::Reverse;
@@ -42,8 +42,14 @@ pub struct EventQueue<E> {
     now: Cycles,
     /// The time of the earliest event that is not in `due`.
     next: Cycles,
-    /// Events of time `now`, the lowest order last.
+    /// The earliest time in `far`.
+    next_far: Cycles,
+    /// Events of time `now` by rising order; those before `served` are done.
     due: Vec<Event<E>>,
+    served: usize,
+    /// Events of the cycle after `now`, as they came: heads that move on do so in order, so that
+    /// there is little left to sort.
+    soon: Vec<Event<E>>,
     heads: Box<[u32]>,
     used: Box<[u64; WORDS]>,
     nodes: Vec<Node<E>>,
@@ -63,7 +69,10 @@ impl<E: Copy + Ord> EventQueue<E> {
         Self {
             now: 0,
             next: NEVER,
+            next_far: NEVER,
             due: Vec::new(),
+            served: 0,
+            soon: Vec::new(),
             heads: vec![NONE; SPAN as usize].into_boxed_slice(),
             used: Box::new([0; WORDS]),
             nodes: Vec::new(),
@@ -81,7 +90,7 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// The time of the next event; `Cycles::MAX` if there is none.
     #[inline]
     pub fn next_time(&self) -> Cycles {
-        if self.due.is_empty() {
+        if self.served == self.due.len() {
             self.next
         } else {
             self.now
@@ -94,7 +103,7 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// In debug builds, if an event would be passed over or time would go back.
     #[inline]
     pub fn advance_to(&mut self, time: Cycles) {
-        debug_assert!(time >= self.now && time < self.next_time());
+        debug_assert!(time == self.now || (time > self.now && time < self.next_time()));
         self.now = time;
     }
 
@@ -108,19 +117,28 @@ impl<E: Copy + Ord> EventQueue<E> {
         let event = Event { order, payload };
         if time == self.now {
             self.push_due(event);
+            return;
+        }
+        self.next = self.next.min(time);
+        if time == self.now + 1 {
+            self.soon.push(event);
+        } else if time - self.now < SPAN {
+            self.push_near(time, event);
         } else {
-            self.next = self.next.min(time);
-            if time - self.now < SPAN {
-                self.push_near(time, event);
-            } else {
-                self.far.push(Reverse((time, event)));
-            }
+            self.next_far = self.next_far.min(time);
+            self.far.push(Reverse((time, event)));
         }
     }
 
+    #[inline]
     fn push_due(&mut self, event: Event<E>) {
-        let at = self.due.partition_point(|other| other.order > event.order);
-        self.due.insert(at, event);
+        let waiting = &self.due[self.served..];
+        if waiting.last().is_none_or(|last| last.order <= event.order) {
+            self.due.push(event);
+        } else {
+            let later = waiting.partition_point(|other| other.order <= event.order);
+            self.due.insert(self.served + later, event);
+        }
     }
 
     #[inline]
@@ -146,20 +164,23 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// Serves the next event, if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Cycles) -> Option<Event<E>> {
-        if let Some(event) = self.due.pop() {
-            return Some(event);
+        if self.served == self.due.len() {
+            if self.next > limit || self.next == NEVER {
+                return None;
+            }
+            self.collect();
         }
-        if self.next > limit || self.next == NEVER {
-            return None;
-        }
-        self.collect();
-        self.due.pop()
+        let event = self.due[self.served];
+        self.served += 1;
+        Some(event)
     }
 
     /// Moves the clock to `next` and brings the events of that time into `due`.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;
+        self.due.clear();
+        self.served = 0;
         let slot = (self.now & MASK) as usize;
         let mut index = self.heads[slot];
         if index != NONE {
@@ -173,17 +194,27 @@ impl<E: Copy + Ord> EventQueue<E> {
                 index = node.next;
             }
         }
-        while let Some(Reverse((time, event))) = self.far.peek()
-            && *time == self.now
-        {
+        if self.next_far == self.now {
+            self.collect_far();
+        }
+        // If there are any, their time has come: `next` was no later.
+        self.due.append(&mut self.soon);
+        if self.due.len() > 1 {
+            self.due.sort_by_key(|event| event.order);
+        }
+        self.next = self.next_near().min(self.next_far);
+    }
+
+    #[cold]
+    fn collect_far(&mut self) {
+        while let Some(Reverse((time, event))) = self.far.peek() {
+            if *time != self.now {
+                break;
+            }
             self.due.push(*event);
             self.far.pop();
         }
-        if self.due.len() > 1 {
-            self.due.sort_unstable_by_key(|event| Reverse(event.order));
-        }
-        let far = self.far.peek().map_or(NEVER, |Reverse((time, _))| *time);
-        self.next = self.next_near().min(far);
+        self.next_far = self.far.peek().map_or(NEVER, |Reverse((time, _))| *time);
     }
 
     /// The time of the first used slot after `now`.

@@ -120,7 +120,7 @@ impl Draft {
     fn read_sweep(&mut self, prefix: &str, node: &Node, layer: Layer) -> Result<(), Problem> {
         let Tree::Table(entries) = &node.tree else {
             return Err(Problem::new(
-                join("sweep", prefix),
+                join("sweep", prefix).trim_end_matches('.'),
                 node.origin,
                 format!("{} where a table is expected", node.describe()),
                 "write axes as \"machine.lanes.io_link\" = [0, 1, 2]",
@@ -171,9 +171,10 @@ impl Draft {
 }
 
 pub(crate) fn join(parent: &str, key: &str) -> String {
-    match (parent, key) {
-        ("", only) | (only, "") => only.to_owned(),
-        _ => format!("{parent}.{key}"),
+    if parent.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{parent}.{key}")
     }
 }
 

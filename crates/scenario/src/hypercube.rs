@@ -38,7 +38,8 @@ const FIELDS: &[Field] = &[
         Required,
         "dimension",
         "Dimension d of the hypercube of 2^d PEs",
-    ),
+    )
+    .such_as("7"),
     Field::new(
         "machine.flit",
         Kind::Bytes,
@@ -80,7 +81,8 @@ const FIELDS: &[Field] = &[
         Required,
         "I/O link lanes b",
         "b: lanes of each link between I/O routers; 0: no I/O network, the control cube (Fig. 2)",
-    ),
+    )
+    .such_as("2"),
     Field::new(
         "machine.lanes.io_source",
         LANES_OR_NONE,
@@ -118,6 +120,7 @@ const FIELDS: &[Field] = &[
         "I/O nodes",
         "Number of I/O nodes, at most that of the PEs",
     )
+    .such_as("16")
     .only("machine.placement.kind", &["stride", "clustered"]),
     Field::new(
         "machine.placement.pes",

@@ -5,6 +5,38 @@
 //! [`ScenarioError`] that says what is wrong, where, and what would be right.
 //! [`schema::fields`] lists all fields; it is made from the table that the parser uses.
 //!
+//! ```
+//! use isthmus_scenario::Scenario;
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "locality"
+//!     [machine]
+//!     kind = "hypercube"
+//!     dimension = 7
+//!     [workload]
+//!     interarrival = "0.156 ms"
+//!     [sweep]                                  # points are the product of the axes
+//!     "workload.locality" = { from = 0, to = 1, points = 6 }
+//!     [[sweep.network]]                        # an axis of variants
+//!     label = "no I/O network"
+//!     machine.lanes.io_link = 0
+//!     [[sweep.network]]
+//!     label = "two lanes, three to the PEs"
+//!     machine.lanes.io_link = 2
+//!     machine.lanes.io_to_pe = 3
+//! "#;
+//! let scenario = Scenario::parse(text, "locality.toml", &["seed=7".to_owned()])?;
+//! assert_eq!(scenario.points().len(), 12);
+//!
+//! let error = Scenario::parse(text, "locality.toml", &["machine.lanes.pe=0".to_owned()]);
+//! assert_eq!(
+//!     error.unwrap_err().to_string(),
+//!     "override `machine.lanes.pe=0`: machine.lanes.pe: 0 lanes carry nothing; give 1 or more",
+//! );
+//! # Ok::<(), isthmus_scenario::ScenarioError>(())
+//! ```
+//!
 //! Knows nothing of engines: descriptions are plain values.
 
 mod canonical;

@@ -8,6 +8,7 @@ use crate::field::Field;
 use crate::hypercube;
 use crate::settings::Settings;
 use isthmus_machine::spec::HypercubeSpec;
+use isthmus_units::{Bytes, Clock};
 
 /// A machine as plain values.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,21 @@ impl Machine {
         match self {
             Self::Hypercube(spec) => hypercube::io_node_count(spec),
         }
+    }
+
+    /// Length of one flit.
+    pub(crate) fn flit(&self) -> Bytes {
+        match self {
+            Self::Hypercube(spec) => spec.flit,
+        }
+    }
+
+    /// Microseconds in one cycle, the time that a flit needs to cross a lane.
+    pub(crate) fn cycle_us(&self) -> f64 {
+        let clock = match self {
+            Self::Hypercube(spec) => Clock::new(spec.flit, spec.bandwidth),
+        };
+        clock.map_or(f64::INFINITY, Clock::cycle_us)
     }
 
     /// The description of a hypercube; `None` for other kinds.

@@ -13,6 +13,7 @@ use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
 use crate::traffic::{self, LOAD_KEYS};
+use isthmus_units::Rate;
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::Arc;
 
@@ -147,7 +148,7 @@ impl Scenario {
         for line in &lines {
             for load in search.iter().flat_map(|search| [search.low, search.high]) {
                 line.build_at(load)
-                    .map_err(|problem| at(problem, &search_axes, &line.values))?;
+                    .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
             }
         }
         let loaded = has_load(&base, &axes);
@@ -228,6 +229,18 @@ impl Scenario {
             .error(self.base.problem("stop.of", problem, hint)))
     }
 
+    /// An error about `field`, for what only those who build the machine can find out, such as
+    /// faults that cut a network apart: it points to where the field, or else its table, was
+    /// written.
+    pub fn error_at(
+        &self,
+        field: &str,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ScenarioError {
+        self.source.error(self.base.problem(field, problem, hint))
+    }
+
     /// The effective file, overrides applied: parsed again, it gives an equal scenario.
     pub fn canonical(&self) -> String {
         canonical::write(&self.base, &self.axes, |_| true)
@@ -299,7 +312,7 @@ fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
             .flat_map(|values| {
                 axis.values
                     .iter()
-                    .map(|value| [&values[..], &[value.clone()]].concat())
+                    .map(|value| [&values[..], std::slice::from_ref(value)].concat())
             })
             .collect()
     })
@@ -319,7 +332,7 @@ fn points(base: &Settings, axes: &[Axis]) -> Result<Vec<Point>, Problem> {
         .enumerate()
         .map(|(index, values)| {
             let built = applied(base, &values).and_then(|settings| settings.build());
-            let (machine, workload) = built.map_err(|problem| at(problem, axes, &values))?;
+            let (machine, workload) = built.map_err(|problem| at(problem, axes, &values, None))?;
             Ok(Point {
                 index,
                 values,
@@ -347,11 +360,12 @@ fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<Sea
 }
 
 /// The problem with the point at which it arises.
-fn at(problem: Problem, axes: &[Axis], values: &[AxisValue]) -> Problem {
+fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<Rate>) -> Problem {
     let place: Vec<String> = axes
         .iter()
         .zip(values)
         .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
+        .chain(load.map(|load| format!("a load of {load}")))
         .collect();
     if place.is_empty() {
         return problem;

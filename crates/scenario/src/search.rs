@@ -67,6 +67,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "from",
         "One end of the search, in the dimension of search.over",
     )
+    .such_as("\"5 /ms\"")
     .within("search"),
     Field::new(
         "search.to",
@@ -75,6 +76,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "to",
         "The other end of the search",
     )
+    .such_as("\"40 /ms\"")
     .within("search"),
     Field::new(
         "search.resolution",

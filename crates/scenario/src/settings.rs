@@ -172,10 +172,13 @@ impl Settings {
             .map_or(Layer::Default, |setting| setting.layer)
     }
 
-    /// Where the value, or else its table, was written.
+    /// Where the value or table, or else the table around it, was written.
     pub(crate) fn origin(&self, key: &str) -> Origin {
         if let Some(setting) = self.set.get(key) {
             return setting.origin;
+        }
+        if let Some(&origin) = self.tables.get(key) {
+            return origin;
         }
         let mut path = key;
         while let Some((parent, _)) = path.rsplit_once('.') {

@@ -419,7 +419,10 @@ fn meant(schema: &Schema, path: &str) -> Option<String> {
     let elsewhere = || {
         let sweepable = schema.fields().iter().filter(|field| field.sweepable());
         let mut keys = sweepable.map(|field| field.key);
-        keys.find(|key| key.rsplit('.').next() == Some(name)).map(str::to_owned)
+        keys.find(|key| key.rsplit('.').next() == Some(name))
+            .map(str::to_owned)
     };
-    closest(name, here).map(|name| join(parent, name)).or_else(elsewhere)
+    closest(name, here)
+        .map(|name| join(parent, name))
+        .or_else(elsewhere)
 }

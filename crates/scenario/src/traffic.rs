@@ -4,6 +4,7 @@ use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
 use crate::machine::Machine;
+use crate::quantity::rounded;
 use crate::settings::Settings;
 use crate::value::mean_gap;
 use isthmus_units::Time;
@@ -56,6 +57,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "messages per burst",
         "Mean number of demands in a burst (geometric)",
     )
+    .such_as("8")
     .only("workload.arrival", &["bursty"]),
     Field::new(
         "workload.burst_gap",
@@ -64,6 +66,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "gap within a burst",
         "Time between two demands of one burst; below the mean interarrival time",
     )
+    .such_as("\"1 us\"")
     .only("workload.arrival", &["bursty"]),
     Field::new(
         "workload.think",
@@ -172,6 +175,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "hot PE",
         "The PE that PE-PE messages favour",
     )
+    .such_as("3")
     .within("workload.hot_pe"),
     Field::new(
         "workload.hot_pe.probability",
@@ -180,6 +184,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "hot PE share",
         "Share of the PE-PE messages that go to the hot PE",
     )
+    .such_as("0.1")
     .within("workload.hot_pe"),
     Field::new(
         "workload.hot_io_node.target",
@@ -199,6 +204,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "hot I/O node share",
         "Share of the reads that go to the hot I/O node",
     )
+    .such_as("0.1")
     .within("workload.hot_io_node"),
     Field::new(
         "workload.collectives.broadcast",
@@ -267,6 +273,7 @@ pub(crate) fn build(settings: &Settings, machine: &Machine) -> Result<TrafficSpe
         collectives: collectives(settings, machine)?,
     };
     check_lengths(settings, &spec, machine)?;
+    check_duration(settings, &spec, machine)?;
     Ok(spec)
 }
 
@@ -368,7 +375,10 @@ fn collectives(settings: &Settings, machine: &Machine) -> Result<Collectives, Pr
     if total > 1.0 + 1e-12 {
         return Err(settings.problem(
             "workload.collectives",
-            format!("broadcast, scatter and gather take {} of the I/O demands"),
+            format!(
+                "broadcast, scatter and gather take {} of the I/O demands",
+                rounded(total, 6)
+            ),
             "their shares must not exceed 1 together",
         ));
     }
@@ -399,9 +409,7 @@ fn check_lengths(
     spec: &TrafficSpec,
     machine: &Machine,
 ) -> Result<(), Problem> {
-    let flit = match machine {
-        Machine::Hypercube(cube) => cube.flit.get(),
-    };
+    let flit = machine.flit().get();
     let blocks = spec.file_blocks_max.min(spec.file_blocks_split);
     for (key, bytes) in [
         ("workload.message", spec.message.get()),
@@ -420,4 +428,39 @@ fn check_lengths(
         }
     }
     Ok(())
+}
+
+/// Engines count cycles in 64 bits; a replication must stay far below their end.
+fn check_duration(
+    settings: &Settings,
+    spec: &TrafficSpec,
+    machine: &Machine,
+) -> Result<(), Problem> {
+    let key = match settings.text("stop.rule").as_str() {
+        "fixed" => "stop.messages",
+        _ => "stop.messages_max",
+    };
+    let messages = settings.integer(key);
+    let (load_key, gap) = match spec.arrival {
+        Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => (mean_key(settings), mean),
+        Arrival::Deterministic { gap } => (mean_key(settings), gap),
+        Arrival::Closed { think, .. } => ("workload.think", think),
+    };
+    let each_pe = messages as f64 / f64::from(machine.pe_count());
+    if each_pe * gap.us() / machine.cycle_us() < (1u64 << 60) as f64 {
+        return Ok(());
+    }
+    Err(settings.problem(
+        load_key,
+        format!("{messages} messages, {gap} between two of a PE, take more than 2^60 cycles"),
+        format!("give more load, fewer messages ({key}) or slower lanes"),
+    ))
+}
+
+/// Where the mean interarrival time was written.
+fn mean_key(settings: &Settings) -> &'static str {
+    match settings.given("workload.rate") {
+        Some(_) => "workload.rate",
+        None => "workload.interarrival",
+    }
 }

@@ -111,7 +111,10 @@ impl<'n> Reader<'n> {
             _ => format!("write {}", self.kind.example()),
         };
         let found = self.node.describe();
-        self.flaw(format!("{found} where {} is expected", self.kind.expected()), hint)
+        self.flaw(
+            format!("{found} where {} is expected", self.kind.expected()),
+            hint,
+        )
     }
 
     fn whole(&self, min: u64, max: u64) -> Result<u64, Flaw> {

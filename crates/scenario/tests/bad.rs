@@ -33,7 +33,12 @@ fn suite() -> Suite {
 fn text_of(base: &str, case: &Case) -> String {
     let mut text = base.to_owned();
     if let Some(find) = &case.find {
-        assert_eq!(text.matches(find.as_str()).count(), 1, "{}: `{find}`", case.name);
+        assert_eq!(
+            text.matches(find.as_str()).count(),
+            1,
+            "{}: `{find}`",
+            case.name
+        );
         text = text.replace(find.as_str(), &case.replace);
     }
     text + &case.append
@@ -56,18 +61,31 @@ fn each_case_gives_its_line() {
             Ok(_) => wrong.push(format!("{}: no error", case.name)),
             Err(error) => {
                 if error.to_string() != case.error {
-                    wrong.push(format!("{}\n  want: {}\n  have: {error}", case.name, case.error));
+                    wrong.push(format!(
+                        "{}\n  want: {}\n  have: {error}",
+                        case.name, case.error
+                    ));
                 }
                 if case.column.is_some() && error.column() != case.column {
                     wrong.push(format!("{}: column {:?}", case.name, error.column()));
                 }
                 let by_override = matches!(error.place, Place::Override { .. });
                 assert_eq!(error.file().is_none(), by_override, "{}", case.name);
-                assert!(!error.problem.is_empty() && !error.hint.is_empty(), "{}", case.name);
+                assert!(
+                    !error.problem.is_empty() && !error.hint.is_empty(),
+                    "{}",
+                    case.name
+                );
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), suite.case.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        suite.case.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]

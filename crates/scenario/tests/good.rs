@@ -248,3 +248,16 @@ fn only_what_is_done_enters_the_digest() {
         digest(&["sweep.machine.lanes.io_link=[0, 1, 2]"])
     );
 }
+
+#[test]
+fn the_largest_sweep_is_read_whole() {
+    let axes = [
+        "sweep.machine.lanes.pe={from = 1, to = 100}",
+        "sweep.machine.lanes.io_node={from = 1, to = 25}",
+        "machine.placement=dominating",
+        "workload.interarrival=1 ms",
+    ];
+    let scenario = with_overrides("hypercube_128", &axes);
+    assert_eq!(scenario.points().len(), isthmus_scenario::POINTS_MAX);
+    assert_eq!(scenario.points()[9_999].values[2].text, "25");
+}

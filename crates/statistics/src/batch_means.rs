@@ -91,9 +91,7 @@ impl BatchMeans {
         warm_up: Truncation,
         confidence: f64,
     ) -> Result<Self, Error> {
-        let means = series.batch_means();
-        let first = (warm_up.observations.div_ceil(series.batch_size())) as usize;
-        Self::from_batches(means.get(first..).unwrap_or_default(), confidence)
+        Self::from_batches(&series.batch_means_after(warm_up.observations), confidence)
     }
 }
 

@@ -94,7 +94,12 @@ impl Histogram {
     /// [`Error::OutOfRange`] unless `0 <= percentile <= 100`.
     pub fn percentile(&self, percentile: f64) -> Result<Option<u64>, Error> {
         check_percentile(percentile)?;
-        Ok((!self.counts.is_empty()).then(|| self.counts.value_at_percentile(percentile)))
+        // The library gives the lower end of the bucket for percentile 0 alone.
+        let value = || {
+            self.counts
+                .highest_equivalent(self.counts.value_at_percentile(percentile))
+        };
+        Ok((!self.counts.is_empty()).then(value))
     }
 
     /// Fraction of the observations that are at most `value`, up to the width of its bucket.

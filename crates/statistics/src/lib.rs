@@ -49,6 +49,7 @@ mod quantile;
 mod recorder;
 mod replications;
 mod saturation;
+mod sections;
 mod series;
 mod warm_up;
 
@@ -60,7 +61,7 @@ pub use estimate::Estimate;
 pub use histogram::{Bucket, Histogram, PercentileEstimate, percentile_estimates};
 pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
 pub use precision::{Assessment, Precision, Target};
-pub use quantile::{normal_quantile, t_quantile};
+pub use quantile::{f_quantile, normal_quantile, t_quantile};
 pub use recorder::Recorder;
 pub use replications::{ReplicationMeans, Summary};
 pub use saturation::{Judgement, SaturationTest, Verdict};

@@ -39,13 +39,16 @@ impl Target {
 /// A sequential stopping rule with few looks.
 ///
 /// After every round the caller computes its estimates and asks; if a target is missed it is told
-/// by which factor to increase the work (number of replications, or their length after the
-/// warm-up), under the law that half-widths fall like 1 / sqrt(work). A stopping rule that looks
-/// at the half-width often stops preferably when the variance happens to be underestimated, and
-/// covers less than it states. Therefore the work grows by at least `factor_min` between looks
-/// and by `reserve` more than what seems needed, which makes two or three looks the rule; and the
-/// caller should start with at least ten samples ([`Precision::SAMPLES_MIN`]; fewer never meet a
-/// target here). `tests/coverage.rs` measures what coverage remains.
+/// by which factor to increase the work (number of replications, or their length), under the law
+/// that half-widths fall like 1 / sqrt(work). A rule that looks at the half-width often stops
+/// preferably when the spread happens to be underestimated, and covers less than it states.
+/// Therefore the work grows by at least `factor_min` between looks and by `reserve` more than what
+/// seems needed, which makes two to three looks the rule, and fewer than
+/// [`Precision::SAMPLES_MIN`] samples never meet a target. With
+/// [`ReplicationMeans::estimate`](crate::ReplicationMeans::estimate), M/M/1 at rho = 0.5 and a
+/// target of 3 %, 94.6 % of the intervals stated at 95 % cover, whether replications are
+/// lengthened or added; adding them takes a fifth less work, as the number of samples grows too
+/// (`tests/coverage.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
     /// Least increase of the work between two looks.

@@ -1,6 +1,6 @@
 //! Quantiles of the distributions that the intervals use.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 use crate::error::{Error, open_unit};
 
@@ -30,6 +30,24 @@ pub fn t_quantile(probability: f64, degrees: usize) -> Result<f64, Error> {
 pub fn normal_quantile(probability: f64) -> Result<f64, Error> {
     open_unit("probability of the normal quantile", probability)?;
     Ok(Normal::standard().inverse_cdf(probability))
+}
+
+/// Quantile of the F distribution with `numerator` and `denominator` degrees of freedom.
+///
+/// # Errors
+/// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.
+pub fn f_quantile(probability: f64, numerator: usize, denominator: usize) -> Result<f64, Error> {
+    open_unit("probability of the F quantile", probability)?;
+    if numerator == 0 || denominator == 0 {
+        return Err(Error::TooFew {
+            what: "degrees of freedom",
+            got: 0,
+            needed: 1,
+        });
+    }
+    let distribution = FisherSnedecor::new(numerator as f64, denominator as f64)
+        .expect("degrees of freedom are positive");
+    Ok(distribution.inverse_cdf(probability))
 }
 
 #[cfg(test)]
@@ -69,6 +87,24 @@ mod tests {
         let v = 10_000.0;
         let expected = normal + (normal.powi(3) + normal) / (4.0 * v);
         assert!((t_quantile(0.975, 10_000).unwrap() - expected).abs() < 1e-6);
+    }
+
+    /// The square of a t variable with v degrees of freedom is F with 1 and v:
+    /// F(p) = t((1 + p) / 2)^2. With 2 and v, P(F > x) = (1 + 2 x / v)^(-v / 2).
+    #[test]
+    fn f_quantiles_follow_from_t_and_a_closed_form() {
+        for p in [0.5, 0.9, 0.99] {
+            for v in [2usize, 4, 30] {
+                let t = t_quantile(0.5 + 0.5 * p, v).unwrap();
+                let got = f_quantile(p, 1, v).unwrap();
+                assert!((got / (t * t) - 1.0).abs() < 1e-5, "{got} {}", t * t);
+                let half = v as f64 / 2.0;
+                let expected = half * ((1.0 - p).powf(-1.0 / half) - 1.0);
+                let got = f_quantile(p, 2, v).unwrap();
+                assert!((got / expected - 1.0).abs() < 1e-5, "{got} {expected}");
+            }
+        }
+        assert!(f_quantile(1.0, 1, 1).is_err() && f_quantile(0.5, 0, 1).is_err());
     }
 
     #[test]

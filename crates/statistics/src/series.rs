@@ -141,6 +141,17 @@ impl Series {
             .collect()
     }
 
+    /// Means of the full batches from the first boundary at or after `observations` on.
+    pub(crate) fn batch_means_after(&self, observations: u64) -> Vec<f64> {
+        let first = usize::try_from(self.boundary_at(observations) / self.batch_size);
+        let sums = first.ok().and_then(|first| self.sums.get(first..));
+        let size = self.batch_size as f64;
+        sums.unwrap_or_default()
+            .iter()
+            .map(|sum| sum / size)
+            .collect()
+    }
+
     /// The first batch boundary at or after `observations`, in observations.
     #[must_use]
     pub fn boundary_at(&self, observations: u64) -> u64 {

@@ -212,8 +212,7 @@ fn matched(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let mut senders = vec![root];
     let mut sends = Vec::new();
     for step in 1.. {
-        let preferred =
-            (2 * dimension - 1 - first - (step - 1) % dimension) % dimension;
+        let preferred = (2 * dimension - 1 - first - (step - 1) % dimension) % dimension;
         let targets = |node: u32| {
             let informed = &informed;
             faults

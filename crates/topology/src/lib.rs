@@ -13,6 +13,22 @@
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;
 //! - [`graph`]: networks of any shape, read from and written to files.
+//!
+//! ```
+//! use isthmus_topology::{Hypercube, IncompleteHypercube, Placement};
+//!
+//! let cube = Hypercube::new(7)?;
+//! let placement = Placement::combined(cube);
+//! assert_eq!(placement.io_node_count(), 16);
+//! assert!(placement.coverage().is_perfect());
+//!
+//! // PE 5 asks the I/O node at PE 7, and the I/O nodes form a 4-cube among themselves.
+//! assert_eq!(placement.server_pe(5), 7);
+//! let io_cube = IncompleteHypercube::new(placement.io_node_count())?;
+//! let hops: Vec<_> = cube.route(5, 7).map(|hop| hop.dimension).collect();
+//! assert_eq!((hops, io_cube.dimension()), (vec![1], 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod adjacency;
 mod augmented;
@@ -34,4 +50,4 @@ pub use faults::{
 pub use graph::{Graph, GraphError, GraphProblem};
 pub use hypercube::{DimensionError, Hop, Hypercube, MAX_DIMENSION, Route};
 pub use incomplete::{IncompleteHypercube, NodeCountError};
-pub use placement::{Coverage, Placement, PlacementError};
+pub use placement::{Budget, Coverage, DominatingSet, Placement, PlacementError};

@@ -125,7 +125,7 @@ fn cut_off_pairs_are_named() {
         faulty.route(1, 2).unwrap_err().to_string(),
         "no route from node 1 to node 2: node 2 has failed"
     );
-    assert_eq!(faulty.route(1, 3).unwrap().len(), 1);
+    assert_eq!(faulty.route(1, 3).unwrap().count(), 1);
     assert_eq!(
         faulty.faults().check_connected().unwrap_err().to_string(),
         "the faults cut the network apart: 4 ordered pairs of working nodes have no path, the \
@@ -152,11 +152,93 @@ fn a_tree_of_links_is_left_to_up_down_or_detours_but_never_deadlocks() {
     let faulty = FaultyCube::new(CubeFaults::new(cube, &[], &links).unwrap());
     // On a tree all routes are shortest, whatever the scheme.
     assert_eq!(check_all_pairs(&faulty), 0);
-    assert_eq!(faulty.route(gray(0), gray(15)).unwrap().len(), 15);
+    assert_eq!(faulty.route(gray(0), gray(15)).unwrap().count(), 15);
+}
+
+#[test]
+fn local_detours_are_shortest_around_one_fault() {
+    for dimension in 2..=6 {
+        let cube = Hypercube::new(dimension).unwrap();
+        for along in 0..dimension {
+            let faults = CubeFaults::new(cube, &[], &[(1, 1 ^ 1 << along)]).unwrap();
+            let faulty = FaultyCube::with_search_limit(faults, 0);
+            assert!(matches!(
+                faulty.scheme(),
+                RoutingScheme::LocalDetours { .. }
+            ));
+            assert_eq!(check_all_pairs(&faulty), 0);
+        }
+        if dimension > 2 {
+            let faults = CubeFaults::new(cube, &[5], &[]).unwrap();
+            let faulty = FaultyCube::with_search_limit(faults, 0);
+            assert!(matches!(
+                faulty.scheme(),
+                RoutingScheme::LocalDetours { .. }
+            ));
+            assert_eq!(check_all_pairs(&faulty), 0);
+        }
+    }
+}
+
+#[test]
+fn a_local_detour_goes_on_past_a_failed_node() {
+    // From 0 to 14 the link to 8 is broken and node 12 after it has failed.
+    let cube = Hypercube::new(4).unwrap();
+    let faults = CubeFaults::new(cube, &[12], &[(0, 8)]).unwrap();
+    let faulty = FaultyCube::with_search_limit(faults, 0);
+    assert!(matches!(
+        faulty.scheme(),
+        RoutingScheme::LocalDetours { .. }
+    ));
+    assert_eq!(faulty.route(0, 14).unwrap().count(), 3);
+    check_all_pairs(&faulty);
+}
+
+#[test]
+fn twenty_dimensions_take_local_detours() {
+    let cube = Hypercube::new(20).unwrap();
+    let faults = CubeFaults::new(cube, &[77_777], &[(0, 1), (1 << 19, 1 << 19 | 32)]).unwrap();
+    let faulty = FaultyCube::new(faults);
+    assert!(matches!(
+        faulty.scheme(),
+        RoutingScheme::LocalDetours { .. }
+    ));
+    for (from, to) in [
+        (77_776, 77_779),
+        (1 << 19, 33),
+        (3, 1 << 19 | 1),
+        (0xfffff, 1),
+    ] {
+        let hops: Vec<_> = faulty.route(from, to).unwrap().collect();
+        assert!(
+            hops.iter()
+                .all(|hop| faulty.faults().is_usable(hop.node, hop.dimension))
+        );
+        assert_eq!(hops.last().unwrap().target(), to);
+        assert_eq!(hops.len() as u32, cube.distance(from, to));
+    }
+    assert_eq!(faulty.route(0, 1).unwrap().count(), 3);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn random_local_detours_never_deadlock(
+        dimension in 3u32..7,
+        nodes in prop::collection::vec(any::<u32>(), 0..3),
+        links in prop::collection::vec((any::<u32>(), any::<u32>()), 0..8),
+    ) {
+        let cube = Hypercube::new(dimension).unwrap();
+        let nodes: Vec<_> = nodes.into_iter().map(|node| node % cube.node_count()).collect();
+        let links: Vec<_> = links
+            .into_iter()
+            .map(|(node, along)| (node % cube.node_count(), along % dimension))
+            .map(|(node, along)| (node, cube.neighbor(node, along)))
+            .collect();
+        let faults = CubeFaults::new(cube, &nodes, &links).unwrap();
+        check_all_pairs(&FaultyCube::with_search_limit(faults, 0));
+    }
 
     #[test]
     fn random_faults_never_deadlock(
@@ -183,6 +265,6 @@ fn ten_dimensions_with_scattered_faults_keep_their_detours() {
     assert!(matches!(faulty.scheme(), RoutingScheme::Detours { .. }));
     for (from, to) in [(0, 1), (76, 79), (1023, 0), (5, 512)] {
         let route = faulty.route(from, to).unwrap();
-        assert!(route.len() as u32 <= cube.distance(from, to) + 2);
+        assert!(route.count() as u32 <= cube.distance(from, to) + 2);
     }
 }

@@ -11,7 +11,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn graph(node_attributes: bool) -> impl Strategy<Value = Graph> {
-    let attributes = || prop::collection::btree_map("[a-z&\"' <]{1,3}[a-z]", text(), 0..3);
+    let attributes = || prop::collection::btree_map("[a-z&\"' <=]{1,3}[a-z]", text(), 0..3);
     let names = prop::collection::btree_set(text(), 2..8);
     let edges = prop::collection::vec((any::<u32>(), any::<u32>(), attributes()), 0..12);
     (names, edges, attributes()).prop_map(move |(names, edges, shared)| {

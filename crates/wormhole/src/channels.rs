@@ -12,7 +12,7 @@ pub(crate) type WormId = u32;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Marks a lane whose release time is not known yet.
-const HELD: Cycles = Cycles::MAX;
+pub(crate) const HELD: Cycles = Cycles::MAX;
 /// As `HELD`, and somebody waits for the channel: tell when the release becomes known.
 const WANTED: Cycles = Cycles::MAX - 1;
 
@@ -25,20 +25,14 @@ struct Queue {
     wake: Cycles,
 }
 
-/// The outcome of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Granted(LaneId),
-    Busy,
-}
-
 /// The state of all channels.
 #[derive(Debug, Clone)]
 pub struct Channels {
-    /// Channel c has the lanes `first[c] .. first[c + 1]`.
-    first: Vec<LaneId>,
-    /// Per lane: the first cycle in which it can be granted again.
+    /// Per lane: the first cycle in which it can be granted again. The first lane of channel c is
+    /// lane c, so that a channel of one lane costs one look-up; all further lanes come after.
     release: Vec<Cycles>,
+    /// Channel c has the further lanes `further[c] .. further[c + 1]`.
+    further: Vec<LaneId>,
     queues: Vec<Queue>,
     /// Flits accepted by each channel; empty if not counted.
     flits: Vec<u64>,
@@ -50,22 +44,30 @@ impl Channels {
     /// # Panics
     /// If a channel has no lane or there are more than 2^32 - 2 lanes.
     pub fn new(lanes: impl IntoIterator<Item = u32>) -> Self {
-        let mut first = vec![0];
+        let mut further = vec![0];
         let mut total: LaneId = 0;
         for count in lanes {
-            assert!(count > 0, "channel {} has no lane", first.len() - 1);
-            total = total.checked_add(count).expect("fewer than 2^32 lanes");
-            first.push(total);
+            assert!(count > 0, "channel {} has no lane", further.len() - 1);
+            total = total.checked_add(count - 1).expect("fewer than 2^32 lanes");
+            further.push(total);
         }
-        let count = first.len() - 1;
+        let count = further.len() - 1;
+        let lanes = u32::try_from(count)
+            .ok()
+            .and_then(|first_lanes| total.checked_add(first_lanes))
+            .filter(|&lanes| lanes < NONE)
+            .expect("fewer than 2^32 - 1 lanes");
+        for lane in &mut further {
+            *lane += count as LaneId;
+        }
         let queue = Queue {
             head: NONE,
             tail: NONE,
             wake: HELD,
         };
         Self {
-            first,
-            release: vec![0; total as usize],
+            release: vec![0; lanes as usize],
+            further,
             queues: vec![queue; count],
             flits: Vec::new(),
         }
@@ -83,7 +85,7 @@ impl Channels {
 
     /// Number of channels.
     pub fn len(&self) -> usize {
-        self.first.len() - 1
+        self.queues.len()
     }
 
     /// Whether there is no channel.
@@ -93,24 +95,44 @@ impl Channels {
 
     /// Number of lanes of `channel`.
     pub fn lanes(&self, channel: ChannelId) -> u32 {
-        self.first[channel as usize + 1] - self.first[channel as usize]
+        1 + self.further[channel as usize + 1] - self.further[channel as usize]
     }
 
-    /// Takes a lane of `channel` at `time`, if one is free.
+    /// Takes a lane of `channel` at `time` for a worm of `length` flits, if one is free. The lane
+    /// can be granted again at `release`, or later if that becomes known before.
     #[inline]
-    pub(crate) fn request(&mut self, channel: ChannelId, time: Cycles, length: u32) -> Answer {
+    pub(crate) fn request(
+        &mut self,
+        channel: ChannelId,
+        time: Cycles,
+        length: u32,
+        release: Cycles,
+    ) -> Option<LaneId> {
         let c = channel as usize;
-        let (from, to) = (self.first[c] as usize, self.first[c + 1] as usize);
-        let free = self.release[from..to].iter().position(|&at| at <= time);
-        let Some(offset) = free else {
-            return Answer::Busy;
+        let lane = if self.release[c] <= time {
+            self.release[c] = release;
+            channel
+        } else {
+            self.request_further(channel, time, release)?
         };
-        let lane = from + offset;
-        self.release[lane] = HELD;
         if let Some(count) = self.flits.get_mut(c) {
             *count += u64::from(length);
         }
-        Answer::Granted(lane as LaneId)
+        Some(lane)
+    }
+
+    fn request_further(
+        &mut self,
+        channel: ChannelId,
+        time: Cycles,
+        release: Cycles,
+    ) -> Option<LaneId> {
+        let from = self.further[channel as usize];
+        let to = self.further[channel as usize + 1];
+        let lanes = &mut self.release[from as usize..to as usize];
+        let offset = lanes.iter().position(|&at| at <= time)?;
+        lanes[offset] = release;
+        Some(from + offset as LaneId)
     }
 
     /// Queues `worm` for `channel` after a request was refused. Returns a time at which the
@@ -147,9 +169,10 @@ impl Channels {
     /// Returns the wake-up to schedule now, if there is a new one.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
         let c = channel as usize;
-        let (from, to) = (self.first[c] as usize, self.first[c + 1] as usize);
+        let further = self.further[c] as usize..self.further[c + 1] as usize;
         let mut earliest = HELD;
-        for release in &mut self.release[from..to] {
+        for lane in std::iter::once(c).chain(further) {
+            let release = &mut self.release[lane];
             if *release >= WANTED {
                 *release = WANTED;
             } else {
@@ -177,6 +200,14 @@ impl Channels {
         }
     }
 
+    /// Takes back what [`Channels::request`] was told: when `lane` is released is not known.
+    ///
+    /// Whoever waits for the channel is woken at the time told before, finds it taken and asks
+    /// again to be woken.
+    pub(crate) fn hold(&mut self, lane: LaneId) {
+        self.release[lane as usize] = HELD;
+    }
+
     /// Fixes the first cycle in which `lane` can be granted again. Returns the channel and the
     /// time of a wake-up to schedule, if somebody waits for it.
     #[inline]
@@ -200,6 +231,9 @@ impl Channels {
     }
 
     fn channel_of(&self, lane: LaneId) -> ChannelId {
-        (self.first.partition_point(|&first| first <= lane) - 1) as ChannelId
+        if (lane as usize) < self.len() {
+            return lane;
+        }
+        (self.further.partition_point(|&further| further <= lane) - 1) as ChannelId
     }
 }

@@ -1,6 +1,6 @@
 //! The event loop: heads ask, wait, move on.
 
-use crate::channels::{Answer, ChannelId, Channels, LaneId, NONE, WormId};
+use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
 use isthmus_kernel::{Cycles, EventQueue};
 
 /// Kinds of events, the top bits of their order: within a cycle releases come first, then the
@@ -60,11 +60,15 @@ struct Worm<T> {
     ready: Cycles,
     granted: Cycles,
     length: u32,
-    /// Channels granted so far.
-    hop: u32,
-    hops: u32,
     /// The next worm in a channel's queue, or in the list of free places.
     next: WormId,
+    /// Channels granted so far.
+    hop: u16,
+    hops: u16,
+    /// Whether it has had to wait behind its first channel. Until then its flits move in every
+    /// cycle, and each lane is released `length` cycles after it was granted; from then on the
+    /// lanes that it holds are released when that is known.
+    stalled: bool,
     tag: T,
 }
 
@@ -130,8 +134,9 @@ impl<T: Copy> Engine<T> {
     /// may be told after the requests of the same cycle.
     ///
     /// # Panics
-    /// If the path is empty or names a channel that does not exist; if the length is 0; in debug
-    /// builds, if the path names a channel twice (the worm would wait for itself).
+    /// If the path is empty, has 2^16 channels or more, or names a channel that does not exist; if
+    /// the length is 0; in debug builds, if the path names a channel twice (the worm would wait
+    /// for itself).
     #[inline]
     pub fn start(&mut self, tag: T, length: u32, path: &[ChannelId]) -> u64 {
         assert!(length > 0, "a message has at least one flit");
@@ -148,9 +153,10 @@ impl<T: Copy> Engine<T> {
             ready: self.now(),
             granted: self.now(),
             length,
-            hop: 0,
-            hops: path.len() as u32,
             next: NONE,
+            hop: 0,
+            hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
+            stalled: false,
             tag,
         };
         let index = if self.free == NONE {
@@ -204,21 +210,54 @@ impl<T: Copy> Engine<T> {
     /// comes in between.
     #[inline]
     fn advance(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
+        let worm = &mut self.worms[index as usize];
+        if worm.stalled {
+            self.advance_stalled(handler, index);
+            return;
+        }
+        let length = Cycles::from(worm.length);
+        let path = &mut self.paths[index as usize * self.stride..][..usize::from(worm.hops)];
+        let next = self.queue.next_time();
+        let mut now = self.queue.now();
+        for channel in &mut path[usize::from(worm.hop)..] {
+            let Some(lane) = self
+                .channels
+                .request(*channel, now, worm.length, now + length)
+            else {
+                let channel = *channel;
+                self.queue.advance_to(now);
+                self.wait(channel, index);
+                return;
+            };
+            *channel = lane;
+            handler.granted(worm.number, u32::from(worm.hop), now);
+            worm.hop += 1;
+            now += 1;
+            if next <= now {
+                break;
+            }
+        }
+        self.queue.advance_to(now - 1);
+        if worm.hop == worm.hops {
+            self.deliver(handler, index);
+        } else {
+            self.queue.push(now, REQUEST | worm.number, index);
+        }
+    }
+
+    /// As `advance`, one channel at a time, for a worm that does not know when it releases what
+    /// it holds.
+    fn advance_stalled(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
         loop {
             let worm = self.worms[index as usize];
-            let at = index as usize * self.stride + worm.hop as usize;
-            let channel = self.paths[at];
+            let channel = self.paths[index as usize * self.stride + usize::from(worm.hop)];
             let now = self.now();
-            match self.channels.request(channel, now, worm.length) {
-                Answer::Granted(lane) => {
-                    if self.cross(handler, index, lane) {
-                        return;
-                    }
-                }
-                Answer::Busy => {
-                    self.wait(channel, index);
-                    return;
-                }
+            let Some(lane) = self.channels.request(channel, now, worm.length, HELD) else {
+                self.wait(channel, index);
+                return;
+            };
+            if self.cross(handler, index, lane) {
+                return;
             }
             if self.queue.next_time() <= now + 1 {
                 self.queue.push(now + 1, REQUEST | worm.number, index);
@@ -235,19 +274,17 @@ impl<T: Copy> Engine<T> {
         let now = self.now();
         let worm = &mut self.worms[index as usize];
         let base = index as usize * self.stride;
-        self.paths[base + worm.hop as usize] = lane;
-        handler.granted(worm.number, worm.hop, now);
-        if worm.hop == 0 {
-            worm.granted = now;
-        }
+        self.paths[base + usize::from(worm.hop)] = lane;
+        handler.granted(worm.number, u32::from(worm.hop), now);
         worm.hop += 1;
+        let worm = *worm;
         if worm.hop == worm.hops {
             self.deliver(handler, index);
             return true;
         }
-        if worm.hop >= worm.length {
+        if worm.stalled && u32::from(worm.hop) >= worm.length {
             // Shorter than its path: the tail has just crossed an earlier channel.
-            let left = self.paths[base + (worm.hop - worm.length) as usize];
+            let left = self.paths[base + usize::from(worm.hop) - worm.length as usize];
             self.release(left, now + 1);
         }
         false
@@ -258,14 +295,8 @@ impl<T: Copy> Engine<T> {
     fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
         let worm = self.worms[index as usize];
         let now = self.now();
-        let base = index as usize * self.stride;
-        let length = u64::from(worm.length);
-        // Channels that a short worm has left already keep the release they have.
-        let held_from = u64::from(worm.hops).saturating_sub(length) as usize;
-        for hop in held_from..worm.hops as usize {
-            let lane = self.paths[base + hop];
-            let behind = u64::from(worm.hops) - 1 - hop as u64;
-            self.release(lane, now + length - behind);
+        if worm.stalled {
+            self.release_all(index);
         }
         self.worms[index as usize].next = self.free;
         self.free = index;
@@ -274,13 +305,27 @@ impl<T: Copy> Engine<T> {
             number: worm.number,
             tag: worm.tag,
             length: worm.length,
-            hops: worm.hops,
+            hops: u32::from(worm.hops),
             ready: worm.ready,
             granted: worm.granted,
             header: now + 1,
-            tail: now + length,
+            tail: now + Cycles::from(worm.length),
         };
         handler.delivered(self, &delivered);
+    }
+
+    /// Releases what a stalled worm still holds, now that its head crosses its last channel.
+    fn release_all(&mut self, index: WormId) {
+        let worm = self.worms[index as usize];
+        let now = self.now();
+        let base = index as usize * self.stride;
+        let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
+        // Channels that a short worm has left already keep the release they have.
+        for hop in hops.saturating_sub(length)..hops {
+            let lane = self.paths[base + hop as usize];
+            let behind = hops - 1 - hop;
+            self.release(lane, now + length - behind);
+        }
     }
 
     #[inline]
@@ -290,14 +335,30 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    #[cold]
+    /// Queues `index` for `channel`, which has no free lane in the present cycle.
     fn wait(&mut self, channel: ChannelId, index: WormId) {
+        self.stall(index);
         let worms = &mut self.worms;
         worms[index as usize].next = NONE;
         let wake = self.channels.enqueue(channel, index, |last, new| {
             worms[last as usize].next = new;
         });
         self.wake_up(channel, wake);
+    }
+
+    /// Holds the lanes that `index` has not left, now that its head waits.
+    #[inline]
+    fn stall(&mut self, index: WormId) {
+        let worm = &mut self.worms[index as usize];
+        if worm.stalled || worm.hop == 0 {
+            return;
+        }
+        worm.stalled = true;
+        let hop = usize::from(worm.hop);
+        let held_from = (hop + 1).saturating_sub(worm.length as usize);
+        for &lane in &self.paths[index as usize * self.stride..][held_from..hop] {
+            self.channels.hold(lane);
+        }
     }
 
     fn wake_up(&mut self, channel: ChannelId, at: Option<Cycles>) {
@@ -307,20 +368,28 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Grants the lanes of `channel` that are free now to those who wait longest.
-    #[cold]
     fn wake(&mut self, handler: &mut impl Handler<Tag = T>, channel: ChannelId) {
         let now = self.now();
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
-            let worm = self.worms[index as usize];
-            let Answer::Granted(lane) = self.channels.request(channel, now, worm.length) else {
+            let worm = &mut self.worms[index as usize];
+            let release = if worm.stalled {
+                HELD
+            } else {
+                now + Cycles::from(worm.length)
+            };
+            let Some(lane) = self.channels.request(channel, now, worm.length, release) else {
                 let wake = self.channels.watch(channel);
                 self.wake_up(channel, wake);
                 return;
             };
             self.channels.dequeue(channel, worm.next);
+            if worm.hop == 0 {
+                worm.granted = now;
+            }
+            let number = worm.number;
             if !self.cross(handler, index, lane) {
-                self.queue.push(now + 1, REQUEST | worm.number, index);
+                self.queue.push(now + 1, REQUEST | number, index);
             }
         }
     }

@@ -139,7 +139,12 @@ impl Reading {
 
     /// The same queues with every factor taken from the traffic instead of an approximation: rates
     /// and path lengths counted, every channel a queue, each message class adds the waits of its
-    /// own path, waits vary, M/G/b.
+    /// own path, M/G/b.
+    ///
+    /// Inside the PE cube the waits vary: short messages that wait for a D channel with a block on
+    /// it hold the links behind them for far longer than their length. In the I/O cube, where all
+    /// worms that matter are long, the lengths alone set C^2; carrying the waits' variance along
+    /// there, too, counts part of them twice and saturates too early.
     pub const fn counted() -> Self {
         Self {
             io_rate: Uniform::Counted,
@@ -147,7 +152,7 @@ impl Reading {
             class_one_wait: ClassOneWait::ByPath,
             pe_blocking: true,
             interface: Interface::Queued,
-            io_variation: Variation::WithWaits,
+            io_variation: Variation::ByClass,
             pe_variation: Variation::WithWaits,
             many_lanes: ManyLanes::General,
             blocking: Blocking::OtherInputs,

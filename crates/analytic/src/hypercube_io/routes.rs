@@ -1,20 +1,30 @@
 //! The stages that each message class crosses, and with which probability.
 
-use super::channel::{Layout, io_links, link_shares, ones};
+use super::channel::{Layout, link_shares, ones};
 use super::input::HypercubeIo;
 use super::reading::{ClassOneWait, PathLength, Reading, Uniform};
 use crate::path::MessageClass;
-use crate::staged::{Message, Stage, Visit};
+use crate::staged::{Message, Stage, Visit, apportion};
 
-const SOURCE: u32 = 0;
-const IO_CUBE: u32 = 1;
-const CROSS_OVER: u32 = 2;
-const PE_CUBE: u32 = 3;
-const SINK: u32 = 4;
-
-/// Probabilities of D, A and ordinary links in one stage of the PE cube.
+/// Probabilities of D, A and ordinary links in one dimension of the PE cube.
 type Links = [f64; 3];
 const NO_LINK: Links = [0.0; 3];
+
+// States of a path. Every path starts at its source, not having crossed a dimension.
+const SOURCE: usize = 0;
+/// In the I/O cube, at least one dimension crossed.
+const IO_MOVED: usize = 1;
+/// At a class I router from its I/O node or I/O router, no dimension of the PE cube crossed.
+const CLASS_ONE_START: usize = 2;
+/// At a class I router on the way.
+const CLASS_ONE: usize = 3;
+/// At a class II router on the way.
+const CLASS_TWO: usize = 4;
+/// On the way between a PE and its own I/O node.
+const HOMEWARD: usize = 5;
+
+/// Given probabilities of the links of one dimension: state before, links, states after.
+type Given = Vec<(usize, Links, [usize; 3])>;
 
 /// The message classes in the order of [`MessageClass::ALL`].
 pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
@@ -29,7 +39,7 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
     MessageClass::ALL
         .into_iter()
         .map(|class| {
-            let (rate, length, stages) = match class {
+            let (rate, length, mut stages) = match class {
                 MessageClass::PePe => (
                     1.0 - traffic.io_probability,
                     traffic.message,
@@ -57,6 +67,7 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
                     routes.reply_remote(),
                 ),
             };
+            apportion(&mut stages);
             Message {
                 rate: (rate * cube.pes()).max(0.0),
                 length,
@@ -82,15 +93,13 @@ impl Routes<'_> {
         let path = self.path(counted);
         let mut stages = vec![certain(Layout::PE_INJECT, SOURCE)];
         stages.extend(self.descending().map(|dimension| {
-            self.links(
-                dimension,
-                self.passing(rate),
-                self.passing(path),
-                self.passing(0.5),
-                self.passing(path),
-            )
+            let start = self.passing(first_of_uniform(dimension));
+            let mut given = self.wandering(0.0);
+            given.push((SOURCE, start, self.after()));
+            let given = self.if_blocking(given);
+            self.links(dimension, self.passing(rate), self.passing(path), given)
         }));
-        stages.push(certain(self.layout.pe_eject(), SINK));
+        stages.push(certain(self.layout.pe_eject(), SOURCE));
         stages
     }
 
@@ -101,15 +110,21 @@ impl Routes<'_> {
         stages.extend(self.descending().map(|dimension| {
             let (crossing, last) = (serving.crossing[dimension], serving.last[dimension]);
             let way = self.entering(last, crossing - last);
-            let again = self.again(dimension);
-            let within = if crossing > 0.0 {
-                self.entering(again * last / crossing, again * (1.0 - last / crossing))
-            } else {
-                NO_LINK
+            let split = |probability: f64| {
+                if crossing > 0.0 {
+                    let last = probability * last / crossing;
+                    self.entering(last, probability - last)
+                } else {
+                    NO_LINK
+                }
             };
-            self.links(dimension, way, way, within, way)
+            let given = self.if_blocking(vec![
+                (SOURCE, split(self.sets_out(dimension)), [HOMEWARD; 3]),
+                (HOMEWARD, split(self.again(dimension)), [HOMEWARD; 3]),
+            ]);
+            self.links(dimension, way, way, given)
         }));
-        stages.push(certain(self.layout.to_io_node(), SINK));
+        stages.push(certain(self.layout.to_io_node(), SOURCE));
         stages
     }
 
@@ -118,18 +133,18 @@ impl Routes<'_> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
-            stages.push(certain(self.layout.io_eject(), SINK));
+            stages.push(certain(self.layout.io_eject(), CLASS_ONE_START));
             // Where a reading charges the I/O links with the wait for D whatever the message.
             if let Some(weight) = self.charged_wait() {
                 stages.extend(self.descending().map(|dimension| {
-                    let beyond = [weight * self.share_of_replies(dimension), 0.0, 0.0];
-                    self.links(dimension, NO_LINK, NO_LINK, NO_LINK, beyond)
+                    let given = self.charged(weight, dimension);
+                    self.links(dimension, NO_LINK, NO_LINK, given)
                 }));
             }
             return stages;
         }
         let io_nodes = f64::from(self.cube.io_nodes);
-        let mut stages = vec![certain(Layout::FROM_IO_NODE, SOURCE)];
+        let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             let ones = self.cube.serving.class_one_ones[dimension];
             let counted = if io_nodes > 1.0 {
@@ -137,33 +152,20 @@ impl Routes<'_> {
             } else {
                 0.0
             };
-            let split = |crossing: f64| {
-                let first = crossing * self.none_above(dimension);
-                let last = (crossing * none_below(dimension)).min(crossing - first);
-                let mut links = self.passing(crossing - first - last);
-                links[0] += first;
-                links[1] += last;
-                links
-            };
-            let rate = split(uniform(self.reading.io_rate, io_nodes, counted));
-            let path = split(self.path(counted));
-            let last = 0.5 * none_below(dimension);
-            let mut within = self.passing(0.5 - last);
-            within[1] += last;
-            self.links(dimension, rate, path, within, path)
+            self.across(dimension, counted, 0.5f64.powi(dimension as i32))
         }));
-        stages.push(certain(self.layout.to_io_node(), SINK));
+        stages.push(certain(self.layout.to_io_node(), SOURCE));
         stages
     }
 
     /// m, D links, k.
     fn reply_local(&self) -> Vec<Stage> {
-        let mut stages = vec![certain(Layout::FROM_IO_NODE, SOURCE)];
+        let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             let way = self.leaving(dimension);
-            self.links(dimension, way, way, self.leaving_within(dimension), way)
+            self.links(dimension, way, way, self.if_blocking(self.homeward(dimension)))
         }));
-        stages.push(certain(self.layout.pe_eject(), SINK));
+        stages.push(certain(self.layout.pe_eject(), SOURCE));
         stages
     }
 
@@ -172,21 +174,21 @@ impl Routes<'_> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
-            stages.push(certain(self.layout.io_to_pe(), CROSS_OVER));
+            stages.push(certain(self.layout.io_to_pe(), CLASS_ONE_START));
             stages.extend(self.descending().map(|dimension| {
                 let way = self.leaving(dimension);
-                let beyond = match (self.reading.class_one_wait, self.charged_wait()) {
-                    (ClassOneWait::Omitted, _) => NO_LINK,
-                    (_, Some(weight)) => [weight * self.share_of_replies(dimension), 0.0, 0.0],
-                    (_, None) => way,
+                let given = match (self.reading.class_one_wait, self.charged_wait()) {
+                    (ClassOneWait::Omitted, _) => Vec::new(),
+                    (_, Some(weight)) => self.charged(weight, dimension),
+                    (_, None) => self.homeward(dimension),
                 };
-                self.links(dimension, way, way, self.leaving_within(dimension), beyond)
+                self.links(dimension, way, way, given)
             }));
-            stages.push(certain(self.layout.pe_eject(), SINK));
+            stages.push(certain(self.layout.pe_eject(), SOURCE));
             return stages;
         }
         let io_nodes = f64::from(self.cube.io_nodes);
-        let mut stages = vec![certain(Layout::FROM_IO_NODE, SOURCE)];
+        let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             // Pairs of a class I PE and a PE that another one serves.
             let counted = if io_nodes > 1.0 {
@@ -194,42 +196,131 @@ impl Routes<'_> {
             } else {
                 0.0
             };
-            let split = |crossing: f64| {
-                let first = crossing * self.none_above(dimension);
-                let mut links = self.passing(crossing - first);
-                links[0] += first;
-                links
-            };
-            let rate = split(uniform(self.reading.io_rate, io_nodes, counted));
-            let path = split(self.path(counted));
-            self.links(dimension, rate, path, self.passing(0.5), path)
+            self.across(dimension, counted, 0.0)
         }));
-        stages.push(certain(self.layout.pe_eject(), SINK));
+        stages.push(certain(self.layout.pe_eject(), SOURCE));
         stages
     }
 
     fn io_cube(&self) -> impl Iterator<Item = Stage> + '_ {
-        let io_nodes = f64::from(self.cube.io_nodes);
+        let nodes = self.cube.io_nodes;
+        let io_nodes = f64::from(nodes);
         (0..self.cube.io_dimension() as usize)
             .rev()
             .map(move |dimension| {
-                let ones = ones(self.cube.io_nodes, dimension);
+                let ones = ones(nodes, dimension);
                 let counted = 2.0 * ones * (io_nodes - ones) / (io_nodes * (io_nodes - 1.0));
-                let path = self.path(counted);
-                debug_assert!(io_links(self.cube.io_nodes, dimension) > 0.0);
                 let group = self.layout.io_link(dimension);
+                let rate = uniform(self.reading.io_rate, io_nodes, counted);
+                let path = self.path(counted);
+                let visit = |from, rate, path, given| Visit {
+                    group,
+                    rate,
+                    path,
+                    given,
+                    from: Some(from),
+                    to: IO_MOVED,
+                };
+                let start = first_of_uniform(dimension);
                 Stage {
-                    segment: IO_CUBE,
                     port: group as u32,
-                    visits: vec![Visit {
-                        group,
-                        rate: uniform(self.reading.io_rate, io_nodes, counted),
-                        path,
-                        within: 0.5,
-                        beyond: path,
-                    }],
+                    visits: vec![
+                        visit(SOURCE, 0.0, 0.0, start),
+                        visit(IO_MOVED, rate, path, 0.5),
+                    ],
                 }
             })
+    }
+
+    /// One dimension on the way from a class I router across the control cube's PE cube. The path
+    /// ends here, at a class I router, with probability `ends` if this dimension is crossed.
+    fn across(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
+        let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
+        let split = |crossing: f64| {
+            let first = crossing * above;
+            let last = (crossing * ends).min(crossing - first);
+            let mut links = self.passing(crossing - first - last);
+            links[0] += first;
+            links[1] += last;
+            links
+        };
+        let rate = split(uniform(
+            self.reading.io_rate,
+            f64::from(self.cube.io_nodes),
+            counted,
+        ));
+        let mut given = self.wandering(ends);
+        given.push((
+            CLASS_ONE_START,
+            [first_of_uniform(dimension), 0.0, 0.0],
+            self.after(),
+        ));
+        let given = self.if_blocking(given);
+        self.links(dimension, rate, split(self.path(counted)), given)
+    }
+
+    /// One dimension for uniform traffic that has crossed an earlier one: it leaves a class I
+    /// router by D and finds a class I router behind a class II one as often as there are any.
+    fn wandering(&self, ends: f64) -> Given {
+        let [_, entering, ordinary] = self.shares;
+        let to_class_one = if entering > 0.0 {
+            ends + (1.0 - ends) * entering / (entering + ordinary)
+        } else {
+            0.0
+        };
+        vec![
+            (CLASS_ONE, [0.5, 0.0, 0.0], self.after()),
+            (
+                CLASS_TWO,
+                [0.0, 0.5 * to_class_one, 0.5 * (1.0 - to_class_one)],
+                self.after(),
+            ),
+        ]
+    }
+
+    /// Where uniform traffic stands after a link D, A or an ordinary one.
+    fn after(&self) -> [usize; 3] {
+        let all_class_one = self.shares[0] > 1.0 - 1e-12;
+        let behind = if all_class_one { CLASS_ONE } else { CLASS_TWO };
+        [behind, CLASS_ONE, CLASS_TWO]
+    }
+
+    /// One dimension on the way from the own class I router to the PE.
+    fn homeward(&self, dimension: usize) -> Given {
+        vec![
+            (
+                CLASS_ONE_START,
+                [self.sets_out(dimension), 0.0, 0.0],
+                [HOMEWARD; 3],
+            ),
+            (
+                HOMEWARD,
+                self.ordinary(self.again(dimension)),
+                [HOMEWARD; 3],
+            ),
+        ]
+    }
+
+    /// A wait for D with probability `weight` in all, spread over the dimensions as replies are.
+    fn charged(&self, weight: f64, dimension: usize) -> Given {
+        let above: f64 = (dimension + 1..self.cube.dimension as usize)
+            .map(|higher| self.share_of_replies(higher))
+            .sum();
+        let left = 1.0 - weight * above;
+        let here = if left > 0.0 {
+            (weight * self.share_of_replies(dimension) / left).min(1.0)
+        } else {
+            0.0
+        };
+        vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
+    }
+
+    fn if_blocking(&self, given: Given) -> Given {
+        if self.reading.pe_blocking {
+            given
+        } else {
+            Vec::new()
+        }
     }
 
     fn descending(&self) -> impl Iterator<Item = usize> + use<> {
@@ -271,8 +362,16 @@ impl Routes<'_> {
         links
     }
 
-    fn leaving_within(&self, dimension: usize) -> Links {
-        self.ordinary(self.again(dimension))
+    /// Probability that a way between PE and I/O node that crosses no higher dimension crosses this
+    /// one.
+    fn sets_out(&self, dimension: usize) -> f64 {
+        let first = &self.cube.serving.first;
+        let above: f64 = first[dimension + 1..].iter().sum();
+        if above < 1.0 {
+            (first[dimension] / (1.0 - above)).min(1.0)
+        } else {
+            0.0
+        }
     }
 
     /// Probability that a way between PE and I/O node which crosses a higher dimension crosses this
@@ -306,44 +405,42 @@ impl Routes<'_> {
         }
     }
 
-    /// Probability that uniform traffic which crosses this dimension crosses none above it.
-    fn none_above(&self, dimension: usize) -> f64 {
-        0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32)
-    }
-
-    fn links(
-        &self,
-        dimension: usize,
-        rate: Links,
-        path: Links,
-        within: Links,
-        beyond: Links,
-    ) -> Stage {
+    /// The links of one dimension, with `rate` and `path` on the first visit of each kind;
+    /// [`apportion`] spreads them over the states.
+    fn links(&self, dimension: usize, rate: Links, path: Links, given: Given) -> Stage {
         let group = self.layout.links(dimension);
-        let within = if self.reading.pe_blocking {
-            within
-        } else {
-            NO_LINK
-        };
-        Stage {
-            segment: PE_CUBE,
-            port: group as u32,
-            visits: (0..3)
-                .map(|kind| Visit {
+        let mut visits = Vec::new();
+        for kind in 0..3 {
+            let mut ways: Vec<(f64, Option<usize>, usize)> = (given.iter())
+                .filter(|(_, links, _)| links[kind] > 0.0)
+                .map(|(from, links, to)| (links[kind], Some(*from), to[kind]))
+                .collect();
+            if ways.is_empty() && (rate[kind] > 0.0 || path[kind] > 0.0) {
+                ways.push((0.0, None, SOURCE));
+            }
+            for (number, (given, from, to)) in ways.into_iter().enumerate() {
+                visits.push(Visit {
                     group: group + kind,
-                    rate: rate[kind],
-                    path: path[kind],
-                    within: within[kind],
-                    beyond: beyond[kind],
-                })
-                .collect(),
+                    rate: if number == 0 { rate[kind] } else { 0.0 },
+                    path: if number == 0 { path[kind] } else { 0.0 },
+                    given,
+                    from,
+                    to,
+                });
+            }
+        }
+        Stage {
+            port: group as u32,
+            visits,
         }
     }
 }
 
-/// Probability that uniform traffic which crosses `dimension` crosses none below it.
-fn none_below(dimension: usize) -> f64 {
-    0.5f64.powi(dimension as i32)
+/// Probability that uniform traffic to another node, which crosses no dimension above this one,
+/// crosses this one: 2^i of the 2^(i+1) - 1 nodes that are left.
+fn first_of_uniform(dimension: usize) -> f64 {
+    let nodes = 2f64.powi(dimension as i32);
+    nodes / (2.0 * nodes - 1.0)
 }
 
 fn uniform(reading: Uniform, nodes: f64, counted: f64) -> f64 {
@@ -356,16 +453,16 @@ fn uniform(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     }
 }
 
-fn certain(group: usize, segment: u32) -> Stage {
+fn certain(group: usize, to: usize) -> Stage {
     Stage {
-        segment,
         port: group as u32,
         visits: vec![Visit {
             group,
             rate: 1.0,
             path: 1.0,
-            within: 1.0,
-            beyond: 1.0,
+            given: 1.0,
+            from: None,
+            to,
         }],
     }
 }

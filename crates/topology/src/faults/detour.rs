@@ -1,72 +1,15 @@
 //! Shortest detours that keep the whole set of routes free of deadlock.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use super::{CubeFaults, base};
-use crate::{Hop, IncompleteHypercube};
+use super::CubeFaults;
+use super::dependencies::Dependencies;
+use crate::Hop;
 
 /// Hops that a detour may be longer than the distance of its ends.
 const EXTRA_HOPS_MAX: u32 = 12;
+/// Orders of the pairs tried.
+const ORDERS_MAX: u64 = 8;
 /// Paths tried for one pair before its length is given up.
 const TRIES_MAX: u32 = 64;
-
-/// Dependencies on top of those of the cube's own routing, without a cycle among them all.
-///
-/// The base is taken as if nothing had failed. That errs on the safe side only: every dependency
-/// that is really there is counted.
-struct Dependencies {
-    cube: IncompleteHypercube,
-    added: Vec<(usize, usize)>,
-    known: BTreeSet<(usize, usize)>,
-    /// Would close a cycle, and will for good: dependencies are only ever added for good.
-    refused: HashSet<(usize, usize)>,
-    /// Reachability questions that may still be asked.
-    work_left: u64,
-}
-
-impl Dependencies {
-    /// Adds the dependencies, all or none; `Err` with the place in `wanted` of the first that closes
-    /// a cycle with those before it.
-    fn add(&mut self, wanted: &[(usize, usize)]) -> Result<(), usize> {
-        let before = self.added.len();
-        for (place, &dependency) in wanted.iter().enumerate() {
-            if self.closes_cycle(dependency) {
-                for dependency in self.added.drain(before..) {
-                    self.known.remove(&dependency);
-                }
-                if place == 0 || self.closes_cycle(dependency) {
-                    self.refused.insert(dependency);
-                }
-                return Err(place);
-            }
-            self.added.push(dependency);
-            self.known.insert(dependency);
-        }
-        Ok(())
-    }
-
-    fn closes_cycle(&mut self, (held, next): (usize, usize)) -> bool {
-        let goal = self.cube.hop(held);
-        let mut seen = vec![false; self.added.len()];
-        let mut stack = vec![next];
-        while let Some(link) = stack.pop() {
-            let at = self.cube.hop(link);
-            if at == goal || base::reaches(self.cube, at, goal) {
-                return true;
-            }
-            self.work_left = self.work_left.saturating_sub(self.added.len() as u64);
-            for (place, &(held, next)) in self.added.iter().enumerate() {
-                if !seen[place]
-                    && (link == held || base::reaches(self.cube, at, self.cube.hop(held)))
-                {
-                    seen[place] = true;
-                    stack.push(next);
-                }
-            }
-        }
-        false
-    }
-}
 
 /// A partial path of the search, seen from its last link.
 #[derive(Clone, Copy)]
@@ -78,12 +21,65 @@ struct Step {
     before: usize,
 }
 
+/// Sets of dependencies, as the dimensions of the next links for each held link.
+struct DependencySet(Vec<u32>);
+
+impl DependencySet {
+    fn contains(&self, held: usize, dimension: u32) -> bool {
+        self.0[held] >> dimension & 1 == 1
+    }
+
+    fn insert(&mut self, held: usize, dimension: u32) {
+        self.0[held] |= 1 << dimension;
+    }
+}
+
 struct Search<'a> {
     faults: &'a CubeFaults,
     dependencies: Dependencies,
+    /// What `dependencies` contains.
+    known: DependencySet,
+    /// Would close a cycle, and will for good: dependencies are only ever added for good.
+    refused: DependencySet,
+    /// Not to be used for the pair at hand.
+    excluded: DependencySet,
+    excluded_links: Vec<usize>,
+    /// Place of each link in the layer being built; valid where `layer_of` says so.
+    place: Vec<u32>,
+    layer_of: Vec<u64>,
+    layer_count: u64,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(faults: &'a CubeFaults, work_max: u64) -> Self {
+        let cube = faults.cube();
+        let links = cube.link_count();
+        let dependencies = Dependencies::new(cube, work_max);
+        let mut known = DependencySet(vec![0; links]);
+        for node in cube.nodes() {
+            for first in faults.usable_dimensions(node) {
+                let held = cube.link(node, first);
+                let middle = cube.hop(held).target();
+                for second in faults.usable_dimensions(middle) {
+                    if dependencies.contains(held, cube.link(middle, second)) {
+                        known.insert(held, second);
+                    }
+                }
+            }
+        }
+        Self {
+            faults,
+            dependencies,
+            known,
+            refused: DependencySet(vec![0; links]),
+            excluded: DependencySet(vec![0; links]),
+            excluded_links: Vec::new(),
+            place: vec![0; links],
+            layer_of: vec![0; links],
+            layer_count: 0,
+        }
+    }
+
     /// The dimensions of a shortest path between the two nodes that can be added to the routes.
     fn detour(&mut self, from: u32, to: u32) -> Option<Vec<u8>> {
         let distance = self.faults.cube().distance(from, to);
@@ -93,24 +89,33 @@ impl Search<'_> {
     }
 
     fn detour_of(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<u8>> {
-        let mut excluded = HashSet::new();
+        let cube = self.faults.cube();
+        for held in self.excluded_links.drain(..) {
+            self.excluded.0[held] = 0;
+        }
         for _ in 0..TRIES_MAX {
-            let path = self.best_path(from, to, hops, &excluded)?;
-            let new: Vec<_> = path
-                .windows(2)
-                .map(|pair| (pair[0], pair[1]))
-                .filter(|&(held, next)| !self.is_known(held, next))
-                .collect();
-            match self.dependencies.add(&new) {
+            let path = self.best_path(from, to, hops)?;
+            let pairs: Vec<_> = path.windows(2).map(|pair| (pair[0], pair[1])).collect();
+            let dimension = |link: usize| cube.hop(link).dimension;
+            match self.dependencies.add(&pairs) {
                 Ok(()) => {
-                    let cube = self.faults.cube();
-                    let dimensions = path.iter().map(|&link| cube.hop(link).dimension as u8);
-                    return Some(dimensions.collect());
+                    for (held, next) in pairs {
+                        self.known.insert(held, dimension(next));
+                    }
+                    return Some(path.iter().map(|&link| dimension(link) as u8).collect());
                 }
-                // Together with the others it closes a cycle; without it they may not.
-                Err(place) => excluded.insert(new[place]),
-            };
-            if self.dependencies.work_left == 0 {
+                Err(refusal) => {
+                    let (held, next) = pairs[refusal.place];
+                    if refusal.for_good {
+                        self.refused.insert(held, dimension(next));
+                    } else {
+                        // Together with the others it closes a cycle; without it they may not.
+                        self.excluded.insert(held, dimension(next));
+                        self.excluded_links.push(held);
+                    }
+                }
+            }
+            if self.dependencies.is_exhausted() {
                 return None;
             }
         }
@@ -118,61 +123,21 @@ impl Search<'_> {
     }
 
     /// Of the paths of exactly `hops` hops over working links and without refused or excluded
-    /// dependencies, one with the fewest new dependencies; ties go to the higher dimension, late
-    /// hops first.
-    fn best_path(
-        &self,
-        from: u32,
-        to: u32,
-        hops: u32,
-        excluded: &HashSet<(usize, usize)>,
-    ) -> Option<Vec<usize>> {
+    /// dependencies, one with the fewest new dependencies; of equals the first found, higher
+    /// dimensions before lower ones.
+    fn best_path(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<usize>> {
         let cube = self.faults.cube();
         let mut layers: Vec<Vec<Step>> = Vec::with_capacity(hops as usize);
         for taken in 1..=hops {
-            let mut layer: Vec<Step> = Vec::new();
-            let mut place: HashMap<usize, usize> = HashMap::new();
-            let mut extend = |node: u32, last: Option<(usize, Step)>| {
-                for dimension in self.faults.usable_dimensions(node) {
-                    let hop = Hop { node, dimension };
-                    if taken + cube.distance(hop.target(), to) > hops {
-                        continue;
-                    }
-                    let link = cube.link(node, dimension);
-                    let mut step = Step {
-                        link,
-                        new_dependencies: 0,
-                        before: 0,
-                    };
-                    if let Some((before, last)) = last {
-                        let dependency = (last.link, link);
-                        if cube.hop(last.link).dimension == dimension
-                            || excluded.contains(&dependency)
-                            || self.dependencies.refused.contains(&dependency)
-                        {
-                            continue;
-                        }
-                        let new = !self.is_known(last.link, link);
-                        step.new_dependencies = last.new_dependencies + u32::from(new);
-                        step.before = before;
-                    }
-                    match place.get(&link) {
-                        None => {
-                            place.insert(link, layer.len());
-                            layer.push(step);
-                        }
-                        Some(&at) if step.new_dependencies < layer[at].new_dependencies => {
-                            layer[at] = step;
-                        }
-                        Some(_) => {}
-                    }
-                }
-            };
+            let mut layer = Vec::new();
+            self.layer_count += 1;
+            let left = hops - taken;
             match layers.last() {
-                None => extend(from, None),
+                None => self.extend(from, None, to, left, &mut layer),
                 Some(previous) => {
-                    for (before, &last) in previous.iter().enumerate() {
-                        extend(cube.hop(last.link).target(), Some((before, last)));
+                    for (before, step) in previous.iter().enumerate() {
+                        let node = cube.hop(step.link).target();
+                        self.extend(node, Some((before, *step)), to, left, &mut layer);
                     }
                 }
             }
@@ -189,10 +154,49 @@ impl Search<'_> {
         Some(path)
     }
 
-    fn is_known(&self, held: usize, next: usize) -> bool {
+    /// Adds to `layer` the links from `node` that leave enough of the `left` hops to reach `to`,
+    /// coming from the step `last` with its place in the layer before.
+    fn extend(
+        &mut self,
+        node: u32,
+        last: Option<(usize, Step)>,
+        to: u32,
+        left: u32,
+        layer: &mut Vec<Step>,
+    ) {
         let cube = self.faults.cube();
-        base::depends(cube, cube.hop(held), cube.hop(next))
-            || self.dependencies.known.contains(&(held, next))
+        for dimension in self.faults.usable_dimensions(node) {
+            let hop = Hop { node, dimension };
+            if cube.distance(hop.target(), to) > left {
+                continue;
+            }
+            let mut step = Step {
+                link: cube.link(node, dimension),
+                new_dependencies: 0,
+                before: 0,
+            };
+            if let Some((before, last)) = last {
+                if cube.hop(last.link).dimension == dimension
+                    || self.refused.contains(last.link, dimension)
+                    || self.excluded.contains(last.link, dimension)
+                {
+                    continue;
+                }
+                let new = !self.known.contains(last.link, dimension);
+                step.new_dependencies = last.new_dependencies + u32::from(new);
+                step.before = before;
+            }
+            if self.layer_of[step.link] != self.layer_count {
+                self.layer_of[step.link] = self.layer_count;
+                self.place[step.link] = layer.len() as u32;
+                layer.push(step);
+            } else {
+                let other = &mut layer[self.place[step.link] as usize];
+                if step.new_dependencies < other.new_dependencies {
+                    *other = step;
+                }
+            }
+        }
     }
 }
 
@@ -205,23 +209,35 @@ pub(super) struct Detours {
 }
 
 impl Detours {
-    /// Finds a detour for each pair, shorter pairs first to leave the longer ones, which have more
-    /// choice, to adapt; `None` when some pair has none or the work is used up.
-    pub(super) fn find(faults: &CubeFaults, pairs: &[(u32, u32)], work_max: u64) -> Option<Self> {
-        let mut search = Search {
-            faults,
-            dependencies: Dependencies {
-                cube: faults.cube(),
-                added: Vec::new(),
-                known: BTreeSet::new(),
-                refused: HashSet::new(),
-                work_left: work_max,
-            },
-        };
-        let mut found = Vec::with_capacity(pairs.len());
-        for &(from, to) in pairs {
-            found.push(((from, to), search.detour(from, to)?));
+    /// Finds a detour for each pair, in the order given. A pair that ends without one is moved to the
+    /// front, and all begins anew; `None` when this does not help, or the work is used up.
+    pub(super) fn find(
+        faults: &CubeFaults,
+        mut pairs: Vec<(u32, u32)>,
+        work_max: u64,
+    ) -> Option<Self> {
+        for _ in 0..ORDERS_MAX {
+            let mut search = Search::new(faults, work_max / ORDERS_MAX);
+            let mut found = Vec::with_capacity(pairs.len());
+            let stuck = pairs.iter().position(|&(from, to)| {
+                let detour = search.detour(from, to);
+                detour
+                    .map(|dimensions| found.push(((from, to), dimensions)))
+                    .is_none()
+            });
+            match stuck {
+                None => return Some(Self::new(found)),
+                Some(0) => return None,
+                Some(place) => pairs[..=place].rotate_right(1),
+            }
+            if search.dependencies.is_exhausted() {
+                return None;
+            }
         }
+        None
+    }
+
+    fn new(mut found: Vec<((u32, u32), Vec<u8>)>) -> Self {
         found.sort_unstable_by_key(|&(pair, _)| pair);
         let mut detours = Self {
             pairs: Vec::with_capacity(found.len()),
@@ -231,7 +247,7 @@ impl Detours {
             detours.dimensions.extend(dimensions);
             detours.pairs.push((pair, detours.dimensions.len()));
         }
-        Some(detours)
+        detours
     }
 
     /// The dimensions to cross; `None` for a pair without a detour.

@@ -1,7 +1,9 @@
 //! Failed nodes and links of a (complete or incomplete) binary cube, and routing around them.
 
 mod base;
+mod dependencies;
 mod detour;
+mod local;
 mod pairs;
 mod routing;
 mod up_down;

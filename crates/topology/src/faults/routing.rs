@@ -3,13 +3,16 @@
 use thiserror::Error;
 
 use super::detour::Detours;
+use super::local::{self, LocalDetours};
 use super::up_down::UpDown;
 use super::{CubeFaults, pairs};
 use crate::deadlock::Dependencies;
 use crate::{Hop, Route};
 
-/// Search steps spent on detours before up*/down* routing is taken instead; about a second.
-const WORK_MAX: u64 = 1 << 28;
+/// Default limit of the search for detours of pairs: a few seconds.
+const SEARCH_STEPS_MAX: u64 = 1 << 29;
+/// Limit of the check that detours close no cycle.
+const CHECK_STEPS_MAX: u64 = 1 << 30;
 
 /// Why there is no route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -44,6 +47,12 @@ pub enum RoutingScheme {
         /// Number of ordered pairs with a detour.
         affected: usize,
     },
+    /// Routes are e-cube but for the places of broken links, where they take a local detour: at
+    /// most two hops are replaced, usually by the same two dimensions in the other order.
+    LocalDetours {
+        /// Number of local detours.
+        places: usize,
+    },
     /// All pairs use up*/down* routing, since detours that stay free of deadlock were not found, or
     /// would have taken too long to find.
     UpDown,
@@ -52,6 +61,7 @@ pub enum RoutingScheme {
 #[derive(Debug, Clone)]
 enum Table {
     Detours(Detours),
+    Local(LocalDetours),
     UpDown(UpDown),
 }
 
@@ -63,8 +73,11 @@ enum Table {
 ///   working links whose channel dependencies close no cycle with those of all other routes, and
 ///   which needs as few new ones as possible. It is longer than the shortest path there is only if
 ///   every shorter one that was tried would close a cycle.
-/// - If some pair ends without a detour, or the search would take too many steps, all pairs use
-///   up*/down* routing instead. No limit of time is involved: the choice depends on the faults only.
+/// - If the pairs are too many, or some pair ends without a detour, detours are sought for the places
+///   of the broken links instead (complete cubes only); unbroken routes are kept here too.
+/// - If this fails too, all pairs use up*/down* routing.
+///
+/// No limit of time is involved: what is chosen depends on the faults only.
 #[derive(Debug, Clone)]
 pub struct FaultyCube {
     faults: CubeFaults,
@@ -75,12 +88,18 @@ impl FaultyCube {
     /// Finds routes around `faults`. Pairs that no path joins are no obstacle here; see
     /// [`CubeFaults::check_connected`].
     pub fn new(faults: CubeFaults) -> Self {
-        let detours = pairs::affected(&faults, WORK_MAX)
-            .and_then(|pairs| Detours::find(&faults, &pairs, WORK_MAX));
-        let table = match detours {
-            Some(detours) => Table::Detours(detours),
-            None => Table::UpDown(UpDown::new(&faults)),
-        };
+        Self::with_search_limit(faults, SEARCH_STEPS_MAX)
+    }
+
+    /// As [`new`](Self::new), with another limit on the estimated steps to find detours for pairs
+    /// (2^29 there, a few seconds); 0 goes on to local detours at once.
+    pub fn with_search_limit(faults: CubeFaults, steps_max: u64) -> Self {
+        let detours = pairs::affected(&faults, steps_max)
+            .and_then(|pairs| Detours::find(&faults, pairs, CHECK_STEPS_MAX))
+            .map(Table::Detours);
+        let table = detours
+            .or_else(|| LocalDetours::find(&faults, CHECK_STEPS_MAX).map(Table::Local))
+            .unwrap_or_else(|| Table::UpDown(UpDown::new(&faults)));
         Self { faults, table }
     }
 
@@ -95,6 +114,9 @@ impl FaultyCube {
             Table::Detours(detours) if detours.len() == 0 => RoutingScheme::Unaffected,
             Table::Detours(detours) => RoutingScheme::Detours {
                 affected: detours.len(),
+            },
+            Table::Local(detours) => RoutingScheme::LocalDetours {
+                places: detours.len(),
             },
             Table::UpDown(_) => RoutingScheme::UpDown,
         }
@@ -123,6 +145,12 @@ impl FaultyCube {
                     .ok_or(RouteError::Disconnected { from, to })?
                     .into_iter(),
             ),
+            Table::Local(detours) => Steps::Local {
+                faults: &self.faults,
+                detours,
+                remaining: from ^ to,
+                detour: [].iter(),
+            },
             Table::Detours(detours) => match detours.get(from, to) {
                 Some(dimensions) => Steps::Stored(dimensions.iter()),
                 None => Steps::Own(self.faults.cube().route(from, to)),
@@ -159,6 +187,13 @@ enum Steps<'a> {
     Own(Route),
     Stored(std::slice::Iter<'a, u8>),
     Searched(std::vec::IntoIter<u8>),
+    Local {
+        faults: &'a CubeFaults,
+        detours: &'a LocalDetours,
+        /// Dimensions to cross after the detour at hand.
+        remaining: u32,
+        detour: std::slice::Iter<'a, u8>,
+    },
 }
 
 impl Iterator for FaultyRoute<'_> {
@@ -169,6 +204,28 @@ impl Iterator for FaultyRoute<'_> {
             Steps::Own(route) => route.next()?.dimension,
             Steps::Stored(dimensions) => u32::from(*dimensions.next()?),
             Steps::Searched(dimensions) => u32::from(dimensions.next()?),
+            Steps::Local {
+                faults,
+                detours,
+                remaining,
+                detour,
+            } => {
+                if detour.len() == 0
+                    && *remaining != 0
+                    && let Some(replaced) = local::replaced(faults, self.node, *remaining)
+                {
+                    *detour = detours.get(self.node, replaced).iter();
+                    *remaining ^= replaced;
+                }
+                match detour.next() {
+                    Some(&dimension) => u32::from(dimension),
+                    None => {
+                        let dimension = remaining.checked_ilog2()?;
+                        *remaining ^= 1 << dimension;
+                        dimension
+                    }
+                }
+            }
         };
         let hop = Hop {
             node: self.node,
@@ -177,14 +234,4 @@ impl Iterator for FaultyRoute<'_> {
         self.node = hop.target();
         Some(hop)
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match &self.steps {
-            Steps::Own(route) => route.size_hint(),
-            Steps::Stored(dimensions) => dimensions.size_hint(),
-            Steps::Searched(dimensions) => dimensions.size_hint(),
-        }
-    }
 }
-
-impl ExactSizeIterator for FaultyRoute<'_> {}

@@ -119,15 +119,8 @@ fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
                         '"' => break,
                         '\\' => {
                             let escaped = chars.next().map(|(_, (_, char))| char);
-                            word.text.push(match escaped {
-                                Some('n') => '\n',
-                                Some('r') => '\r',
-                                Some('t') => '\t',
-                                Some(char) => char,
-                                None => {
-                                    return Err(GraphProblem::OpenQuote { column: column + 1 });
-                                }
-                            });
+                            let open = GraphProblem::OpenQuote { column: column + 1 };
+                            word.text.push(unescaped(escaped.ok_or(open)?));
                         }
                         char => word.text.push(char),
                     }
@@ -212,12 +205,22 @@ fn scalar(text: &str) -> Option<(String, &str)> {
     let mut chars = text.char_indices().skip(1);
     while let Some((offset, char)) = chars.next() {
         match char {
-            '\\' => value.push(chars.next()?.1),
+            '\\' => value.push(unescaped(chars.next()?.1)),
             _ if char == quote => return Some((value, &text[offset + 1..])),
             _ => value.push(char),
         }
     }
     None
+}
+
+/// What a character stands for after `\`.
+fn unescaped(char: char) -> char {
+    match char {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        char => char,
+    }
 }
 
 pub(super) fn write(graph: &Graph) -> String {
@@ -230,6 +233,15 @@ pub(super) fn write(graph: &Graph) -> String {
         let name = |node| quoted(&graph.node(node).name);
         // Writing to a string does not fail.
         let _ = write!(text, "{} {}", name(from), name(to));
+        if edge
+            .attributes
+            .keys()
+            .any(|name| name.contains('=') || name.is_empty())
+        {
+            text.push_str(&dictionary(&edge.attributes));
+            text.push('\n');
+            continue;
+        }
         for (name, value) in &edge.attributes {
             let _ = match value.parse::<f64>() {
                 Ok(_) if name == "weight" && edge.attributes.len() == 1 => write!(text, " {value}"),
@@ -241,6 +253,15 @@ pub(super) fn write(graph: &Graph) -> String {
     text
 }
 
+/// For names that `name=value` cannot hold.
+fn dictionary(attributes: &Attributes) -> String {
+    let entries: Vec<_> = attributes
+        .iter()
+        .map(|(name, value)| format!("{}: {}", in_quotes(name), in_quotes(value)))
+        .collect();
+    format!(" {{{}}}", entries.join(", "))
+}
+
 /// The word in quotes if it could be taken for anything else without them.
 fn quoted(word: &str) -> String {
     let plain = word
@@ -249,6 +270,10 @@ fn quoted(word: &str) -> String {
     if plain && !word.is_empty() {
         return word.to_owned();
     }
+    in_quotes(word)
+}
+
+fn in_quotes(word: &str) -> String {
     let mut text = String::from("\"");
     for char in word.chars() {
         match char {
@@ -321,9 +346,18 @@ mod tests {
             ("a \"\"", "line 1: a node needs a name"),
         ];
         for (text, message) in cases {
-            assert_eq!(Graph::from_edge_list(text).unwrap_err().to_string(), message);
+            assert_eq!(
+                Graph::from_edge_list(text).unwrap_err().to_string(),
+                message
+            );
         }
-        for text in ["a b {'k': }", "a b {'k': 1", "a b {'k' 1}", "a {}", "a b {1: [2]}"] {
+        for text in [
+            "a b {'k': }",
+            "a b {'k': 1",
+            "a b {'k' 1}",
+            "a {}",
+            "a b {1: [2]}",
+        ] {
             assert!(Graph::from_edge_list(text).is_err(), "{text}");
         }
     }

@@ -125,8 +125,11 @@ impl Graph {
                 name: self.node(from).name.clone(),
             });
         }
-        self.graph
-            .add_edge(NodeIndex::new(from as usize), NodeIndex::new(to as usize), edge);
+        self.graph.add_edge(
+            NodeIndex::new(from as usize),
+            NodeIndex::new(to as usize),
+            edge,
+        );
         for (node, neighbor) in [(from, to), (to, from)] {
             let neighbors = &mut self.neighbors[node as usize];
             if let Err(place) = neighbors.binary_search(&neighbor) {
@@ -155,8 +158,8 @@ impl Graph {
     }
 
     /// All nodes in order.
-    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.graph.node_weights()
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
+        self.graph.raw_nodes().iter().map(|node| &node.weight)
     }
 
     /// The index of the node of this name.
@@ -165,7 +168,7 @@ impl Graph {
     }
 
     /// All edges (first end, second end, edge), in the order in which they were added.
-    pub fn edges(&self) -> impl Iterator<Item = (u32, u32, &Edge)> {
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32, &Edge)> + Clone {
         self.graph.edge_references().map(|edge| {
             let (from, to) = (edge.source().index(), edge.target().index());
             (from as u32, to as u32, edge.weight())

@@ -4,7 +4,7 @@ use super::PlacementError;
 use crate::Adjacency;
 
 const UNSEEN: u32 = u32::MAX;
-const BALANCING_PASSES: usize = 16;
+const BALANCING_PASSES: usize = 4;
 
 /// Breadth-first distances from a set of sources.
 pub(super) struct Levels {

@@ -7,18 +7,22 @@
 //! | [`Placement::stride`] | evenly spread addresses | nearest |
 //! | [`Placement::clustered`] | the lowest addresses | nearest |
 //! | [`Placement::list`] | as given | nearest |
+//! | [`Placement::dominating`] | as few as leave every PE within a hop | nearest |
 //!
 //! *Nearest* counts hops between PEs; ties are balanced by the rule of [`Placement::nearest`].
 
 mod assignment;
 mod code;
 mod coverage;
+pub mod dominating;
+mod forwarding;
 
 use thiserror::Error;
 
 use crate::{Adjacency, Hypercube};
 
 pub use coverage::Coverage;
+pub use dominating::{Budget, DominatingSet};
 
 /// What is wrong with a placement asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -62,6 +66,20 @@ pub enum PlacementError {
     Unreachable {
         /// The lowest such PE.
         pe: u32,
+    },
+    /// An I/O node that does not exist.
+    #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
+    MissingIoNode {
+        /// The index named.
+        index: u32,
+        /// Number of I/O nodes.
+        count: u32,
+    },
+    /// A failed I/O node that no other can stand in for.
+    #[error("no working I/O node can be reached from failed I/O node {index}")]
+    NoWorkingIoNode {
+        /// The failed I/O node.
+        index: u32,
     },
 }
 
@@ -134,11 +152,26 @@ impl Placement {
         Self::nearest(&cube, pes.to_vec())
     }
 
+    /// As few I/O nodes as the budget finds to leave every PE within one hop of one: a minimum
+    /// dominating set, or the best found with a lower bound. Begins with
+    /// [`combined`](Self::combined), which it never exceeds. For other networks than cubes, see
+    /// [`DominatingSet::find`] and [`nearest`](Self::nearest).
+    pub fn dominating(cube: Hypercube, budget: Budget) -> (Self, DominatingSet) {
+        let combined = Self::combined(cube);
+        let set = DominatingSet::find(&cube, Some(combined.io_nodes()), budget);
+        if set.pes() == combined.io_nodes() {
+            return (combined, set);
+        }
+        let placement = Self::nearest(&cube, set.pes().to_vec());
+        let placement = placement.expect("the search takes PEs of the cube, each once");
+        (placement, set)
+    }
+
     /// I/O nodes on the given PEs of any network, each PE served by a nearest one.
     ///
     /// Ties: PEs choose in order of distance, then index, among the servers of those neighbours
     /// that are one hop nearer to an I/O node; they take the one that serves the fewest PEs so far,
-    /// and of these the lowest. Then, in the same order and until nothing changes (16 passes at
+    /// and of these the lowest. Then, in the same order and until nothing changes (4 passes at
     /// most), a PE moves to another of its choices if that one serves at least two PEs fewer.
     ///
     /// # Errors

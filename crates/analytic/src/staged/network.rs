@@ -1,109 +1,10 @@
-//! Waits in a network of wormhole channels that messages cross in stages.
-//!
-//! Channels that carry statistically the same traffic form one *group*. A message class crosses a
-//! fixed list of stages; in each it crosses at most one channel, of one group or another with known
-//! probabilities. A blocked worm keeps the channels behind its head, so the time a message holds
-//! channel i is its length plus its waits on every channel after i:
-//! x_adj,i = x_i + sum_j P_j W_j (section 6 of the hypercube paper). This holds while messages are
-//! longer (in flits) than their paths.
-//!
-//! Groups are listed in the order in which messages cross them, so that one pass from the last
-//! group to the first has every W_j at hand when it needs it; nothing is iterated. Deterministic
-//! deadlock-free routing always gives such an order.
+//! Waits, group by group against the direction of travel; bounds and saturation.
 
+use super::chain::{Input, STATES, inputs, reach};
+use super::{Blocking, Group, ManyLanes, Message, Variation};
 use crate::Error;
 use crate::moments::Moments;
 use crate::queue;
-
-/// How C^2 of a service time is found once waits on later channels have been added to its mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Variation {
-    /// C^2 = 1.
-    One,
-    /// C^2 of the message lengths, unchanged.
-    Base,
-    /// Variance of the message lengths over the square of the adjusted mean: falls with the load.
-    Falling,
-    /// Variance between and within message classes, each with the mean of its own waits added.
-    ByClass,
-    /// As `ByClass`, and the waits vary too (first three moments are carried along).
-    WithWaits,
-}
-
-/// Whose messages a worm may have to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Blocking {
-    /// Everybody's: the wait is that of the queue.
-    AllInputs,
-    /// Those that came by another input of the router. A worm that arrives by a channel of one
-    /// lane finds none of that channel's other messages before it, since they follow it; one that
-    /// arrives by several lanes may find them on the others. The chance of having to wait shrinks
-    /// by a single-lane input's share of the work, as in Draper and Ghosh, *J. Parallel and
-    /// Distributed Computing* 23 (1994) 202-214.
-    OtherInputs,
-}
-
-/// Which formula gives the wait for a group with several lanes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum ManyLanes {
-    /// M/M/m: C^2 is taken as 1, as in section 6 of the hypercube paper.
-    Exponential,
-    /// M/G/m by Allen and Cunneen.
-    General,
-}
-
-/// Channels that carry statistically the same traffic.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
-    /// Lanes of each channel.
-    pub lanes: u32,
-    /// Number of channels in the group.
-    pub channels: f64,
-    /// Whether messages wait here; if not, the wait is taken as zero below saturation.
-    pub queued: bool,
-    /// How C^2 is found.
-    pub variation: Variation,
-}
-
-/// One way to cross a stage. The four probabilities are one and the same in an exact model; the
-/// readings of a paper let them differ.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Visit {
-    /// Index of the group.
-    pub group: usize,
-    /// Probability that counts for the arrival rate.
-    pub rate: f64,
-    /// Probability that counts for the latency.
-    pub path: f64,
-    /// Probability once an earlier channel of the same segment has been crossed.
-    pub within: f64,
-    /// Probability seen from channels of earlier segments.
-    pub beyond: f64,
-}
-
-/// Channels of which a message crosses at most one, at one point of its path.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
-    /// The router input that these channels are to whatever is crossed next; stages of different
-    /// classes with the same number share it.
-    pub port: u32,
-    /// Stages of one segment (the dimensions of one cube) have probabilities that depend on each
-    /// other; different segments are independent.
-    pub segment: u32,
-    /// The alternatives.
-    pub visits: Vec<Visit>,
-}
-
-/// A class of messages.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Message {
-    /// Messages per cycle in the whole network at a load of 1.
-    pub rate: f64,
-    /// Length in flits.
-    pub length: Moments,
-    /// The stages in the order of the path; the first is the source's injection lane.
-    pub stages: Vec<Stage>,
-}
 
 /// What a group carries and how long messages wait there.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,8 +42,10 @@ pub struct Network {
     rules: Rules,
     /// Who crosses each group.
     crossings: Vec<Vec<Crossing>>,
-    /// For each message and stage: the single-lane ports before it, with their probabilities.
-    inputs: Vec<Vec<Vec<Input>>>,
+    /// By message, stage and visit: the single-lane ports before it, with their probabilities.
+    inputs: Vec<Vec<Vec<Vec<Input>>>>,
+    /// By message, stage and visit: the groups crossed later, with their probabilities.
+    reach: Vec<Vec<Vec<Vec<(usize, f64)>>>>,
 }
 
 /// The state of every group, and what each message class sees of it.
@@ -152,6 +55,8 @@ pub struct Solved {
     pub groups: Vec<GroupState>,
     /// Share of a group's wait that falls to a message: by message, stage and visit.
     seen: Vec<Vec<Vec<f64>>>,
+    /// Waits from a stage on, by message, stage and state, as far as they are known.
+    ahead: Vec<Vec<Option<[Moments; STATES]>>>,
 }
 
 impl Network {
@@ -166,6 +71,11 @@ impl Network {
             for stage in &message.stages {
                 let mut top = below;
                 for visit in &stage.visits {
+                    if visit.to >= STATES || visit.from.is_some_and(|from| from >= STATES) {
+                        return Err(Error::Contradiction(
+                            "a path is in a state that does not exist",
+                        ));
+                    }
                     if visit.group < below || visit.group >= groups.len() {
                         return Err(Error::Contradiction(
                             "a message crosses channel groups out of order",
@@ -181,12 +91,17 @@ impl Network {
             .iter()
             .map(|message| inputs(&groups, &message.stages))
             .collect();
+        let reach = messages
+            .iter()
+            .map(|message| reach(&message.stages))
+            .collect();
         Ok(Self {
             groups,
             messages,
             rules,
             crossings,
             inputs,
+            reach,
         })
     }
 
@@ -205,6 +120,9 @@ impl Network {
                         .map(|stage| vec![1.0; stage.visits.len()])
                         .collect()
                 })
+                .collect(),
+            ahead: (self.messages.iter())
+                .map(|message| vec![None; message.stages.len() + 1])
                 .collect(),
         };
         for index in (0..self.groups.len()).rev() {
@@ -286,7 +204,17 @@ impl Network {
         for crossing in crossings {
             let length = self.messages[crossing.message].length;
             lengths.push((crossing.rate, length));
-            services.push((crossing.rate, self.held(index, crossing, solved)));
+            let stage = crossing.stage;
+            let to = self.messages[crossing.message].stages[stage].visits[crossing.visit].to;
+            let waits = self.ahead(crossing.message, stage + 1, solved)[to];
+            services.push((
+                crossing.rate,
+                length.plus(&if group.variation == Variation::WithWaits {
+                    waits
+                } else {
+                    Moments::fixed(waits.mean)
+                }),
+            ));
         }
         let length = Moments::weighted(&lengths, total);
         let service = Moments::weighted(&services, total);
@@ -326,31 +254,30 @@ impl Network {
         }
     }
 
-    /// Time for which a message that crosses group `index` there holds it.
-    fn held(&self, index: usize, crossing: &Crossing, solved: &Solved) -> Moments {
-        let message = &self.messages[crossing.message];
-        let vary = self.groups[index].variation == Variation::WithWaits;
-        let segment = message.stages[crossing.stage].segment;
-        let mut held = message.length;
-        for (position, stage) in message.stages.iter().enumerate().skip(crossing.stage + 1) {
-            let seen = &solved.seen[crossing.message][position];
-            let mut parts = Vec::with_capacity(stage.visits.len());
-            for (visit, seen) in stage.visits.iter().zip(seen) {
-                let probability = if stage.segment == segment {
-                    visit.within
-                } else {
-                    visit.beyond
-                };
-                parts.push((probability * seen, solved.groups[visit.group].wait));
-            }
-            let wait = Moments::weighted(&parts, 1.0);
-            held = held.plus(&if vary {
-                wait
-            } else {
-                Moments::fixed(wait.mean)
-            });
+    /// Waits of `message` in `stage` and after it, by the state in which it gets there.
+    fn ahead(&self, message: usize, stage: usize, solved: &mut Solved) -> [Moments; STATES] {
+        if let Some(known) = solved.ahead[message][stage] {
+            return known;
         }
-        held
+        let Some(alternatives) = self.messages[message].stages.get(stage) else {
+            return [Moments::ZERO; STATES];
+        };
+        let next = self.ahead(message, stage + 1, solved);
+        let waits = std::array::from_fn(|state| {
+            let mut parts = Vec::with_capacity(alternatives.visits.len() + 1);
+            let mut passed = 1.0;
+            for (visit, seen) in alternatives.visits.iter().zip(&solved.seen[message][stage]) {
+                if visit.given > 0.0 && visit.from.is_none_or(|from| from == state) {
+                    let wait = thinned(&solved.groups[visit.group].wait, *seen);
+                    parts.push((visit.given, wait.plus(&next[visit.to])));
+                    passed -= visit.given;
+                }
+            }
+            parts.push((passed.max(0.0), next[state]));
+            Moments::weighted(&parts, 1.0)
+        });
+        solved.ahead[message][stage] = Some(waits);
+        waits
     }
 
     /// Takes from the wait at group `index` what came by the message's own input. Work is counted
@@ -365,11 +292,22 @@ impl Network {
                 return;
             }
             all += work;
-            for input in &self.inputs[crossing.message][crossing.stage] {
+            for input in &self.inputs[crossing.message][crossing.stage][crossing.visit] {
                 let part = work * input.probability;
                 match by_port.iter_mut().find(|(port, _)| *port == input.port) {
                     Some((_, sum)) => *sum += part,
                     None => by_port.push((input.port, part)),
+                }
+            }
+        }
+        // Share of the work that is waiting for a later group.
+        let mut waiting = vec![0.0; self.groups.len()];
+        if self.groups[index].variation == Variation::WithWaits {
+            for (crossing, (rate, _)) in self.crossings[index].iter().zip(services) {
+                for &(group, probability) in
+                    &self.reach[crossing.message][crossing.stage][crossing.visit]
+                {
+                    waiting[group] += rate * probability * solved.groups[group].wait.second / all;
                 }
             }
         }
@@ -379,7 +317,11 @@ impl Network {
                     if visit.group != index {
                         continue;
                     }
-                    let own: f64 = self.inputs[message][position]
+                    let overlap: f64 = self.reach[message][position][number]
+                        .iter()
+                        .map(|&(group, probability)| probability * waiting[group])
+                        .sum();
+                    let own: f64 = self.inputs[message][position][number]
                         .iter()
                         .map(|input| {
                             let port = by_port.iter().find(|(port, _)| *port == input.port);
@@ -387,7 +329,7 @@ impl Network {
                             input.probability * work / all
                         })
                         .sum();
-                    solved.seen[message][position][number] = (1.0 - own).max(0.0);
+                    solved.seen[message][position][number] = (1.0 - own - overlap).max(0.0);
                 }
             }
         }
@@ -397,6 +339,15 @@ impl Network {
 /// `seen` of a wait that may be infinite; a worm that nobody can block does not wait.
 fn felt(seen: f64, wait: f64) -> f64 {
     if seen > 0.0 { seen * wait } else { 0.0 }
+}
+
+/// A wait that only the share `seen` of the messages has.
+fn thinned(wait: &Moments, seen: f64) -> Moments {
+    Moments {
+        mean: felt(seen, wait.mean),
+        second: felt(seen, wait.second),
+        third: felt(seen, wait.third),
+    }
 }
 
 /// State of a group that nothing crosses.
@@ -414,26 +365,21 @@ const IDLE: GroupState = GroupState {
 struct Crossing {
     message: usize,
     stage: usize,
+    visit: usize,
     rate: f64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Input {
-    port: u32,
-    lanes: u32,
-    probability: f64,
 }
 
 fn crossings(groups: &[Group], messages: &[Message]) -> Vec<Vec<Crossing>> {
     let mut crossings = vec![Vec::new(); groups.len()];
     for (message, class) in messages.iter().enumerate() {
         for (stage, alternatives) in class.stages.iter().enumerate() {
-            for visit in &alternatives.visits {
+            for (number, visit) in alternatives.visits.iter().enumerate() {
                 let rate = class.rate * visit.rate;
                 if rate > 0.0 {
                     crossings[visit.group].push(Crossing {
                         message,
                         stage,
+                        visit: number,
                         rate,
                     });
                 }
@@ -443,48 +389,9 @@ fn crossings(groups: &[Group], messages: &[Message]) -> Vec<Vec<Crossing>> {
     crossings
 }
 
-/// For each stage, the probabilities of the stage crossed just before it.
-fn inputs(groups: &[Group], stages: &[Stage]) -> Vec<Vec<Input>> {
-    let total = |stage: &Stage, of: fn(&Visit) -> f64| stage.visits.iter().map(of).sum::<f64>();
-    (0..stages.len())
-        .map(|here| {
-            let mut before: Vec<Input> = (0..here)
-                .filter_map(|earlier| {
-                    let start = &stages[earlier];
-                    let mut probability = total(start, |visit| visit.path);
-                    for between in &stages[earlier + 1..here] {
-                        let crossed = if between.segment == start.segment {
-                            total(between, |visit| visit.within)
-                        } else {
-                            total(between, |visit| visit.path)
-                        };
-                        probability *= (1.0 - crossed).max(0.0);
-                    }
-                    if stages[here].segment == start.segment {
-                        probability *= total(&stages[here], |visit| visit.within);
-                    } else {
-                        probability *= total(&stages[here], |visit| visit.path);
-                    }
-                    let group = start.visits.first()?.group;
-                    (probability > 0.0).then_some(Input {
-                        port: start.port,
-                        lanes: groups[group].lanes,
-                        probability,
-                    })
-                })
-                .collect();
-            let sum: f64 = before.iter().map(|input| input.probability).sum();
-            for input in &mut before {
-                input.probability /= sum;
-            }
-            before.retain(|input| input.lanes == 1);
-            before
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Stage, Visit};
     use super::*;
 
     const RULES: Rules = Rules {
@@ -492,16 +399,16 @@ mod tests {
         blocking: Blocking::AllInputs,
     };
 
-    fn certain(group: usize, segment: u32) -> Stage {
+    fn certain(group: usize, port: u32) -> Stage {
         Stage {
-            segment,
-            port: segment,
+            port,
             visits: vec![Visit {
                 group,
                 rate: 1.0,
                 path: 1.0,
-                within: 1.0,
-                beyond: 1.0,
+                given: 1.0,
+                from: None,
+                to: 0,
             }],
         }
     }

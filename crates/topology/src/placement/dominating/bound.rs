@@ -1,0 +1,76 @@
+//! Lower bounds on the size of a dominating set, without a solver.
+
+use super::Neighborhoods;
+
+/// The best of two bounds, both from the dual of covering: give every node a share such that no
+/// closed neighbourhood holds more than 1; then no dominating set is smaller than the sum.
+pub(super) fn lower(neighborhoods: &Neighborhoods) -> u32 {
+    packing(neighborhoods).max(fractional(neighborhoods))
+}
+
+/// Shares of 1 for nodes more than two hops apart, taken where neighbourhoods are small first.
+fn packing(neighborhoods: &Neighborhoods) -> u32 {
+    let mut nodes: Vec<u32> = (0..neighborhoods.node_count()).collect();
+    nodes.sort_by_key(|&node| (neighborhoods.of(node).len(), node));
+    let mut taken = vec![false; nodes.len()];
+    let mut count = 0;
+    for node in nodes {
+        let neighborhood = neighborhoods.of(node);
+        if neighborhood.iter().all(|&member| !taken[member as usize]) {
+            for &member in neighborhood {
+                taken[member as usize] = true;
+            }
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Each node has the share 1 / (the largest neighbourhood that it is in); for a regular network
+/// this is the sphere-covering bound.
+fn fractional(neighborhoods: &Neighborhoods) -> u32 {
+    // Shares are counted by size, so that sums of equal fractions stay exact.
+    let mut nodes_by_size: Vec<u64> = Vec::new();
+    for node in 0..neighborhoods.node_count() {
+        let sizes = neighborhoods
+            .of(node)
+            .iter()
+            .map(|&member| neighborhoods.of(member).len());
+        let largest = sizes.max().unwrap_or(1);
+        if nodes_by_size.len() <= largest {
+            nodes_by_size.resize(largest + 1, 0);
+        }
+        nodes_by_size[largest] += 1;
+    }
+    let sum: f64 = nodes_by_size
+        .iter()
+        .enumerate()
+        .skip(1)
+        .map(|(size, &nodes)| nodes as f64 / size as f64)
+        .sum();
+    // Errs low by more than the rounding of the sum, never high.
+    (sum * (1.0 - 1e-9)).ceil() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Graph, Hypercube};
+
+    #[test]
+    fn hypercubes_get_the_sphere_covering_bound() {
+        for dimension in 1..=12u32 {
+            let cube = Hypercube::new(dimension).unwrap();
+            let expected = (1u32 << dimension).div_ceil(dimension + 1);
+            assert_eq!(lower(&Neighborhoods::new(&cube)), expected);
+        }
+    }
+
+    #[test]
+    fn leaves_far_apart_need_a_node_each() {
+        // Three stars in a row, joined at their hubs: small shares at the hubs, but three leaves.
+        let text = "h i\ni j\nh a\nh b\nh c\ni d\ni e\ni f\nj k\nj l\nj m";
+        let graph = Graph::from_edge_list(text).unwrap();
+        assert_eq!(lower(&Neighborhoods::new(&graph)), 3);
+    }
+}

@@ -1,0 +1,332 @@
+//! Dominating sets by greedy choice and local search.
+
+use super::Neighborhoods;
+
+/// Takes the node that covers the most nodes not covered yet, the lowest of equals, until all are;
+/// then drops nodes, last taken first, that are not needed after all.
+pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
+    let count = neighborhoods.node_count() as usize;
+    let mut covers = vec![0u32; count];
+    let mut gain: Vec<u32> = (0..count as u32)
+        .map(|node| neighborhoods.of(node).len() as u32)
+        .collect();
+    // Nodes by the gain they had when they were put there. Gains only fall, so once a level is
+    // reached nothing is added to it.
+    let mut by_gain: Vec<Vec<u32>> = Vec::new();
+    for (node, &gain) in gain.iter().enumerate() {
+        if by_gain.len() <= gain as usize {
+            by_gain.resize(gain as usize + 1, Vec::new());
+        }
+        by_gain[gain as usize].push(node as u32);
+    }
+    let mut pes = Vec::new();
+    for level in (1..by_gain.len()).rev() {
+        let mut candidates = std::mem::take(&mut by_gain[level]);
+        candidates.sort_unstable();
+        for pe in candidates {
+            let now = gain[pe as usize] as usize;
+            if now < level {
+                by_gain[now].push(pe);
+                continue;
+            }
+            pes.push(pe);
+            for &node in neighborhoods.of(pe) {
+                covers[node as usize] += 1;
+                if covers[node as usize] == 1 {
+                    for &other in neighborhoods.of(node) {
+                        gain[other as usize] -= 1;
+                    }
+                }
+            }
+        }
+    }
+    let mut kept = Vec::with_capacity(pes.len());
+    while let Some(pe) = pes.pop() {
+        let neighborhood = neighborhoods.of(pe);
+        if neighborhood.iter().all(|&node| covers[node as usize] > 1) {
+            for &node in neighborhood {
+                covers[node as usize] -= 1;
+            }
+        } else {
+            kept.push(pe);
+        }
+    }
+    kept
+}
+
+/// Looks for smaller sets by local search with weights on uncovered nodes: drop a node from a
+/// dominating set, then exchange nodes until all are covered again; nodes that stay uncovered grow
+/// in weight until something gives way. Stops at `size_min` nodes or after `steps_max` elementary
+/// steps (weight changes and comparisons).
+pub(super) fn improve(
+    neighborhoods: &Neighborhoods,
+    pes: Vec<u32>,
+    size_min: usize,
+    steps_max: u64,
+) -> Vec<u32> {
+    let mut best = pes;
+    let mut search = Search::new(neighborhoods, &best);
+    while best.len() > size_min && search.steps < steps_max {
+        if search.uncovered.is_empty() {
+            best.clone_from(&search.chosen);
+            if best.len() <= size_min {
+                break;
+            }
+            search.drop_lightest(None);
+            continue;
+        }
+        let added = search.cover_one();
+        search.drop_lightest(Some(added));
+        search.grow_weights();
+    }
+    best
+}
+
+struct Search<'a> {
+    neighborhoods: &'a Neighborhoods,
+    chosen: Vec<u32>,
+    /// Place in `chosen`, `u32::MAX` outside.
+    place: Vec<u32>,
+    /// How many chosen nodes cover each node.
+    covers: Vec<u32>,
+    weight: Vec<u64>,
+    /// For a chosen node the weight that it alone covers, for others the weight that they would
+    /// newly cover.
+    score: Vec<u64>,
+    /// When a node was last added or dropped.
+    touched: Vec<u64>,
+    /// Whether anything around a node has changed since it was dropped; else adding it back would
+    /// undo a step.
+    may_return: Vec<bool>,
+    uncovered: Vec<u32>,
+    uncovered_place: Vec<u32>,
+    moves: u64,
+    steps: u64,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Search<'a> {
+    fn new(neighborhoods: &'a Neighborhoods, pes: &[u32]) -> Self {
+        let count = neighborhoods.node_count() as usize;
+        let mut search = Self {
+            neighborhoods,
+            chosen: Vec::new(),
+            place: vec![NOWHERE; count],
+            covers: vec![0; count],
+            weight: vec![1; count],
+            score: (0..count as u32)
+                .map(|node| neighborhoods.of(node).len() as u64)
+                .collect(),
+            touched: vec![0; count],
+            may_return: vec![true; count],
+            uncovered: (0..count as u32).collect(),
+            uncovered_place: (0..count as u32).collect(),
+            moves: 0,
+            steps: 0,
+        };
+        for &pe in pes {
+            search.add(pe);
+        }
+        search
+    }
+
+    fn add(&mut self, pe: u32) {
+        self.place[pe as usize] = self.chosen.len() as u32;
+        self.chosen.push(pe);
+        // What it would newly cover is what it alone covers, so its score stays.
+        for &node in self.neighborhoods.of(pe) {
+            let weight = self.weight[node as usize];
+            let covers = &mut self.covers[node as usize];
+            *covers += 1;
+            match *covers {
+                1 => {
+                    remove(&mut self.uncovered, &mut self.uncovered_place, node);
+                    self.shift_scores(node, pe, |score| score - weight);
+                }
+                2 => {
+                    let sole = self.chosen_neighbor(node, pe);
+                    self.score[sole as usize] -= weight;
+                }
+                _ => {}
+            }
+        }
+        self.touch(pe);
+    }
+
+    fn drop(&mut self, pe: u32) {
+        remove(&mut self.chosen, &mut self.place, pe);
+        for &node in self.neighborhoods.of(pe) {
+            let weight = self.weight[node as usize];
+            let covers = &mut self.covers[node as usize];
+            *covers -= 1;
+            match *covers {
+                0 => {
+                    self.uncovered_place[node as usize] = self.uncovered.len() as u32;
+                    self.uncovered.push(node);
+                    self.shift_scores(node, pe, |score| score + weight);
+                }
+                1 => {
+                    let sole = self.chosen_neighbor(node, pe);
+                    self.score[sole as usize] += weight;
+                }
+                _ => {}
+            }
+        }
+        self.touch(pe);
+        self.may_return[pe as usize] = false;
+    }
+
+    /// Changes the scores of all that could cover `node` but `except`.
+    fn shift_scores(&mut self, node: u32, except: u32, change: impl Fn(u64) -> u64) {
+        let around = self.neighborhoods.of(node);
+        self.steps += around.len() as u64;
+        for &other in around {
+            if other != except {
+                self.score[other as usize] = change(self.score[other as usize]);
+            }
+        }
+    }
+
+    /// The chosen node that covers `node`, other than `except`; there is exactly one.
+    fn chosen_neighbor(&mut self, node: u32, except: u32) -> u32 {
+        let around = self.neighborhoods.of(node);
+        self.steps += around.len() as u64;
+        around
+            .iter()
+            .copied()
+            .find(|&other| other != except && self.place[other as usize] != NOWHERE)
+            .expect("the count of covering nodes says that there is one")
+    }
+
+    fn touch(&mut self, pe: u32) {
+        self.moves += 1;
+        self.touched[pe as usize] = self.moves;
+        for &node in self.neighborhoods.of(pe) {
+            let around = self.neighborhoods.of(node);
+            self.steps += around.len() as u64;
+            for &other in around {
+                self.may_return[other as usize] = true;
+            }
+        }
+    }
+
+    /// Adds the best node that covers some uncovered node, and gives it.
+    fn cover_one(&mut self) -> u32 {
+        // Uncovered nodes take turns at random, by a generator that counts moves.
+        let turn = splitmix(self.moves) % self.uncovered.len() as u64;
+        let node = self.uncovered[turn as usize];
+        let around = self.neighborhoods.of(node);
+        self.steps += around.len() as u64;
+        let best = around.iter().copied().max_by_key(|&other| {
+            let untouched = u64::MAX - self.touched[other as usize];
+            let may_return = self.may_return[other as usize];
+            (
+                may_return,
+                self.score[other as usize],
+                untouched,
+                NOWHERE - other,
+            )
+        });
+        let best = best.expect("a closed neighbourhood has its node");
+        self.add(best);
+        best
+    }
+
+    /// Drops the chosen node, other than `except`, that leaves the least weight uncovered, the one
+    /// longest untouched of equals.
+    fn drop_lightest(&mut self, except: Option<u32>) {
+        self.steps += self.chosen.len() as u64;
+        let lightest = self
+            .chosen
+            .iter()
+            .copied()
+            .filter(|&pe| Some(pe) != except)
+            .min_by_key(|&pe| (self.score[pe as usize], self.touched[pe as usize], pe));
+        if let Some(pe) = lightest {
+            self.drop(pe);
+        }
+    }
+
+    fn grow_weights(&mut self) {
+        for index in 0..self.uncovered.len() {
+            let node = self.uncovered[index];
+            self.weight[node as usize] += 1;
+            self.shift_scores(node, NOWHERE, |score| score + 1);
+        }
+    }
+}
+
+/// Takes `node` out of `list` in constant time.
+fn remove(list: &mut Vec<u32>, place: &mut [u32], node: u32) {
+    let at = std::mem::replace(&mut place[node as usize], NOWHERE);
+    list.swap_remove(at as usize);
+    if let Some(&moved) = list.get(at as usize) {
+        place[moved as usize] = at;
+    }
+}
+
+/// Output `index` of SplitMix64 from seed 0 (Steele, Lea and Flood, OOPSLA 2014).
+fn splitmix(index: u64) -> u64 {
+    let mut mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hypercube;
+
+    #[test]
+    fn greedy_sets_dominate_and_have_no_idle_node() {
+        for dimension in 1..=10 {
+            let cube = Hypercube::new(dimension).unwrap();
+            let neighborhoods = Neighborhoods::new(&cube);
+            let set = greedy(&neighborhoods);
+            assert!(neighborhoods.are_dominated_by(&set));
+            for index in 0..set.len() {
+                let mut fewer = set.clone();
+                fewer.remove(index);
+                assert!(!neighborhoods.are_dominated_by(&fewer));
+            }
+        }
+    }
+
+    #[test]
+    fn scores_stay_what_they_say() {
+        let cube = Hypercube::new(5).unwrap();
+        let neighborhoods = Neighborhoods::new(&cube);
+        let mut search = Search::new(&neighborhoods, &greedy(&neighborhoods));
+        for _ in 0..200 {
+            if search.uncovered.is_empty() {
+                search.drop_lightest(None);
+            } else {
+                let added = search.cover_one();
+                search.drop_lightest(Some(added));
+                search.grow_weights();
+            }
+            for pe in cube.nodes() {
+                let alone = u32::from(search.chosen.contains(&pe));
+                let expected: u64 = neighborhoods
+                    .of(pe)
+                    .iter()
+                    .filter(|&&node| search.covers[node as usize] == alone)
+                    .map(|&node| search.weight[node as usize])
+                    .sum();
+                assert_eq!(search.score[pe as usize], expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_search_stops_at_the_bound_and_at_the_budget() {
+        let cube = Hypercube::new(7).unwrap();
+        let neighborhoods = Neighborhoods::new(&cube);
+        let everything: Vec<u32> = cube.nodes().collect();
+        let stopped = improve(&neighborhoods, everything.clone(), 100, u64::MAX);
+        assert_eq!(stopped.len(), 100);
+        assert_eq!(improve(&neighborhoods, everything, 16, 0).len(), 128);
+    }
+}
