@@ -61,6 +61,8 @@ mod solution;
 pub use crate::path::MessageClass;
 pub use channel::{Channel, ChannelKind};
 pub use input::{HypercubeIo, Lanes, Traffic};
-pub use reading::{Blocking, ClassOneWait, Interface, ManyLanes, PathLength, Reading, Uniform, Variation};
+pub use reading::{
+    Blocking, ClassOneWait, Interface, ManyLanes, PathLength, Reading, Uniform, Variation,
+};
 pub use serving::Serving;
 pub use solution::{ChannelUse, HeaderLatency, Saturation, Solution};

@@ -163,7 +163,12 @@ impl Routes<'_> {
         let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             let way = self.leaving(dimension);
-            self.links(dimension, way, way, self.if_blocking(self.homeward(dimension)))
+            self.links(
+                dimension,
+                way,
+                way,
+                self.if_blocking(self.homeward(dimension)),
+            )
         }));
         stages.push(certain(self.layout.pe_eject(), SOURCE));
         stages

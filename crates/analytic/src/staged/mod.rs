@@ -117,4 +117,3 @@ pub struct Message {
     /// start in state 0.
     pub stages: Vec<Stage>,
 }
-
