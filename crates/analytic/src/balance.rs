@@ -2,7 +2,7 @@
 //! the hypercube paper).
 //!
 //! H. T. Kung (*Memory requirements for balanced computer architectures*, ISCA 1986, the paper's
-//! [22]) calls a machine balanced for a computation if computing takes as long as I/O. A memory of
+//! reference 22) calls a machine balanced for a computation if computing takes as long as I/O. A memory of
 //! M words lets each word brought in be used for f(M) operations before it has to be fetched again,
 //! so balance means C / IO = f(M) up to a constant. N PEs with C and M each have N C and N M; they
 //! stay balanced if the total I/O bandwidth is N f(M) / f(N M) times that of one PE.

@@ -6,8 +6,12 @@ use crate::backlog::Backlog;
 use crate::error::{Error, open_unit};
 use crate::estimate::Estimate;
 
-/// Samples that a verdict rests on: fewer replications than this are cut into sections.
-const FEWEST_SAMPLES: usize = 10;
+/// Samples that "stable" rests on: fewer replications than this are cut into sections. Longer
+/// sections are better here, since the increments of a stable backlog cancel.
+const SAMPLES_STABLE: usize = 10;
+/// Samples that "saturated" rests on: the increments of a saturated backlog are as good as
+/// independent, and more samples of them make a sharper test.
+const SAMPLES_SATURATED: usize = 40;
 /// A saturated backlog gains as much in the second half of a run as in the first. A backlog on
 /// its way to a steady state gains at most sqrt(2) - 1 = 0.41 times as much: it rises like the
 /// square root of time while the run is short against the relaxation (reflected Brownian motion),
@@ -125,31 +129,13 @@ impl SaturationTest {
                 needed: 1,
             });
         }
-        let sections = FEWEST_SAMPLES.div_ceil(replications.len());
-        let (mut first_half, mut second_half) = (Vec::new(), Vec::new());
-        for backlog in replications {
-            let gained = backlog.growth(2 * sections)?;
-            let (first, second) = gained.split_at(sections);
-            first_half.extend_from_slice(first);
-            second_half.extend_from_slice(second);
-        }
         let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
-        let growth = Estimate::from_samples(&second_half, confidence)?;
-        let contrasts: Vec<f64> = first_half
-            .iter()
-            .zip(&second_half)
-            .map(|(g1, g2)| g2 - PERSISTENCE * g1)
-            .collect();
-        let mut persistence = Estimate::from_samples(&contrasts, confidence)?;
-        if sections > 1 {
-            // The filling of the system at the start would count as noise among the sections of
-            // the first half; a random walk is as noisy in the second.
-            let half_width = growth.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
-            persistence = Estimate::new(persistence.mean, half_width, confidence, contrasts.len());
-        }
+        let growth = Halves::new(replications, SAMPLES_STABLE)?.second(confidence)?;
+        let fine = Halves::new(replications, SAMPLES_SATURATED)?;
+        let (gained, persistence) = (fine.second(confidence)?, fine.persistence(confidence)?);
         let verdict = if growth.high < self.threshold {
             Verdict::Stable
-        } else if growth.low > self.threshold && persistence.low > 0.0 {
+        } else if gained.low > self.threshold && persistence.low > 0.0 {
             Verdict::Saturated
         } else {
             Verdict::Undecided
@@ -158,23 +144,87 @@ impl SaturationTest {
             verdict,
             growth,
             persistence,
-            lengthen: self.lengthen(verdict, &growth, &persistence),
+            lengthen: self.lengthen(verdict, &growth, &gained, &persistence),
         })
     }
 
     /// Half-widths fall at least like 1 / sqrt(length): the length at which they would fit
     /// between the present means and what they are compared with.
-    fn lengthen(&self, verdict: Verdict, growth: &Estimate, persistence: &Estimate) -> f64 {
+    fn lengthen(
+        &self,
+        verdict: Verdict,
+        growth: &Estimate,
+        gained: &Estimate,
+        persistence: &Estimate,
+    ) -> f64 {
         if verdict != Verdict::Undecided {
             return 1.0;
         }
         let margin = growth.mean - self.threshold;
         let mut missing = growth.half_width / margin.abs();
         if margin > 0.0 {
-            missing = missing.max(persistence.half_width / persistence.mean.max(0.0));
+            missing = (gained.half_width / margin)
+                .max(persistence.half_width / persistence.mean.max(0.0));
         }
         // A NaN from 0 / 0 is clamped to the lower limit by `max`.
         (missing * missing).max(LENGTHEN.0).min(LENGTHEN.1)
+    }
+}
+
+/// Backlog gained per demand in the sections of the first and of the second half of all runs.
+struct Halves {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    /// Sections of one half of one run.
+    sections: usize,
+}
+
+impl Halves {
+    /// Cuts each half of each run so that there are at least `samples` sections in all, or as many
+    /// as the backlogs have samples for, though not less than a "stable" rests on.
+    fn new(replications: &[Backlog], samples: usize) -> Result<Self, Error> {
+        let most = replications
+            .iter()
+            .map(|backlog| (backlog.samples().count().max(1) - 1) / 2);
+        let sections = samples.div_ceil(replications.len());
+        let fewest = SAMPLES_STABLE.div_ceil(replications.len());
+        let sections = sections.min(most.min().unwrap_or(0)).max(fewest);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for backlog in replications {
+            let gained = backlog.growth(2 * sections)?;
+            let (early, late) = gained.split_at(sections);
+            first.extend_from_slice(early);
+            second.extend_from_slice(late);
+        }
+        Ok(Self {
+            first,
+            second,
+            sections,
+        })
+    }
+
+    fn second(&self, confidence: f64) -> Result<Estimate, Error> {
+        Estimate::from_samples(&self.second, confidence)
+    }
+
+    /// `g2 - PERSISTENCE * g1`.
+    fn persistence(&self, confidence: f64) -> Result<Estimate, Error> {
+        let pairs = self.first.iter().zip(&self.second);
+        let contrasts: Vec<f64> = pairs.map(|(g1, g2)| g2 - PERSISTENCE * g1).collect();
+        let persistence = Estimate::from_samples(&contrasts, confidence)?;
+        if self.sections == 1 {
+            return Ok(persistence);
+        }
+        // The filling of the system at the start would count as noise among the sections of the
+        // first half; a random walk is as noisy in the second.
+        let half_width =
+            self.second(confidence)?.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
+        Ok(Estimate::new(
+            persistence.mean,
+            half_width,
+            confidence,
+            contrasts.len(),
+        ))
     }
 }
 

@@ -8,7 +8,7 @@
 //! - [`Hypercube`]: addresses and e-cube routes of the PE network;
 //! - [`IncompleteHypercube`]: the same for a network of any number of nodes, as the I/O nodes form;
 //! - [`AugmentedHypercube`]: both in one address space, as section 3.2 of the hypercube paper draws it;
-//! - [`placement`]: which PEs carry an I/O node and who serves whom.
+//! - [`placement`]: which PEs carry an I/O node and who serves whom;
 //! - [`deadlock`]: the channel-dependency check;
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;

@@ -246,7 +246,7 @@ impl Routes<'_> {
             let last = (crossing * ends).min(crossing - first);
             let mut links = self.passing(crossing - first - last);
             links[0] += first;
-            links[1] += last;
+            links[self.inward()] += last;
             links
         };
         let rate = split(uniform(
@@ -355,8 +355,13 @@ impl Routes<'_> {
 
     fn entering(&self, last: f64, others: f64) -> Links {
         let mut links = self.ordinary(others);
-        links[if self.shares[1] > 1e-12 { 1 } else { 0 }] += last;
+        links[self.inward()] += last;
         links
+    }
+
+    /// Index of the links into class I routers: D where all routers are of class I.
+    fn inward(&self) -> usize {
+        usize::from(self.shares[1] > 1e-12)
     }
 
     fn leaving(&self, dimension: usize) -> Links {

@@ -8,6 +8,9 @@ pub const STATES: usize = 6;
 /// Shares of the messages by state.
 type States = [f64; STATES];
 
+/// One entry for each stage and each visit of it.
+pub(super) type PerVisit<T> = Vec<Vec<T>>;
+
 /// A single-lane input of a router and the share of the messages that come by it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Input {
@@ -36,7 +39,7 @@ fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
 }
 
 /// For each stage and visit, the shares of the single-lane ports crossed just before it.
-pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> Vec<Vec<Vec<Input>>> {
+pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>> {
     // Entry 0 holds the messages that have crossed nothing yet, entry e those whose last was
     // stage e - 1.
     let mut last: Vec<States> = vec![[0.0; STATES]; stages.len() + 1];
@@ -83,7 +86,7 @@ fn lanes(groups: &[Group], stage: &Stage) -> u32 {
 }
 
 /// For each stage and visit, the groups crossed afterwards with their probabilities.
-pub(super) fn reach(stages: &[Stage]) -> Vec<Vec<Vec<(usize, f64)>>> {
+pub(super) fn reach(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
     let after = |position: usize, state: usize| {
         let mut states = [0.0; STATES];
         states[state] = 1.0;

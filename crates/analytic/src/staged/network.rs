@@ -1,6 +1,6 @@
 //! Waits, group by group against the direction of travel; bounds and saturation.
 
-use super::chain::{Input, STATES, inputs, reach};
+use super::chain::{Input, PerVisit, STATES, inputs, reach};
 use super::{Blocking, Group, ManyLanes, Message, Variation};
 use crate::Error;
 use crate::moments::Moments;
@@ -43,9 +43,9 @@ pub struct Network {
     /// Who crosses each group.
     crossings: Vec<Vec<Crossing>>,
     /// By message, stage and visit: the single-lane ports before it, with their probabilities.
-    inputs: Vec<Vec<Vec<Vec<Input>>>>,
+    inputs: Vec<PerVisit<Vec<Input>>>,
     /// By message, stage and visit: the groups crossed later, with their probabilities.
-    reach: Vec<Vec<Vec<Vec<(usize, f64)>>>>,
+    reach: Vec<PerVisit<Vec<(usize, f64)>>>,
 }
 
 /// The state of every group, and what each message class sees of it.
@@ -54,7 +54,7 @@ pub struct Solved {
     /// One entry per group.
     pub groups: Vec<GroupState>,
     /// Share of a group's wait that falls to a message: by message, stage and visit.
-    seen: Vec<Vec<Vec<f64>>>,
+    seen: Vec<PerVisit<f64>>,
     /// Waits from a stage on, by message, stage and state, as far as they are known.
     ahead: Vec<Vec<Option<[Moments; STATES]>>>,
 }
@@ -280,8 +280,8 @@ impl Network {
         waits
     }
 
-    /// Takes from the wait at group `index` what came by the message's own input. Work is counted
-    /// as rate times E\[S^2\], to which the wait of an M/G/1 queue is proportional.
+    /// Finds which share of the wait at group `index` each message has: see [`Blocking`]. Work is
+    /// counted as rate times E\[S^2\], to which the wait of an M/G/1 queue is proportional.
     fn see_other_inputs(&self, index: usize, services: &[(f64, Moments)], solved: &mut Solved) {
         let mut by_port: Vec<(u32, f64)> = Vec::new();
         let mut all = 0.0;

@@ -18,7 +18,8 @@ const TRIES_MAX: usize = 256;
 /// A route is walked as e-cube would. Where the next link is broken, it and the one after it, if
 /// there is one, are replaced by a detour between the same two nodes: usually the same two
 /// dimensions in the other order. (If the detour would end at a failed node, the hops after it are
-/// replaced too, until it does not.) Where only two links are left and the second is broken, both are
+/// replaced too, until it does not. If the detour ends with the very dimension that is next, both
+/// hops are left out.) Where only two links are left and the second is broken, both are
 /// replaced. So a detour longer than the hops it replaces is needed only for a neighbour over a
 /// broken link, or where faults lie side by side.
 #[derive(Debug, Clone)]
@@ -69,7 +70,7 @@ impl LocalDetours {
                 cube,
                 dependencies: Dependencies::new(cube.into(), work_max / ORDERS_MAX),
                 starting_at: BTreeMap::new(),
-                ending_at: BTreeMap::new(),
+                leaving_at: BTreeMap::new(),
             };
             let mut paths = HashMap::new();
             let stuck = places.iter().position(|&(node, dimensions)| {
@@ -90,8 +91,19 @@ impl LocalDetours {
         None
     }
 
-    pub(super) fn get(&self, node: u32, dimensions: u32) -> &[u8] {
-        &self.paths[&(node, dimensions)]
+    /// The dimensions to cross from `node` instead of `replaced`, a set that [`replaced`] gave;
+    /// takes out of `remaining` those that need not be crossed any more.
+    pub(super) fn take(&self, node: u32, replaced: u32, remaining: &mut u32) -> &[u8] {
+        *remaining ^= replaced;
+        let path = &self.paths[&(node, replaced)];
+        match path.split_last() {
+            // The route would turn back at once.
+            Some((&last, rest)) if remaining.checked_ilog2() == Some(u32::from(last)) => {
+                *remaining ^= 1 << last;
+                rest
+            }
+            _ => path,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -125,60 +137,68 @@ fn places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     places
 }
 
-/// A detour as its neighbours on a route see it.
-#[derive(Clone, Copy)]
-struct Ends {
+/// A detour considered.
+struct Candidate {
+    dimensions: Vec<u32>,
     first: usize,
+    exits: Vec<Exit>,
+    /// The dependencies that it would add.
+    new: Vec<(usize, usize)>,
+}
+
+/// Where a route leaves a detour to cross further dimensions.
+struct Exit {
+    node: u32,
+    /// The last link crossed.
     last: usize,
-    highest: u32,
-    lowest: u32,
+    /// The dimensions still to cross are below this one.
+    below: u32,
+    /// A dimension that is not the next one to cross here.
+    never: Option<u32>,
 }
 
 struct Search<'a> {
     faults: &'a CubeFaults,
     cube: Hypercube,
     dependencies: Dependencies,
-    /// Detours by first node and, for those that a route may go on after, by last node. Those that
-    /// replace one hop end their route, and begin it unless they follow another detour.
-    starting_at: BTreeMap<u32, Vec<Ends>>,
-    ending_at: BTreeMap<u32, Vec<Ends>>,
+    /// The detours found, by first node: (highest dimension replaced, first link).
+    starting_at: BTreeMap<u32, Vec<(u32, usize)>>,
+    /// Their exits, by node.
+    leaving_at: BTreeMap<u32, Vec<Exit>>,
 }
 
 impl Search<'_> {
     /// A shortest path of working links that can be added to the routes, as dimensions; of these,
     /// one that brings the fewest new dependencies.
-    fn detour(&mut self, node: u32, dimensions: u32) -> Option<Vec<u32>> {
-        let hops = dimensions.count_ones() as usize;
+    fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
+        let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {
             let mut paths = Vec::new();
-            self.paths(node, node ^ dimensions, hops, &mut Vec::new(), &mut paths);
+            self.paths(node, node ^ replaced, hops, &mut Vec::new(), &mut paths);
             let mut candidates: Vec<_> = paths
                 .into_iter()
-                .filter_map(|path| {
-                    let (ends, wanted) = self.wanted(node, dimensions, &path)?;
-                    Some((path, ends, wanted))
-                })
+                .map(|path| self.candidate(node, replaced, path))
                 .collect();
-            candidates.sort_by_key(|(_, _, wanted)| wanted.len());
-            for (path, ends, wanted) in candidates {
+            candidates.sort_by_key(|candidate| candidate.new.len());
+            for candidate in candidates {
                 if self.dependencies.is_exhausted() {
                     return None;
                 }
-                if self.dependencies.add(&wanted).is_ok() {
-                    self.starting_at.entry(node).or_default().push(ends);
-                    if ends.highest != ends.lowest {
-                        let to = node ^ dimensions;
-                        self.ending_at.entry(to).or_default().push(ends);
+                if self.dependencies.add(&candidate.new).is_ok() {
+                    let start = (replaced.ilog2(), candidate.first);
+                    self.starting_at.entry(node).or_default().push(start);
+                    for exit in candidate.exits {
+                        self.leaving_at.entry(exit.node).or_default().push(exit);
                     }
-                    return Some(path);
+                    return Some(candidate.dimensions);
                 }
             }
         }
         None
     }
 
-    /// All paths of exactly `hops` hops that visit no node twice, lowest dimensions first, as many
-    /// as will be tried.
+    /// All paths of exactly `hops` hops that turn back nowhere, lowest dimensions first, as many as
+    /// will be tried.
     fn paths(
         &self,
         node: u32,
@@ -207,16 +227,9 @@ impl Search<'_> {
         }
     }
 
-    /// The ends of a detour and the new dependencies that it brings.
-    fn wanted(
-        &self,
-        node: u32,
-        dimensions: u32,
-        path: &[u32],
-    ) -> Option<(Ends, Vec<(usize, usize)>)> {
-        let to = node ^ dimensions;
+    fn candidate(&self, node: u32, replaced: u32, dimensions: Vec<u32>) -> Candidate {
         let mut at = node;
-        let links: Vec<usize> = path
+        let links: Vec<usize> = dimensions
             .iter()
             .map(|&dimension| {
                 let link = self.cube.link(at, dimension);
@@ -224,42 +237,61 @@ impl Search<'_> {
                 link
             })
             .collect();
-        let (&first, &last) = (links.first()?, links.last()?);
-        let ends = Ends {
-            first,
-            last,
-            highest: dimensions.ilog2(),
-            lowest: dimensions.trailing_zeros(),
-        };
+        let (first, last) = (links[0], links[links.len() - 1]);
+        let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // A route comes from a higher dimension, or from a detour of higher ones.
-        let before = self.ending_at.get(&node).into_iter().flatten();
-        wanted.extend(
-            before
-                .filter(|other| other.lowest > ends.highest)
-                .map(|other| (other.last, first)),
-        );
-        if ends.highest != ends.lowest {
-            for dimension in ends.highest + 1..self.cube.dimension() {
+        // A route comes from another detour, of higher dimensions,
+        let before = self.leaving_at.get(&node).into_iter().flatten();
+        let before = before.filter(|exit| exit.leads_to(highest));
+        wanted.extend(before.map(|exit| (exit.last, first)));
+        let mut exits = Vec::new();
+        // or from a single link of a higher dimension; except to a detour that replaces one hop,
+        // which in that case would replace the two. Such a detour also ends its route.
+        if highest != lowest {
+            for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {
                     let hop = Hop { node, dimension };
                     wanted.push((self.cube.link(hop.target(), dimension), first));
                 }
             }
-            // It goes on in a lower dimension, or by a detour of lower ones.
-            for dimension in 0..ends.lowest {
-                if self.faults.is_usable(to, dimension) {
-                    wanted.push((last, self.cube.link(to, dimension)));
-                }
+            let dimension = dimensions[dimensions.len() - 1];
+            exits.push(Exit {
+                node: at,
+                last,
+                below: lowest,
+                never: Some(dimension),
+            });
+            if dimension < lowest {
+                exits.push(Exit {
+                    node: self.cube.neighbor(at, dimension),
+                    last: links[links.len() - 2],
+                    below: dimension,
+                    never: None,
+                });
             }
-            let after = self.starting_at.get(&to).into_iter().flatten();
-            wanted.extend(
-                after
-                    .filter(|other| other.highest < ends.lowest)
-                    .map(|other| (last, other.first)),
-            );
+        }
+        for exit in &exits {
+            let lower = (0..exit.below).filter(|&dimension| {
+                exit.leads_to(dimension) && self.faults.is_usable(exit.node, dimension)
+            });
+            wanted.extend(lower.map(|along| (exit.last, self.cube.link(exit.node, along))));
+            let after = self.starting_at.get(&exit.node).into_iter().flatten();
+            let after = after.filter(|&&(highest, _)| exit.leads_to(highest));
+            wanted.extend(after.map(|&(_, first)| (exit.last, first)));
         }
         wanted.retain(|&(held, next)| !self.dependencies.contains(held, next));
-        Some((ends, wanted))
+        Candidate {
+            dimensions,
+            first,
+            exits,
+            new: wanted,
+        }
+    }
+}
+
+impl Exit {
+    /// Whether a route may go on here with `dimension` as the highest to cross.
+    fn leads_to(&self, dimension: u32) -> bool {
+        dimension < self.below && self.never != Some(dimension)
     }
 }

@@ -9,8 +9,8 @@ use super::{CubeFaults, pairs};
 use crate::deadlock::Dependencies;
 use crate::{Hop, Route};
 
-/// Default limit of the search for detours of pairs: a few seconds.
-const SEARCH_STEPS_MAX: u64 = 1 << 29;
+/// Default limit of the search for detours of pairs: a second or two.
+const SEARCH_STEPS_MAX: u64 = 1 << 28;
 /// Limit of the check that detours close no cycle.
 const CHECK_STEPS_MAX: u64 = 1 << 30;
 
@@ -47,8 +47,8 @@ pub enum RoutingScheme {
         /// Number of ordered pairs with a detour.
         affected: usize,
     },
-    /// Routes are e-cube but for the places of broken links, where they take a local detour: at
-    /// most two hops are replaced, usually by the same two dimensions in the other order.
+    /// Routes are e-cube but for the places of broken links, where they take a local detour:
+    /// usually the next two dimensions in the other order.
     LocalDetours {
         /// Number of local detours.
         places: usize,
@@ -92,7 +92,7 @@ impl FaultyCube {
     }
 
     /// As [`new`](Self::new), with another limit on the estimated steps to find detours for pairs
-    /// (2^29 there, a few seconds); 0 goes on to local detours at once.
+    /// (2^28 there, a second or two); 0 goes on to local detours at once.
     pub fn with_search_limit(faults: CubeFaults, steps_max: u64) -> Self {
         let detours = pairs::affected(&faults, steps_max)
             .and_then(|pairs| Detours::find(&faults, pairs, CHECK_STEPS_MAX))
@@ -214,8 +214,7 @@ impl Iterator for FaultyRoute<'_> {
                     && *remaining != 0
                     && let Some(replaced) = local::replaced(faults, self.node, *remaining)
                 {
-                    *detour = detours.get(self.node, replaced).iter();
-                    *remaining ^= replaced;
+                    *detour = detours.take(self.node, replaced, remaining).iter();
                 }
                 match detour.next() {
                     Some(&dimension) => u32::from(dimension),
