@@ -1,0 +1,267 @@
+//! Which crate may use which: the manifests and the table of ARCHITECTURE.md against the table
+//! below, which is the rule. It lives here because `units` is the one crate that all others may
+//! use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Each crate and the crates that it may use, in an order in which each uses only earlier ones.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("topology", &[]),
+    ("kernel", &[]),
+    ("statistics", &[]),
+    ("analytic", &[]),
+    ("flit", &[]),
+    ("wormhole", &["kernel"]),
+    ("device", &["kernel"]),
+    ("workload", &["units", "kernel"]),
+    (
+        "machine",
+        &[
+            "units", "topology", "kernel", "wormhole", "device", "workload",
+        ],
+    ),
+    ("scenario", &["units", "workload", "machine"]),
+    (
+        "experiment",
+        &[
+            "units",
+            "topology",
+            "kernel",
+            "statistics",
+            "analytic",
+            "workload",
+            "machine",
+            "scenario",
+        ],
+    ),
+    (
+        "py",
+        &[
+            "units",
+            "topology",
+            "analytic",
+            "machine",
+            "scenario",
+            "experiment",
+        ],
+    ),
+];
+
+/// What tests may use beyond that. The reference `flit` appears here and nowhere else.
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[
+    ("wormhole", &["flit"]),
+    ("machine", &["flit"]),
+    ("scenario", &["topology"]),
+];
+
+/// Libraries that stand for something: files, threads, configuration, Python, chance. No other
+/// crate may use them outside of its tests.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("hdrhistogram", &["statistics"]),
+    ("microlp", &["topology"]),
+    ("pyo3", &["py"]),
+    ("quick-xml", &["topology"]),
+    ("rand", &[]),
+    ("rand_core", &["kernel"]),
+    ("rand_distr", &["kernel"]),
+    ("rand_xoshiro", &["kernel"]),
+    ("rayon", &["experiment"]),
+    ("serde_json", &["experiment", "py"]),
+    ("sha2", &["scenario"]),
+    ("toml", &["scenario"]),
+];
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the workspace has a root")
+}
+
+/// What one manifest asks for, by name of the package.
+#[derive(Default)]
+struct Manifest {
+    used: BTreeSet<String>,
+    used_by_tests: BTreeSet<String>,
+}
+
+impl Manifest {
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let table: Table = text
+            .parse()
+            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let mut manifest = Self::default();
+        manifest.collect(&table);
+        let targets = table.get("target").and_then(Value::as_table);
+        for target in targets.into_iter().flat_map(Table::values) {
+            manifest.collect(target.as_table().expect("a target is a table"));
+        }
+        manifest
+    }
+
+    fn collect(&mut self, table: &Table) {
+        let names = |key: &str| -> Vec<String> {
+            let dependencies = table.get(key).and_then(Value::as_table);
+            let entries = dependencies.into_iter().flatten();
+            entries
+                .map(|(name, value)| {
+                    let renamed = value.get("package").and_then(Value::as_str);
+                    renamed.unwrap_or(name).to_owned()
+                })
+                .collect()
+        };
+        self.used.extend(names("dependencies"));
+        self.used.extend(names("build-dependencies"));
+        self.used_by_tests.extend(names("dev-dependencies"));
+    }
+}
+
+/// The crates of this workspace among `names`, without their prefix.
+fn own(names: &BTreeSet<String>) -> BTreeSet<&str> {
+    let own = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("isthmus-"));
+    own.collect()
+}
+
+fn manifests() -> BTreeMap<String, Manifest> {
+    let folder = root().join("crates");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    entries
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .filter(|path| path.join("Cargo.toml").is_file())
+        .map(|path| {
+            let name = path.file_name().expect("a crate's folder has a name");
+            let manifest = Manifest::read(&path.join("Cargo.toml"));
+            (name.to_string_lossy().into_owned(), manifest)
+        })
+        .collect()
+}
+
+fn listed(table: &[(&str, &'static [&'static str])], name: &str) -> BTreeSet<&'static str> {
+    let row = table.iter().find(|(crate_name, _)| *crate_name == name);
+    row.into_iter()
+        .flat_map(|(_, used)| *used)
+        .copied()
+        .collect()
+}
+
+#[test]
+fn every_crate_has_a_row_and_uses_only_earlier_ones() {
+    let manifests = manifests();
+    let folders: BTreeSet<&str> = manifests.keys().map(String::as_str).collect();
+    let rows: BTreeSet<&str> = MAY_USE.iter().map(|(name, _)| *name).collect();
+    assert_eq!(folders, rows, "crates/ against the table of this test");
+    for (at, (name, used)) in MAY_USE.iter().enumerate() {
+        for other in *used {
+            let earlier = MAY_USE[..at].iter().any(|(before, _)| before == other);
+            assert!(
+                earlier,
+                "`{name}` may use `{other}`, which does not come before it"
+            );
+        }
+    }
+}
+
+#[test]
+fn crates_use_what_they_may() {
+    for (name, manifest) in manifests() {
+        let (may, tests_may) = (listed(MAY_USE, &name), listed(TESTS_MAY_USE, &name));
+        for other in own(&manifest.used) {
+            assert!(
+                may.contains(other),
+                "`{name}` uses `{other}`: forbidden; see the table in {}",
+                file!()
+            );
+        }
+        for other in own(&manifest.used_by_tests) {
+            assert!(
+                may.contains(other) || tests_may.contains(other),
+                "tests of `{name}` use `{other}`: forbidden; see the tables in {}",
+                file!()
+            );
+        }
+    }
+}
+
+#[test]
+fn files_threads_and_chance_stay_where_they_belong() {
+    for (name, manifest) in manifests() {
+        for (library, homes) in ONLY_IN {
+            assert!(
+                !manifest.used.contains(*library) || homes.contains(&name.as_str()),
+                "`{name}` uses `{library}`, which only {homes:?} may use"
+            );
+        }
+    }
+}
+
+/// What makes results depend on the hour or the machine, or puts text where a result belongs.
+const IN_NO_CORE: &[&str] = &[
+    "Instant::now",
+    "SystemTime",
+    "from_entropy",
+    "print!(",
+    "println!(",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_core_reads_a_clock_or_prints() {
+    let mut files = Vec::new();
+    for (name, _) in MAY_USE {
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+    }
+    assert!(files.len() > MAY_USE.len());
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for (number, line) in code.enumerate() {
+            let word = IN_NO_CORE.iter().find(|word| line.contains(**word));
+            assert_eq!(word, None, "{}, code line {}", path.display(), number + 1);
+        }
+    }
+}
+
+/// The row of a crate: `| `name` | owns | may use | knows nothing of |`.
+fn row<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let start = format!("| `{name}` |");
+    let mut rows = text.lines().filter(|line| line.starts_with(&start));
+    let row = rows
+        .next()
+        .unwrap_or_else(|| panic!("ARCHITECTURE.md has no row for `{name}`"));
+    assert!(
+        rows.next().is_none(),
+        "ARCHITECTURE.md has two rows for `{name}`"
+    );
+    let cells = row.trim_matches('|').split('|').map(str::trim);
+    cells.collect()
+}
+
+#[test]
+fn the_map_says_the_same() {
+    let path = root().join("ARCHITECTURE.md");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for (name, _) in MAY_USE {
+        let cells = row(&text, name);
+        assert_eq!(cells.len(), 4, "the row of `{name}` in ARCHITECTURE.md");
+        let told: BTreeSet<&str> = cells[2].split('`').skip(1).step_by(2).collect();
+        assert_eq!(told, listed(MAY_USE, name), "what `{name}` may use");
+    }
+}
