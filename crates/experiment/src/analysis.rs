@@ -96,10 +96,18 @@ fn model(
             io_probability: traffic.io_probability,
             read_ratio: traffic.read_ratio,
             // With one I/O node every block is local.
-            locality: if placement.io_node_count() == 1 { 1.0 } else { traffic.locality },
+            locality: if placement.io_node_count() == 1 {
+                1.0
+            } else {
+                traffic.locality
+            },
             message: Moments::fixed(flits(traffic.message)),
             request: Moments::fixed(request),
-            reply: if declustered { Moments::fixed(block) } else { data },
+            reply: if declustered {
+                Moments::fixed(block)
+            } else {
+                data
+            },
             write: data.plus(&Moments::fixed(request)),
             replies_per_read: if declustered { blocks.mean } else { 1.0 },
         },
@@ -156,7 +164,10 @@ fn measures(
             let tails = (1.0 + remote) * (traffic.request.mean - 1.0) + traffic.reply.mean - 1.0;
             let device = device(machine, misses, traffic.reply.mean, spec);
             let software = (2.0 + remote) * startup;
-            put("read.response".to_owned(), network + tails + device + software);
+            put(
+                "read.response".to_owned(),
+                network + tails + device + software,
+            );
         }
     }
     if traffic.io_probability * (1.0 - traffic.read_ratio) > 0.0 {
@@ -166,7 +177,10 @@ fn measures(
             let data = traffic.write.mean - traffic.request.mean;
             let device = device(machine, misses, data, spec);
             let tail = traffic.write.mean - 1.0;
-            put("write.response".to_owned(), network + tail + device + startup);
+            put(
+                "write.response".to_owned(),
+                network + tail + device + startup,
+            );
         }
     }
     measures

@@ -95,11 +95,19 @@ fn deadlock(machine: &Machine) -> String {
 fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend(faults.pes.iter().map(|pe| format!("PE {pe}")));
-    words.extend(faults.io_nodes.iter().map(|&node| {
-        format!("I/O node {node}, served by {}", machine.attends(node))
-    }));
+    words.extend(
+        faults
+            .io_nodes
+            .iter()
+            .map(|&node| format!("I/O node {node}, served by {}", machine.attends(node))),
+    );
     words.extend(faults.links.iter().map(|(a, b)| format!("link {a}-{b}")));
-    words.extend(faults.io_links.iter().map(|(a, b)| format!("I/O link {a}-{b}")));
+    words.extend(
+        faults
+            .io_links
+            .iter()
+            .map(|(a, b)| format!("I/O link {a}-{b}")),
+    );
     let (pe, io) = machine.schemes();
     for (network, scheme) in [("PE", pe), ("I/O", io)] {
         match scheme {
@@ -111,10 +119,14 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
                 words.push(format!("{network} network: {affected} pairs take a detour"));
             }
             Some(RoutingScheme::LocalDetours { .. }) => {
-                words.push(format!("{network} network: messages go round each failed link"));
+                words.push(format!(
+                    "{network} network: messages go round each failed link"
+                ));
             }
             Some(RoutingScheme::UpDown) => {
-                words.push(format!("{network} network: all pairs use up*/down* routing"));
+                words.push(format!(
+                    "{network} network: all pairs use up*/down* routing"
+                ));
             }
         }
     }

@@ -89,7 +89,9 @@ impl Observer for Recorders {
     fn offered(&mut self, flow: Flow, _time: Cycles) {
         let count = &mut self.flows[flow as usize];
         if count.offered.is_multiple_of(SAMPLE_EVERY[flow as usize]) {
-            count.backlog.sample(count.offered, count.offered - count.done);
+            count
+                .backlog
+                .sample(count.offered, count.offered - count.done);
         }
         count.offered += 1;
     }

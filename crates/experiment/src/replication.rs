@@ -52,7 +52,12 @@ impl Replication {
             }
             let before = self.recorders.delivered;
             let missing = messages.saturating_sub(before);
-            self.recorders.limit = before + if missing == 0 { CHUNK } else { missing.min(CHUNK) };
+            self.recorders.limit = before
+                + if missing == 0 {
+                    CHUNK
+                } else {
+                    missing.min(CHUNK)
+                };
             if !self.simulation.run(&mut self.recorders) {
                 return Err(Halt::Stuck {
                     under_way: self.simulation.under_way(),

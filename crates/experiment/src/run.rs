@@ -43,16 +43,6 @@ pub enum SetupError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A machine of the sweep cannot be built.
-    #[error("{file}: machine: {error}{place}")]
-    Machine {
-        /// The scenario's file.
-        file: String,
-        /// What is wrong with it.
-        error: MachineError,
-        /// At which point of the sweep, in words; empty without a sweep.
-        place: String,
-    },
 }
 
 /// Why a run ended early.
@@ -118,25 +108,21 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Builds all machines of `scenario`, which came from `file`, and opens the journal.
+    /// Builds all machines of `scenario` and opens the journal.
     ///
     /// # Errors
     /// What is wrong with a machine or the journal; nothing has been changed then.
-    pub fn new(scenario: Scenario, file: &str, options: Options) -> Result<Self, SetupError> {
+    pub fn new(scenario: Scenario, options: Options) -> Result<Self, SetupError> {
         let names = summary::measure_names();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
         let mut machines = Machines::default();
-        let mut build = |machine: &Machine, place: &dyn Fn() -> String| match machine {
-            Machine::Hypercube(spec) => {
-                machines
-                    .position(spec)
-                    .map_err(|error| SetupError::Machine {
-                        file: file.to_owned(),
-                        error,
-                        place: place(),
-                    })
-            }
+        let mut build = |machine: &Machine, values: &[AxisValue]| match machine {
+            Machine::Hypercube(spec) => machines.position(spec).map_err(|error| {
+                let (field, hint) = cause(&error);
+                let problem = format!("{error}{}", place(&scenario, values));
+                scenario.error_at(field, problem, hint)
+            }),
             _ => unreachable!("every kind of machine has an engine"),
         };
         let mut points = Vec::new();
@@ -144,19 +130,21 @@ impl Experiment {
             let values = values(&point.values);
             points.push(Job {
                 index: point.index,
-                machine: build(&point.machine, &|| place(&scenario, &values))?,
+                machine: build(&point.machine, &values)?,
                 values,
                 traffic: point.workload,
             });
         }
         let mut searches = Vec::new();
         for line in scenario.search_lines() {
-            let Some(search) = &scenario.search else { break };
+            let Some(search) = &scenario.search else {
+                break;
+            };
             let (machine, _) = line.at(search.low)?;
             let values = search_values(&scenario, &line);
             searches.push(SearchJob {
                 index: line.index,
-                machine: build(&machine, &String::new)?,
+                machine: build(&machine, &[])?,
                 values,
                 line,
             });
@@ -231,11 +219,13 @@ impl Experiment {
             let (points, searches) = rayon::join(
                 || {
                     let jobs = self.points.par_iter().with_max_len(1);
-                    jobs.map(|job| self.point(job)).collect::<Result<Vec<_>, _>>()
+                    jobs.map(|job| self.point(job))
+                        .collect::<Result<Vec<_>, _>>()
                 },
                 || {
                     let jobs = self.searches.par_iter().with_max_len(1);
-                    jobs.map(|job| self.search(job)).collect::<Result<Vec<_>, _>>()
+                    jobs.map(|job| self.search(job))
+                        .collect::<Result<Vec<_>, _>>()
                 },
             );
             Ok(self.result(points?, searches?))
@@ -480,6 +470,21 @@ impl Experiment {
                 under_way,
             },
         }
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn cause(error: &MachineError) -> (&'static str, &'static str) {
+    match error {
+        MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
+        MachineError::Placement(_) => ("machine.placement", "choose other PEs for the I/O nodes"),
+        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
+        MachineError::NoLanes { .. } => ("machine.lanes", "give 1 or more"),
+        MachineError::MissingPart { .. } | MachineError::Fault(_) => {
+            ("machine.faults", "name parts that the machine has")
+        }
+        MachineError::Disconnected { .. } => ("machine.faults", "leave every working pair a path"),
+        MachineError::NoIoNodeLeft => ("machine.faults", "leave one I/O node working"),
     }
 }
 

@@ -4,8 +4,8 @@ use crate::analysis::Overlay;
 use crate::measurement::Subject;
 use crate::progress::Progress;
 use crate::replication::Halt;
-use crate::rules::Rules;
 use crate::result::{SearchResult, Trial};
+use crate::rules::Rules;
 use isthmus_statistics::{Bracket, KneeSearch, KneeStep};
 
 /// The interval of loads to search, in the unit of the load.
@@ -37,7 +37,11 @@ pub(crate) fn run(
         error_rate: error_rate / 2.0,
         trials: &mut trials,
     };
-    let mut bracket = pass.run((range.from, range.to), range.resolution * middle, &subject_at)?;
+    let mut bracket = pass.run(
+        (range.from, range.to),
+        range.resolution * middle,
+        &subject_at,
+    )?;
     if let (Some(stable), Some(saturated)) = (bracket.stable, bracket.saturated) {
         let resolution = range.resolution * 0.5 * (stable + saturated);
         if bracket.undecided.is_none() && saturated - stable > resolution {

@@ -91,8 +91,9 @@ pub(crate) fn estimate(replications: &[Replication], rules: &Rules, name: &str) 
     match ReplicationMeans::new(recorders, rules.warm_up()) {
         // Half of the run is gone as warm-up and it may not have been enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
-        Ok(means) => interval(&means, replications, source, rules)
-            .map_or(Known::TooFew, Known::Estimate),
+        Ok(means) => {
+            interval(&means, replications, source, rules).map_or(Known::TooFew, Known::Estimate)
+        }
         Err(_) => Known::TooFew,
     }
 }

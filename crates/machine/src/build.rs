@@ -6,7 +6,7 @@ use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
 use isthmus_topology::deadlock::{self, DependencyCycle};
 use isthmus_topology::{
-    BroadcastTree, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
+    BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
     IncompleteHypercube, Placement, PlacementError, RoutingScheme,
 };
 use isthmus_units::{Bytes, Clock};
@@ -23,7 +23,7 @@ pub enum MachineError {
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// A length or a bandwidth of zero.
-    #[error("a flit of {flit} at {bandwidth} has no cycle time; both must be more than zero")]
+    #[error("a flit of {flit} at {bandwidth} has no cycle time")]
     NoClock {
         /// Length of a flit.
         flit: Bytes,
@@ -31,13 +31,13 @@ pub enum MachineError {
         bandwidth: isthmus_units::Bandwidth,
     },
     /// A kind of channel without lanes.
-    #[error("channels of kind {kind} have 0 lanes; give 1 or more")]
+    #[error("channels of kind {kind} have 0 lanes")]
     NoLanes {
         /// Name of the kind.
         kind: &'static str,
     },
     /// A fault names something that does not exist.
-    #[error("the fault names {what}, which does not exist")]
+    #[error("{what} is to fail but does not exist")]
     MissingPart {
         /// What was named.
         what: String,
@@ -54,7 +54,7 @@ pub enum MachineError {
         error: DisconnectedError,
     },
     /// Nothing is left to serve I/O.
-    #[error("all I/O nodes have failed; I/O demands have nowhere to go")]
+    #[error("all I/O nodes have failed")]
     NoIoNodeLeft,
 }
 
@@ -351,7 +351,7 @@ fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementEr
     match spec {
         PlacementSpec::Hamming => Placement::hamming(cube),
         PlacementSpec::Combined => Ok(Placement::combined(cube)),
-        PlacementSpec::Dominating => todo!(),
+        PlacementSpec::Dominating => Ok(Placement::dominating(cube, Budget::default()).0),
         PlacementSpec::Stride { count } => Placement::stride(cube, *count),
         PlacementSpec::Clustered { count } => Placement::clustered(cube, *count),
         PlacementSpec::List(pes) => Placement::list(cube, pes),

@@ -291,7 +291,11 @@ mod tests {
 
     #[test]
     fn locality_is_spherical() {
-        let traffic = traffic(&TrafficSpec::default(), 8);
+        let spec = TrafficSpec {
+            locality: 0.3,
+            ..TrafficSpec::default()
+        };
+        let traffic = traffic(&spec, 8);
         let mut stream = Streams::new(1, 0).stream("io node", 3);
         let n = 100_000;
         let mut counts = [0usize; 5];
@@ -305,7 +309,7 @@ mod tests {
             }
         }
         for (node, count) in counts.into_iter().enumerate() {
-            assert!(near(count, n, if node == 3 { 0.2 } else { 0.8 / 4.0 }));
+            assert!(near(count, n, if node == 3 { 0.3 } else { 0.7 / 4.0 }));
         }
     }
 }

@@ -1,0 +1,356 @@
+//! Whole runs: the same bytes on any number of threads, resuming, damaged journals, stopping.
+
+use isthmus_experiment::result::{Measure, PointResult, RunResult};
+use isthmus_experiment::{Experiment, JournalError, Options, RunError, SetupError};
+use isthmus_scenario::Scenario;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SMALL: &str = r#"
+version = 1
+name = "small"
+[machine]
+kind = "hypercube"
+dimension = 4
+[workload]
+io_probability = "5%"
+[sweep]
+"machine.lanes.io_link" = [0, 2]
+"workload.rate" = ["3 /ms", "9 /ms"]
+[stop]
+rule = "precision"
+precision = "10%"
+messages_first = 4000
+messages_max = 40000
+[search]
+over = "workload.rate"
+from = "5 /ms"
+to = "80 /ms"
+resolution = "30%"
+"#;
+
+fn experiment(options: Options, overrides: &[&str]) -> Experiment {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    let scenario = Scenario::parse(SMALL, "small.toml", &overrides).expect("a good scenario");
+    Experiment::new(scenario, options).expect("a good experiment")
+}
+
+fn run(options: Options, overrides: &[&str]) -> RunResult {
+    experiment(options, overrides).run().expect("a whole run")
+}
+
+fn json(result: &RunResult) -> String {
+    serde_json::to_string(result).expect("results are JSON")
+}
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn measure<'a>(point: &'a PointResult, name: &str) -> &'a Measure {
+    let found = point.measures.iter().find(|measure| measure.name == name);
+    found.unwrap_or_else(|| panic!("{name} is not among the measures"))
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let one = run(
+        Options {
+            jobs: 1,
+            ..Options::default()
+        },
+        &[],
+    );
+    let two = run(
+        Options {
+            jobs: 2,
+            ..Options::default()
+        },
+        &[],
+    );
+    let five = run(
+        Options {
+            jobs: 5,
+            ..Options::default()
+        },
+        &[],
+    );
+    assert!(json(&one) == json(&two), "1 and 2 threads differ");
+    assert!(json(&one) == json(&five), "1 and 5 threads differ");
+    assert_eq!(one.points.len(), 4);
+    assert_eq!(one.searches.len(), 2);
+}
+
+#[test]
+fn another_seed_gives_other_numbers() {
+    let first = run(Options::default(), &[]);
+    let second = run(
+        Options {
+            seed: Some(2),
+            ..Options::default()
+        },
+        &[],
+    );
+    for (a, b) in first.points.iter().zip(&second.points) {
+        let (a, b) = (measure(a, "pe_pe.header"), measure(b, "pe_pe.header"));
+        assert_ne!(a.mean, b.mean);
+    }
+}
+
+/// Two independent 95% intervals of the same mean overlap in all but about 0.6% of cases, and the
+/// mean of one lies inside the other in 83%: the difference of two means has the standard
+/// deviation sqrt(2) s, so P(|Z| < 1.96 / sqrt(2)) = 0.834.
+#[test]
+fn other_seeds_lie_inside_the_intervals_at_the_stated_rate() {
+    let seeds = 1..=24u64;
+    let rules = [
+        "sweep.machine.lanes.io_link=[2]",
+        "sweep.workload.rate=[\"3 /ms\"]",
+        "search.from=\"70 /ms\"",
+        "search.resolution=\"90%\"",
+        "stop.precision=\"15%\"",
+    ];
+    let estimates: Vec<Measure> = seeds
+        .map(|seed| {
+            let result = run(
+                Options {
+                    seed: Some(seed),
+                    ..Options::default()
+                },
+                &rules,
+            );
+            measure(&result.points[0], "pe_pe.header").clone()
+        })
+        .collect();
+    let (mut inside, mut pairs) = (0u32, 0u32);
+    for pair in estimates.chunks_exact(2) {
+        let mean = pair[0].mean.unwrap();
+        inside += u32::from(pair[1].low.unwrap() <= mean && mean <= pair[1].high.unwrap());
+        pairs += 1;
+    }
+    // Of 12 independent pairs at 0.834: fewer than 6 has probability
+    // sum_{k<6} C(12,k) 0.834^k 0.166^(12-k) = 0.0025.
+    println!("{inside} of {pairs} means lie inside the other seed's 95% interval");
+    assert!(inside >= 6, "{inside} of {pairs}");
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let whole = json(&run(Options::default(), &[]));
+    let journal = folder("resume");
+    let options = Options {
+        journal: Some(journal.clone()),
+        ..Options::default()
+    };
+    assert!(
+        json(&run(options.clone(), &[])) == whole,
+        "a journal changes nothing"
+    );
+    // As if the run had been killed before these were finished.
+    fs::remove_file(journal.join("point-00002.json")).unwrap();
+    fs::remove_file(journal.join("search-00001.json")).unwrap();
+    fs::write(journal.join(".point-00002.partial"), "{\"index\":").unwrap();
+    let kept = fs::metadata(journal.join("point-00001.json"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    assert!(
+        json(&run(options, &[])) == whole,
+        "resuming changes nothing"
+    );
+    let after = fs::metadata(journal.join("point-00001.json"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    assert_eq!(kept, after, "finished points are not computed again");
+}
+
+#[test]
+fn a_damaged_journal_is_refused_and_left_alone() {
+    let journal = folder("damaged");
+    let options = Options {
+        journal: Some(journal.clone()),
+        ..Options::default()
+    };
+    run(options.clone(), &[]);
+    let path = journal.join("point-00003.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() / 2]).unwrap();
+    let scenario = Scenario::parse(SMALL, "small.toml", &[]).unwrap();
+    let error = Experiment::new(scenario, options).unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(
+        error,
+        SetupError::Journal(JournalError::Damaged { .. })
+    ));
+    assert!(
+        message.contains("point-00003.json:1: the finished result is damaged"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), text[..text.len() / 2]);
+}
+
+#[test]
+fn a_foreign_journal_is_refused() {
+    let journal = folder("foreign");
+    let options = Options {
+        journal: Some(journal),
+        ..Options::default()
+    };
+    run(options.clone(), &[]);
+    let refused = |options: Options, overrides: &[String], what: &str| {
+        let scenario = Scenario::parse(SMALL, "small.toml", overrides).unwrap();
+        let message = Experiment::new(scenario, options).unwrap_err().to_string();
+        assert!(message.contains(what), "{message}");
+    };
+    let seed = Options {
+        seed: Some(9),
+        ..options.clone()
+    };
+    refused(seed, &[], "(the seed differs)");
+    let quick = Options {
+        quick: true,
+        ..options.clone()
+    };
+    refused(quick, &[], "(--quick differs)");
+    refused(
+        options,
+        &["machine.dimension=5".to_owned()],
+        "(the scenario differs)",
+    );
+}
+
+#[test]
+fn a_cancelled_run_ends_and_keeps_what_is_finished() {
+    let journal = folder("cancelled");
+    let options = Options {
+        journal: Some(journal.clone()),
+        jobs: 1,
+        ..Options::default()
+    };
+    let experiment = experiment(
+        options,
+        &["stop.precision=\"0.1%\"", "stop.messages_max=100000000"],
+    );
+    let progress = experiment.progress();
+    let watcher = std::thread::spawn(move || {
+        while progress.messages() < 50_000 {
+            std::thread::yield_now();
+        }
+        progress.cancel();
+    });
+    assert!(matches!(experiment.run(), Err(RunError::Cancelled)));
+    watcher.join().unwrap();
+    assert!(journal.join("journal.json").exists());
+}
+
+#[test]
+fn machines_that_cannot_be_are_refused_with_line_and_field() {
+    let file = format!("{SMALL}\n[machine.faults]\npes = [1, 2, 4, 8]\n");
+    let scenario = Scenario::parse(&file, "cut.toml", &[]).expect("faults are in range");
+    let error = Experiment::new(scenario, Options::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("cut.toml:"), "{message}");
+    assert!(
+        message.contains("machine.faults") && message.contains("cut"),
+        "{message}"
+    );
+}
+
+#[test]
+fn unknown_measures_are_refused() {
+    let overrides = ["stop.of=[\"pe_pe.heder\"]".to_owned()];
+    let scenario = Scenario::parse(SMALL, "small.toml", &overrides).unwrap();
+    let error = Experiment::new(scenario, Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("did you mean \"pe_pe.header\"?"), "{error}");
+}
+
+#[test]
+fn precision_is_reached_where_it_is_said_to_be() {
+    let result = run(Options::default(), &[]);
+    for point in result.points.iter().filter(|point| point.converged) {
+        assert_eq!(point.verdict.verdict, "stable");
+        for name in ["pe_pe.header", "read.network"] {
+            let known = measure(point, name);
+            let half_width = (known.high.unwrap() - known.low.unwrap()) / 2.0;
+            assert!(half_width <= 0.1 * known.mean.unwrap() * 1.000001, "{name}");
+            assert_eq!(known.target, Some(0.1));
+        }
+    }
+    assert!(result.points.iter().any(|point| point.converged));
+}
+
+/// Without contention a header needs as many cycles as its path has channels. The mean e-cube
+/// distance between two different nodes of a d-cube is d 2^(d-1) / (2^d - 1).
+#[test]
+fn light_load_latencies_are_the_path_lengths() {
+    let rules = [
+        "sweep.machine.lanes.io_link=[2]",
+        "sweep.workload.rate=[\"0.001 /ms\"]",
+        "search.from=\"70 /ms\"",
+        "search.resolution=\"90%\"",
+        "stop.precision=\"1%\"",
+        "workload.locality=1.0",
+    ];
+    let result = run(Options::default(), &rules);
+    let cycle_us = result.machines[0].cycle_us;
+    let distance = 4.0 * 8.0 / 15.0;
+    let expected = (distance + 2.0) * cycle_us;
+    let pe_pe = measure(&result.points[0], "pe_pe.header");
+    assert!(
+        (pe_pe.mean.unwrap() / expected - 1.0).abs() < 0.02,
+        "{pe_pe:?}"
+    );
+    // Request k, m and reply m, k; 3 of 4 PEs are one link away from their I/O node.
+    let read = measure(&result.points[0], "read.network");
+    let expected = (2.0 * (2.0 + 0.75)) * cycle_us;
+    assert!(
+        (read.mean.unwrap() / expected - 1.0).abs() < 0.02,
+        "{read:?}"
+    );
+    let analytic = read.analytic.expect("the model covers this");
+    assert!(
+        (analytic / expected - 1.0).abs() < 0.02,
+        "{analytic} {expected}"
+    );
+}
+
+#[test]
+fn closed_loops_and_batch_means_run() {
+    let rules = [
+        "workload.arrival=closed",
+        "workload.think=\"100 us\"",
+        "sweep.machine.lanes.io_link=[2]",
+    ];
+    let file = SMALL.split("[search]").next().unwrap().replace(
+        "\"workload.rate\" = [\"3 /ms\", \"9 /ms\"]",
+        "\"workload.outstanding\" = [1, 4]",
+    );
+    let overrides: Vec<String> = rules
+        .iter()
+        .chain(&[
+            "stop.replications=1",
+            "stop.intervals=batch-means",
+            "stop.messages_max=400000",
+        ])
+        .map(|&text| text.to_owned())
+        .collect();
+    let scenario = Scenario::parse(&file, "closed.toml", &overrides).unwrap();
+    let result = Experiment::new(scenario, Options::default())
+        .unwrap()
+        .run()
+        .unwrap();
+    let accepted: Vec<f64> = result
+        .points
+        .iter()
+        .map(|point| measure(point, "accepted").mean.unwrap())
+        .collect();
+    assert_eq!(result.points[0].offered_per_ms, None);
+    assert_eq!(result.points[0].verdict.verdict, "stable");
+    assert!(accepted[1] > 2.0 * accepted[0], "{accepted:?}");
+}
