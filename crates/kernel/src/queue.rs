@@ -4,10 +4,10 @@
 //! Two events of the same time and order must be interchangeable; then the sequence does not
 //! depend on how the queue works inside.
 //!
-//! Inside: a list for the next cycle, a timing wheel of one slot per cycle for the near future,
-//! with a bitmap to find the next slot in use, and a binary heap for what lies beyond the wheel.
-//! Both a hypercube of 128 nodes (an event every few tens of cycles) and one of a million
-//! (thousands of events each cycle) are served in constant time per event.
+//! Inside: a timing wheel of one slot per cycle for the near future, with a bitmap to find the
+//! next slot in use, and a binary heap for what lies beyond the wheel. Both a hypercube of 128
+//! nodes (an event every few tens of cycles) and one of a million (hundreds of events each cycle)
+//! are served in constant time per event.
 
 use crate::Cycles;
 use std::cmp::Reverse;
@@ -44,12 +44,8 @@ pub struct EventQueue<E> {
     next: Cycles,
     /// The earliest time in `far`.
     next_far: Cycles,
-    /// Events of time `now` by rising order; those before `served` are done.
+    /// Events of time `now`, the lowest order last.
     due: Vec<Event<E>>,
-    served: usize,
-    /// Events of the cycle after `now`, as they came: heads that move on do so in order, so that
-    /// there is little left to sort.
-    soon: Vec<Event<E>>,
     heads: Box<[u32]>,
     used: Box<[u64; WORDS]>,
     nodes: Vec<Node<E>>,
@@ -71,8 +67,6 @@ impl<E: Copy + Ord> EventQueue<E> {
             next: NEVER,
             next_far: NEVER,
             due: Vec::new(),
-            served: 0,
-            soon: Vec::new(),
             heads: vec![NONE; SPAN as usize].into_boxed_slice(),
             used: Box::new([0; WORDS]),
             nodes: Vec::new(),
@@ -90,7 +84,7 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// The time of the next event; `Cycles::MAX` if there is none.
     #[inline]
     pub fn next_time(&self) -> Cycles {
-        if self.served == self.due.len() {
+        if self.due.is_empty() {
             self.next
         } else {
             self.now
@@ -117,28 +111,20 @@ impl<E: Copy + Ord> EventQueue<E> {
         let event = Event { order, payload };
         if time == self.now {
             self.push_due(event);
-            return;
-        }
-        self.next = self.next.min(time);
-        if time == self.now + 1 {
-            self.soon.push(event);
-        } else if time - self.now < SPAN {
-            self.push_near(time, event);
         } else {
-            self.next_far = self.next_far.min(time);
-            self.far.push(Reverse((time, event)));
+            self.next = self.next.min(time);
+            if time - self.now < SPAN {
+                self.push_near(time, event);
+            } else {
+                self.next_far = self.next_far.min(time);
+                self.far.push(Reverse((time, event)));
+            }
         }
     }
 
-    #[inline]
     fn push_due(&mut self, event: Event<E>) {
-        let waiting = &self.due[self.served..];
-        if waiting.last().is_none_or(|last| last.order <= event.order) {
-            self.due.push(event);
-        } else {
-            let later = waiting.partition_point(|other| other.order <= event.order);
-            self.due.insert(self.served + later, event);
-        }
+        let at = self.due.partition_point(|other| other.order > event.order);
+        self.due.insert(at, event);
     }
 
     #[inline]
@@ -164,23 +150,20 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// Serves the next event, if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Cycles) -> Option<Event<E>> {
-        if self.served == self.due.len() {
-            if self.next > limit || self.next == NEVER {
-                return None;
-            }
-            self.collect();
+        if let Some(event) = self.due.pop() {
+            return Some(event);
         }
-        let event = self.due[self.served];
-        self.served += 1;
-        Some(event)
+        if self.next > limit || self.next == NEVER {
+            return None;
+        }
+        self.collect();
+        self.due.pop()
     }
 
     /// Moves the clock to `next` and brings the events of that time into `due`.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;
-        self.due.clear();
-        self.served = 0;
         let slot = (self.now & MASK) as usize;
         let mut index = self.heads[slot];
         if index != NONE {
@@ -197,20 +180,17 @@ impl<E: Copy + Ord> EventQueue<E> {
         if self.next_far == self.now {
             self.collect_far();
         }
-        // If there are any, their time has come: `next` was no later.
-        self.due.append(&mut self.soon);
         if self.due.len() > 1 {
-            self.due.sort_by_key(|event| event.order);
+            self.due.sort_unstable_by_key(|event| Reverse(event.order));
         }
         self.next = self.next_near().min(self.next_far);
     }
 
     #[cold]
     fn collect_far(&mut self) {
-        while let Some(Reverse((time, event))) = self.far.peek() {
-            if *time != self.now {
-                break;
-            }
+        while let Some(Reverse((time, event))) = self.far.peek()
+            && *time == self.now
+        {
             self.due.push(*event);
             self.far.pop();
         }

@@ -16,7 +16,7 @@ impl From<SetupFailure> for PyErr {
         let message = failure.0.to_string();
         match failure.0 {
             SetupError::Journal(_) => ResumeError::new_err(message),
-            SetupError::Scenario(_) | SetupError::Machine { .. } => ScenarioError::new_err(message),
+            SetupError::Scenario(_) => ScenarioError::new_err(message),
         }
     }
 }
@@ -32,7 +32,7 @@ fn set_up(
 ) -> Result<Experiment, SetupFailure> {
     Scenario::parse(text, file, overrides)
         .map_err(SetupError::from)
-        .and_then(|scenario| Experiment::new(scenario, file, options))
+        .and_then(|scenario| Experiment::new(scenario, options))
         .map_err(SetupFailure)
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn check(
             digest: scenario.digest(),
         };
         let experiment =
-            Experiment::new(scenario, file, Options::default()).map_err(SetupFailure)?;
+            Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
         checked.machines = experiment.machines();
         Ok::<_, SetupFailure>(checked)
     })?;

@@ -1,14 +1,13 @@
 //! The event loop: heads ask, wait, move on.
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
+use crate::requests::{Request, Requests};
 use isthmus_kernel::{Cycles, EventQueue};
 
-/// Kinds of events, the top bits of their order: within a cycle releases come first, then the
-/// handler's timers, then requests by message number.
+/// Kinds of events, the top bit of their order: within a cycle releases come first, then the
+/// handler's timers. Requests come last and have a queue of their own.
 const WAKE: u64 = 0;
-const TIMER: u64 = 1 << 62;
-const REQUEST: u64 = 2 << 62;
-const KIND: u64 = 3 << 62;
+const TIMER: u64 = 1 << 63;
 
 /// Channels that a path has room for before the first longer one.
 const STRIDE_MIN: usize = 16;
@@ -76,6 +75,7 @@ struct Worm<T> {
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     queue: EventQueue<u32>,
+    requests: Requests,
     channels: Channels,
     worms: Vec<Worm<T>>,
     /// `stride` entries for each worm: channels still to be asked for, lanes once granted.
@@ -91,6 +91,7 @@ impl<T: Copy> Engine<T> {
     pub fn new(channels: Channels) -> Self {
         Self {
             queue: EventQueue::new(),
+            requests: Requests::default(),
             channels,
             worms: Vec::new(),
             paths: Vec::new(),
@@ -172,8 +173,11 @@ impl<T: Copy> Engine<T> {
         self.paths[index * self.stride..][..path.len()].copy_from_slice(path);
         self.started += 1;
         self.under_way += 1;
-        self.queue
-            .push(self.now(), REQUEST | worm.number, index as u32);
+        self.requests.start(Request {
+            number: worm.number,
+            worm: index as WormId,
+            channel: path[0],
+        });
         worm.number
     }
 
@@ -195,82 +199,126 @@ impl<T: Copy> Engine<T> {
     /// is nothing left to do.
     pub fn run(&mut self, handler: &mut impl Handler<Tag = T>, limit: Cycles) {
         while !handler.finished() {
-            let Some(event) = self.queue.pop_until(limit) else {
+            let now = self.now();
+            let event = self.queue.next_time();
+            let request = self.next_request();
+            let time = event.min(request);
+            if time > limit || time == Cycles::MAX {
                 return;
-            };
-            match event.order & KIND {
-                WAKE => self.wake(handler, event.payload),
-                TIMER => handler.timer(self, event.payload),
-                _ => self.advance(handler, event.payload),
+            }
+            if time > now {
+                self.requests.turn();
+            }
+            if event <= request {
+                let event = self.queue.pop_until(limit).expect("an event is due");
+                if event.order & TIMER == 0 {
+                    self.wake(handler, event.payload);
+                } else {
+                    handler.timer(self, event.payload);
+                }
+            } else {
+                self.queue.advance_to(time);
+                let request = self.requests.pop();
+                self.advance(handler, request);
             }
         }
     }
 
-    /// Lets the head of `index` ask for its next channel, and go on as long as no other event
-    /// comes in between.
+    /// When the next request is due; `Cycles::MAX` if there is none.
     #[inline]
-    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
+    fn next_request(&self) -> Cycles {
+        if self.requests.is_due() {
+            self.now()
+        } else if self.requests.is_next() {
+            self.now() + 1
+        } else {
+            Cycles::MAX
+        }
+    }
+
+    /// Serves a request, and goes on with it as long as no other event comes in between.
+    #[inline]
+    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, request: Request) {
+        let Request {
+            number,
+            worm: index,
+            mut channel,
+        } = request;
+        let next = self.next_request().min(self.queue.next_time());
         let worm = &mut self.worms[index as usize];
         if worm.stalled {
-            self.advance_stalled(handler, index);
+            self.advance_stalled(handler, request);
             return;
         }
         let length = Cycles::from(worm.length);
         let path = &mut self.paths[index as usize * self.stride..][..usize::from(worm.hops)];
-        let next = self.queue.next_time();
+        let mut hop = usize::from(worm.hop);
         let mut now = self.queue.now();
-        for channel in &mut path[usize::from(worm.hop)..] {
+        loop {
             let Some(lane) = self
                 .channels
-                .request(*channel, now, worm.length, now + length)
+                .request(channel, now, worm.length, now + length)
             else {
-                let channel = *channel;
+                worm.hop = hop as u16;
                 self.queue.advance_to(now);
                 self.wait(channel, index);
                 return;
             };
-            *channel = lane;
-            handler.granted(worm.number, u32::from(worm.hop), now);
-            worm.hop += 1;
-            now += 1;
-            if next <= now {
+            path[hop] = lane;
+            handler.granted(number, hop as u32, now);
+            hop += 1;
+            let Some(&onward) = path.get(hop) else {
                 break;
+            };
+            channel = onward;
+            if next <= now + 1 {
+                worm.hop = hop as u16;
+                self.queue.advance_to(now);
+                self.requests.go_on(Request {
+                    number,
+                    worm: index,
+                    channel,
+                });
+                return;
             }
+            now += 1;
         }
-        self.queue.advance_to(now - 1);
-        if worm.hop == worm.hops {
-            self.deliver(handler, index);
-        } else {
-            self.queue.push(now, REQUEST | worm.number, index);
-        }
+        worm.hop = hop as u16;
+        self.queue.advance_to(now);
+        self.deliver(handler, index);
     }
 
-    /// As `advance`, one channel at a time, for a worm that does not know when it releases what
-    /// it holds.
-    fn advance_stalled(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
+    /// As `advance`, for a worm that does not know when it releases what it holds.
+    fn advance_stalled(&mut self, handler: &mut impl Handler<Tag = T>, mut request: Request) {
         loop {
-            let worm = self.worms[index as usize];
-            let channel = self.paths[index as usize * self.stride + usize::from(worm.hop)];
+            let Request { channel, worm, .. } = request;
             let now = self.now();
-            let Some(lane) = self.channels.request(channel, now, worm.length, HELD) else {
-                self.wait(channel, index);
+            let length = self.worms[worm as usize].length;
+            let Some(lane) = self.channels.request(channel, now, length, HELD) else {
+                self.wait(channel, worm);
                 return;
             };
-            if self.cross(handler, index, lane) {
+            let Some(channel) = self.cross(handler, worm, lane) else {
                 return;
-            }
-            if self.queue.next_time() <= now + 1 {
-                self.queue.push(now + 1, REQUEST | worm.number, index);
+            };
+            request.channel = channel;
+            if self.next_request().min(self.queue.next_time()) <= now + 1 {
+                self.requests.go_on(request);
                 return;
             }
             self.queue.advance_to(now + 1);
         }
     }
 
-    /// Moves the head of `index` over `lane` in the present cycle. Returns whether that was the
-    /// last channel.
+    /// Moves the head of `index` over `lane` in the present cycle. Returns the channel that it
+    /// asks for next; none if that was the last.
     #[inline]
-    fn cross(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId, lane: LaneId) -> bool {
+    fn cross(
+        &mut self,
+        handler: &mut impl Handler<Tag = T>,
+        index: WormId,
+        lane: LaneId,
+    ) -> Option<ChannelId> {
         let now = self.now();
         let worm = &mut self.worms[index as usize];
         let base = index as usize * self.stride;
@@ -280,14 +328,14 @@ impl<T: Copy> Engine<T> {
         let worm = *worm;
         if worm.hop == worm.hops {
             self.deliver(handler, index);
-            return true;
+            return None;
         }
         if worm.stalled && u32::from(worm.hop) >= worm.length {
             // Shorter than its path: the tail has just crossed an earlier channel.
             let left = self.paths[base + usize::from(worm.hop) - worm.length as usize];
             self.release(left, now + 1);
         }
-        false
+        Some(self.paths[base + usize::from(worm.hop)])
     }
 
     /// The head has crossed its last channel: all releases are known.
@@ -373,6 +421,8 @@ impl<T: Copy> Engine<T> {
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index as usize];
+            // Whoever waits behind it is better woken once, when the release is known for sure.
+            worm.stalled |= worm.next != NONE;
             let release = if worm.stalled {
                 HELD
             } else {
@@ -388,8 +438,12 @@ impl<T: Copy> Engine<T> {
                 worm.granted = now;
             }
             let number = worm.number;
-            if !self.cross(handler, index, lane) {
-                self.queue.push(now + 1, REQUEST | number, index);
+            if let Some(channel) = self.cross(handler, index, lane) {
+                self.requests.wake(Request {
+                    number,
+                    worm: index,
+                    channel,
+                });
             }
         }
     }

@@ -20,6 +20,7 @@
 
 mod channels;
 mod engine;
+mod requests;
 
 pub use channels::{ChannelId, Channels};
 pub use engine::{Delivered, Engine, Handler};

@@ -1,0 +1,102 @@
+//! Measures one thing and prints it as JSON; `bench/run.py` calls it and keeps the results.
+
+mod clock;
+mod fingerprint;
+mod meter;
+mod replications;
+mod uniform;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
+  replications  dimension=7 width=2 gap_us=156 messages=150000 replications=50
+  uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 runs=20
+  fingerprint";
+
+/// The values given as `name=value`.
+struct Values(BTreeMap<String, String>);
+
+impl Values {
+    fn take<T: FromStr>(&mut self, name: &str, default: T) -> Result<T, String> {
+        match self.0.remove(name) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("{name}={text} is no number")),
+        }
+    }
+
+    fn end(self) -> Result<(), String> {
+        match self.0.into_keys().next() {
+            None => Ok(()),
+            Some(name) => Err(format!("no value is called {name}")),
+        }
+    }
+}
+
+fn json(report: &impl Serialize) -> String {
+    serde_json::to_string(report).expect("reports have plain fields")
+}
+
+fn measure(what: &str, mut values: Values) -> Result<String, String> {
+    match what {
+        "replications" => {
+            let load = replications::Load {
+                dimension: values.take("dimension", 7)?,
+                width: values.take("width", 2)?,
+                gap_us: values.take("gap_us", 156.0)?,
+                messages: values.take("messages", 150_000)?,
+                replications: values.take("replications", 50)?,
+            };
+            values.end()?;
+            Ok(json(&replications::run(load)))
+        }
+        "uniform" => {
+            let load = uniform::Load {
+                dimension: values.take("dimension", 7)?,
+                length: values.take("length", 32)?,
+                offered: values.take("offered", 0.3)?,
+                warm_up: values.take("warm_up", 10_000)?,
+                measured: values.take("measured", 20_000)?,
+                runs: values.take("runs", 20)?,
+            };
+            values.end()?;
+            Ok(json(&uniform::run(load)))
+        }
+        "fingerprint" => {
+            values.end()?;
+            let rows: BTreeMap<String, String> = fingerprint::all()
+                .into_iter()
+                .map(|(name, value)| (name, format!("{value:016x}")))
+                .collect();
+            Ok(json(&rows))
+        }
+        _ => Err(format!("nothing to measure is called {what}")),
+    }
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let what = words.next().unwrap_or_default();
+    let values: Option<BTreeMap<String, String>> = words
+        .map(|word| {
+            let (name, value) = word.split_once('=')?;
+            Some((name.to_owned(), value.to_owned()))
+        })
+        .collect();
+    let outcome = match values {
+        Some(values) => measure(&what, Values(values)),
+        None => Err("values are given as name=value".to_owned()),
+    };
+    match outcome {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

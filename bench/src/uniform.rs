@@ -1,0 +1,88 @@
+//! Uniform traffic on a plain hypercube: what flit-level network simulators are made for.
+
+use crate::clock::{Spread, timed};
+use crate::meter::Window;
+use isthmus_machine::spec::{HypercubeSpec, Lanes};
+use isthmus_machine::{Machine, Simulation};
+use isthmus_units::{Bytes, Time};
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Dimension of the hypercube.
+    pub dimension: u32,
+    /// Length of every message in flits.
+    pub length: u32,
+    /// Offered load: flits per cycle and node, of the 1 that an injection lane can carry.
+    pub offered: f64,
+    /// Cycles before the measured window.
+    pub warm_up: u64,
+    /// Cycles of the measured window.
+    pub measured: u64,
+    /// Number of runs, each with streams of its own.
+    pub runs: u64,
+}
+
+/// What it took.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Messages whose head arrived within the windows.
+    messages: u64,
+    /// CPU seconds of the windows.
+    cpu_s: f64,
+    /// Messages for each CPU second of the windows.
+    rate_per_s: f64,
+    /// Of single windows.
+    single_per_s: Spread,
+    /// Accepted load: flits per cycle and node.
+    accepted: f64,
+    /// Mean header latency from generation, in cycles.
+    latency: f64,
+}
+
+/// Runs the warm-up, then the window, as often as asked for.
+pub fn run(load: Load) -> Report {
+    let mut spec = HypercubeSpec::paper(load.dimension, 0);
+    spec.lanes = Lanes {
+        pe: 1,
+        ..spec.lanes
+    };
+    spec.device.startup = Time::from_ns(0);
+    let machine = Arc::new(Machine::new(&spec).expect("a plain hypercube can be built"));
+    let gap_us = f64::from(load.length) / load.offered * machine.clock().cycle_us();
+    let traffic = TrafficSpec {
+        arrival: Arrival::Exponential {
+            mean: Time::from_ns((gap_us * 1e3).round() as u64),
+        },
+        io_probability: 0.0,
+        message: Bytes::new(u64::from(load.length) * spec.flit.get()),
+        ..TrafficSpec::default()
+    };
+    let nodes = f64::from(machine.cube().node_count());
+    let (mut messages, mut cpu_s, mut latency, mut rates) = (0, 0.0, 0, Vec::new());
+    for run in 0..load.runs {
+        let mut simulation = Simulation::new(Arc::clone(&machine), &traffic, 1, run);
+        let mut window = Window::new(load.warm_up);
+        simulation.run(&mut window);
+        let mut window = Window::new(load.warm_up + load.measured);
+        let ((), window_s) = timed(|| {
+            simulation.run(&mut window);
+        });
+        messages += window.messages;
+        latency += window.latency;
+        cpu_s += window_s;
+        rates.push(window.messages as f64 / window_s);
+    }
+    let flits = messages as f64 * f64::from(load.length);
+    Report {
+        messages,
+        cpu_s,
+        rate_per_s: messages as f64 / cpu_s,
+        single_per_s: Spread::of(rates),
+        accepted: flits / (load.measured * load.runs) as f64 / nodes,
+        latency: latency as f64 / messages as f64,
+    }
+}

@@ -1,0 +1,94 @@
+//! Faults of a hypercube in a question.
+
+use crate::question::{Refusal, Whole};
+use isthmus_machine::spec::FaultSpec;
+use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
+use serde::Deserialize;
+
+/// What has failed; I/O nodes by number.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FaultsQuestion {
+    pub pes: Vec<Whole>,
+    pub io_nodes: Vec<Whole>,
+    pub links: Vec<(Whole, Whole)>,
+    pub io_links: Vec<(Whole, Whole)>,
+}
+
+/// The cube that the I/O nodes of a placement form.
+pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
+    IncompleteHypercube::new(placement.io_node_count())
+        .expect("a placement has at least one I/O node and no more than its cube has PEs")
+}
+
+fn plain(list: &[Whole]) -> Vec<u32> {
+    list.iter().map(|whole| whole.0).collect()
+}
+
+fn pairs(list: &[(Whole, Whole)]) -> Vec<(u32, u32)> {
+    list.iter().map(|(from, to)| (from.0, to.0)).collect()
+}
+
+impl FaultsQuestion {
+    /// Whether nothing has failed.
+    pub(crate) fn is_none(&self) -> bool {
+        self.pes.is_empty()
+            && self.io_nodes.is_empty()
+            && self.links.is_empty()
+            && self.io_links.is_empty()
+    }
+
+    /// The same for a machine.
+    pub(crate) fn spec(&self) -> FaultSpec {
+        FaultSpec {
+            pes: plain(&self.pes),
+            io_nodes: plain(&self.io_nodes),
+            links: pairs(&self.links),
+            io_links: pairs(&self.io_links),
+        }
+    }
+
+    /// Faults of the network among PEs.
+    pub(crate) fn pe_network(&self, cube: Hypercube) -> Result<CubeFaults, Refusal> {
+        let pes = plain(&self.pes);
+        CubeFaults::new(cube, &pes, &pairs(&self.links)).map_err(|error| match error {
+            FaultError::MissingNode { node, .. } if pes.contains(&node) => {
+                Refusal::at("faults.pes", error)
+            }
+            error => Refusal::at("faults.links", error),
+        })
+    }
+
+    /// Faults of the network among I/O nodes, of which those in `silent` pass nothing on.
+    pub(crate) fn io_network(
+        &self,
+        io_cube: IncompleteHypercube,
+        silent: &[u32],
+    ) -> Result<CubeFaults, Refusal> {
+        CubeFaults::new(io_cube, silent, &pairs(&self.io_links))
+            .map_err(|error| Refusal::at("faults.io_links", error))
+    }
+
+    /// I/O nodes that do not work, because they or their PE have failed; ascending.
+    pub(crate) fn silent_io_nodes(
+        &self,
+        cube: Hypercube,
+        placement: &Placement,
+    ) -> Result<Vec<u32>, Refusal> {
+        let count = placement.io_node_count();
+        if let Some(missing) = self.io_nodes.iter().find(|io_node| io_node.0 >= count) {
+            let problem = format!(
+                "failed I/O node {}, but the I/O nodes are 0 to {}",
+                missing.0,
+                count - 1
+            );
+            return Err(Refusal::at("faults.io_nodes", problem));
+        }
+        let pes = self.pe_network(cube)?;
+        let fails = |&io_node: &u32| {
+            self.io_nodes.contains(&Whole(io_node))
+                || pes.is_failed(placement.io_nodes()[io_node as usize])
+        };
+        Ok((0..count).filter(fails).collect())
+    }
+}

@@ -1,0 +1,142 @@
+//! Questions in JSON and their answers.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+/// Why a question cannot be answered: one line with the field and what would be right.
+#[derive(Debug)]
+pub(crate) struct Refusal(String);
+
+impl Refusal {
+    /// `problem` in the field `field`.
+    pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
+        Self(format!("{field}: {problem}"))
+    }
+}
+
+/// Answers the question in `text` without holding the interpreter.
+pub(crate) fn answer<Q, A>(
+    py: Python<'_>,
+    text: &str,
+    work: impl FnOnce(Q) -> Result<A, Refusal> + Send,
+) -> PyResult<String>
+where
+    Q: DeserializeOwned,
+    A: Serialize,
+{
+    let answer = py.detach(|| {
+        let answer = work(read(text)?)?;
+        serde_json::to_string(&answer).map_err(|error| Refusal(error.to_string()))
+    });
+    answer.map_err(|refusal| PyValueError::new_err(refusal.0))
+}
+
+fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
+    let value: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        match path.as_str() {
+            "." => Refusal(error.into_inner().to_string()),
+            _ => Refusal::at(path, error.into_inner()),
+        }
+    })
+}
+
+/// A number of parts or the number of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Whole(pub u32);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl Visitor<'_> for Read {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from 0 to {}", u32::MAX)
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
+                u32::try_from(value)
+                    .map(Whole)
+                    .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
+                u32::try_from(value)
+                    .map(Whole)
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+            }
+        }
+        deserializer.deserialize_u32(Read)
+    }
+}
+
+/// A node by its number or, in an imported graph, its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NodeRef {
+    Number(u32),
+    Name(String),
+}
+
+impl<'de> Deserialize<'de> for NodeRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl Visitor<'_> for Read {
+            type Value = NodeRef;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the number of a node, 0 or more, or its name as text")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<NodeRef, E> {
+                u32::try_from(value)
+                    .map(NodeRef::Number)
+                    .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<NodeRef, E> {
+                Err(E::invalid_value(Unexpected::Signed(value), &self))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<NodeRef, E> {
+                Ok(NodeRef::Name(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// A quantity as text with its unit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quantity<T>(pub T);
+
+impl<'de, T> Deserialize<'de> for Quantity<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read<T>(PhantomData<T>);
+        impl<T> Visitor<'_> for Read<T>
+        where
+            T: FromStr<Err: fmt::Display>,
+        {
+            type Value = Quantity<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text of a number and its unit, such as \"8 MB\" or \"5 MB/s\"")
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Quantity<T>, E> {
+                value.parse().map(Quantity).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Read(PhantomData))
+    }
+}

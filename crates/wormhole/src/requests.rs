@@ -1,0 +1,96 @@
+//! Heads that ask for a channel in this cycle or in the next.
+
+use crate::channels::{ChannelId, WormId};
+
+/// A head asks for a channel. Requests of one cycle are served by message number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub number: u64,
+    pub worm: WormId,
+    pub channel: ChannelId,
+}
+
+/// The requests of the present cycle and of the next.
+///
+/// They need hardly any sorting: heads move on in the order in which they are served, and new
+/// messages have the highest numbers. Only those that were woken come in any order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Requests {
+    /// Of the present cycle; those before `served` are done.
+    present: Vec<Request>,
+    served: usize,
+    /// Of the next cycle, in order.
+    next: Vec<Request>,
+    /// Of the next cycle, in any order.
+    woken: Vec<Request>,
+}
+
+impl Requests {
+    /// Whether a request of the present cycle is left.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.served < self.present.len()
+    }
+
+    /// Whether there is a request of the next cycle.
+    #[inline]
+    pub fn is_next(&self) -> bool {
+        !(self.next.is_empty() && self.woken.is_empty())
+    }
+
+    /// Adds the request of a new message to the present cycle.
+    #[inline]
+    pub fn start(&mut self, request: Request) {
+        self.present.push(request);
+    }
+
+    /// Lets a head that was just served ask again in the next cycle.
+    #[inline]
+    pub fn go_on(&mut self, request: Request) {
+        debug_assert!(self.next.last().is_none_or(|last| last.number < request.number));
+        self.next.push(request);
+    }
+
+    /// Lets a head that was just woken ask again in the next cycle.
+    #[inline]
+    pub fn wake(&mut self, request: Request) {
+        self.woken.push(request);
+    }
+
+    /// Serves a request of the present cycle.
+    #[inline]
+    pub fn pop(&mut self) -> Request {
+        let request = self.present[self.served];
+        self.served += 1;
+        request
+    }
+
+    /// Begins the next cycle, or a later one if there is no request of the next.
+    #[inline]
+    pub fn turn(&mut self) {
+        debug_assert!(!self.is_due());
+        self.present.clear();
+        self.served = 0;
+        if self.woken.is_empty() {
+            std::mem::swap(&mut self.present, &mut self.next);
+        } else {
+            self.merge();
+        }
+    }
+
+    fn merge(&mut self) {
+        self.woken.sort_unstable_by_key(|request| request.number);
+        let mut in_order = self.next.as_slice();
+        for woken in self.woken.drain(..) {
+            while let Some((first, rest)) = in_order.split_first()
+                && first.number < woken.number
+            {
+                self.present.push(*first);
+                in_order = rest;
+            }
+            self.present.push(woken);
+        }
+        self.present.extend_from_slice(in_order);
+        self.next.clear();
+    }
+}

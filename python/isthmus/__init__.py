@@ -1,0 +1,86 @@
+"""isthmus: a workbench for the I/O side of parallel machines.
+
+Describe a machine and its work once; analyse it, simulate it, read the answer with its
+confidence interval::
+
+    import isthmus
+
+    cube = isthmus.Hypercube(dimension=7, io_link_lanes=2)
+    work = isthmus.Workload(interarrival="0.156 ms")
+    results = isthmus.simulate(cube, work, sweep={"io_link_lanes": [0, 1, 2]})
+    results.table            # a polars data frame with units in its column names
+    results.plot()
+
+Importing is quick: the core, polars and matplotlib are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isthmus.api import analyze, check, load, simulate
+    from isthmus.errors import IsthmusError
+    from isthmus.machine import Device, Disk, Faults, Hypercube, Placement
+    from isthmus.results import Results
+    from isthmus.scenario import Precision, Scenario, Search
+    from isthmus.workload import Collectives, Files, HotSpot, Workload
+
+    __version__: str
+
+_HOMES = {
+    "Collectives": "workload",
+    "Device": "machine",
+    "Disk": "machine",
+    "Faults": "machine",
+    "Files": "workload",
+    "HotSpot": "workload",
+    "Hypercube": "machine",
+    "IsthmusError": "errors",
+    "Placement": "machine",
+    "Precision": "scenario",
+    "Results": "results",
+    "Scenario": "scenario",
+    "Search": "scenario",
+    "Workload": "workload",
+    "analyze": "api",
+    "check": "api",
+    "load": "api",
+    "simulate": "api",
+}
+
+__all__ = [
+    "Collectives",
+    "Device",
+    "Disk",
+    "Faults",
+    "Files",
+    "HotSpot",
+    "Hypercube",
+    "IsthmusError",
+    "Placement",
+    "Precision",
+    "Results",
+    "Scenario",
+    "Search",
+    "Workload",
+    "__version__",
+    "analyze",
+    "check",
+    "load",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "__version__":
+        return import_module("isthmus._core").version()
+    if name in _HOMES:
+        return getattr(import_module(f"isthmus.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

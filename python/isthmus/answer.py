@@ -1,0 +1,389 @@
+"""The answer of a run in plain words: each variant against the first one, the baseline.
+
+Only compares numbers that the core has measured; says which load it compares at, and calls a
+difference one only where the intervals allow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.results.schema import Measure, PointResult, RunResult, SearchResult
+from isthmus.results.series import Series, View, axis_text, view
+from isthmus.wording import estimate, interval, measure_label, measure_subject, number, unit_label
+
+SAME = 0.05
+"""Relative difference below which two latencies count as about the same."""
+FAR = 2.0
+"""Factor from which better and worse become far better and far worse."""
+LOAD_UNIT = "messages/ms"
+_MILLISECONDS = {"ps": 1e-9, "ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Where a series saturates: stable up to `low`, saturated from `high`, messages/ms per PE."""
+
+    low: float | None
+    high: float | None
+    searched: bool
+    """Found by a search; otherwise read from the points of the sweep."""
+    analytic: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The bracket without its unit: ``11.5–11.9``, ``above 12.8``."""
+        if self.low is None and self.high is None:
+            return "–"
+        if self.high is None:
+            return f"above {number(self.low)}"
+        if self.low is None:
+            return f"below {number(self.high)}"
+        if self.low == self.high:
+            return number(self.low)
+        return interval(self.low, self.high)
+
+    def against(self, other: Bracket) -> str | None:
+        """``earlier``, ``later`` or ``alike``; None where that cannot be told."""
+        if self.high is not None and other.low is not None and self.high <= other.low:
+            return "earlier"
+        if self.low is not None and other.high is not None and self.low >= other.high:
+            return "later"
+        if None in (self.low, self.high, other.low, other.high):
+            return None
+        return "alike"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One measure of a series over that of the baseline, at the same place of the sweep."""
+
+    measure: str
+    own: Measure
+    base: Measure
+    value: float
+    low: float
+    high: float
+
+    @property
+    def tendency(self) -> str:
+        """``longer``, ``shorter``, ``same`` or ``unclear`` (the interval holds 1)."""
+        if abs(self.value - 1) < SAME:
+            return "same"
+        if self.low <= 1 <= self.high:
+            return "unclear"
+        return "longer" if self.value > 1 else "shorter"
+
+    @property
+    def text(self) -> str:
+        """For example ``2.4 × as long``."""
+        if self.tendency == "longer":
+            return f"{number(self.value, 2)} × as long"
+        if self.tendency == "shorter":
+            return f"{number(1 / self.value, 2)} × shorter"
+        return "about the same" if self.tendency == "same" else "no clear difference"
+
+
+@dataclass(frozen=True)
+class SeriesAnswer:
+    """What came out for one series."""
+
+    series: Series
+    bracket: Bracket | None
+    saturation: str | None
+    """Against the baseline: ``earlier``, ``later``, ``alike`` or None."""
+    point: PointResult | None
+    """The point compared."""
+    ratios: dict[str, Ratio]
+    badge: str
+    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
+    ``no clear difference``."""
+    sentence: str
+
+    def cell(self, measure: str) -> str:
+        """The measure at the point compared, with its half-width."""
+        found = self.point.measure(measure) if self.point else None
+        return estimate(*found.best) if found else "–"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a whole run."""
+
+    view: View
+    headline: str | None
+    """The measure by which variants are judged, with saturation."""
+    measures: list[str]
+    """The measures in the table, the headline's first."""
+    place: str
+    """Where on the x axis they are compared, in words."""
+    place_x: float | None
+    conclusion: str
+    """One sentence over all variants."""
+    basis: str
+    """What the verdicts rest on, in words."""
+    series: list[SeriesAnswer] = field(default_factory=list)
+
+    @property
+    def has_saturation(self) -> bool:
+        """Whether any series has a bracket."""
+        return any(s.bracket for s in self.series)
+
+
+def answer(run: RunResult) -> Answer:
+    """Compare every series of the run with its first."""
+    layout = view(run)
+    measures = ranked(layout)
+    headline = measures[0] if measures else None
+    x = _common_place(layout)
+    place = _place_text(layout, x)
+    base = layout.series[0] if layout.series else None
+    found = [_series_answer(layout, s, base, measures, x, place) for s in layout.series if base]
+    basis = _basis(layout, headline, place, [a for a in found if a.bracket])
+    return Answer(
+        layout, headline, measures[:3], place, x, _conclusion(found, layout), basis, found
+    )
+
+
+def ranked(layout: View) -> list[str]:
+    """Latencies asked for, the I/O side's first: it is what the machine is built for."""
+
+    def rank(name: str) -> int:
+        order = ("read.network", "read.response", "write.network", "write.response")
+        return order.index(name) if name in order else len(order)
+
+    return sorted((m for m in layout.asked if layout.unit(m) == "us"), key=rank)
+
+
+def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
+    at = (p for p in series.points if layout.x(p) == x and _is_stable(layout.run, p))
+    return next(at, None)
+
+
+def _is_stable(run: RunResult, point: PointResult) -> bool:
+    """Whether a point is stable; where nothing was simulated, whether the model has values."""
+    if run.simulated:
+        return point.verdict.verdict == "stable"
+    return any(m.analytic is not None for m in point.measures)
+
+
+def _common_place(layout: View) -> float | None:
+    """Highest load (or first x, where x is not the load) at which most series are stable, the
+    baseline among them; all of them where that is possible at all.
+    """
+    if not layout.series:
+        return None
+    base = layout.series[0]
+    counts: dict[float, int] = {}
+    for point in base.points:
+        x = layout.x(point)
+        if x is not None and _is_stable(layout.run, point):
+            counts[x] = sum(_stable_at(layout, s, x) is not None for s in layout.series)
+    if not counts:
+        return None
+    most = max(counts.values())
+    best = [x for x, count in counts.items() if count == most]
+    return max(best) if layout.by_load else min(best)
+
+
+def _place_text(layout: View, x: float | None) -> str:
+    if x is None:
+        return ""
+    if layout.by_load:
+        return f"at {number(x)} messages/ms"
+    if layout.x_axis is None:
+        return ""
+    point = next(p for p in layout.series[0].points if layout.x(p) == x)
+    value = point.values[layout.x_axis]
+    return "at " + axis_text(layout.run, layout.x_axis, value, point.machine)
+
+
+def bracket(layout: View, series: Series) -> Bracket | None:
+    """Where a series saturates, from its search or else from its points."""
+    search: SearchResult | None = series.search
+    analytic = per_ms(search.analytic, search.unit) if search else None
+    if search and (search.highest_stable is not None or search.lowest_saturated is not None):
+        low = per_ms(search.highest_stable, search.unit)
+        return Bracket(low, per_ms(search.lowest_saturated, search.unit), True, analytic)
+    if not layout.by_load or not layout.run.simulated:
+        return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
+    saturated = [layout.x(p) for p in series.points if p.verdict.verdict == "saturated"]
+    high = min((x for x in saturated if x is not None), default=None)
+    stable = [layout.x(p) for p in series.points if p.verdict.verdict == "stable"]
+    low = max((x for x in stable if x is not None and (high is None or x < high)), default=None)
+    if low is None and high is None:
+        return None
+    return Bracket(low, high, False, analytic)
+
+
+def per_ms(load: float | None, unit: str) -> float | None:
+    """A load of a search in messages per millisecond, from a rate or a mean interarrival time."""
+    if load is None:
+        return None
+    per, _, time = unit.rpartition("/")
+    length_ms = _MILLISECONDS[time]
+    return load / length_ms if per or "/" in unit else 1.0 / (load * length_ms)
+
+
+def _ratio(name: str, own: PointResult, base: PointResult) -> Ratio | None:
+    ours, theirs = own.measure(name), base.measure(name)
+    if not ours or not theirs:
+        return None
+    (mean, low, high), (base_mean, base_low, base_high) = ours.best, theirs.best
+    if not mean or not base_mean:
+        return None
+    smallest = (low or mean) / (base_high or base_mean)
+    largest = (high or mean) / (base_low or base_mean)
+    return Ratio(name, ours, theirs, mean / base_mean, smallest, largest)
+
+
+def _series_answer(
+    layout: View,
+    series: Series,
+    base: Series,
+    measures: list[str],
+    x: float | None,
+    place: str,
+) -> SeriesAnswer:
+    own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
+    point = _stable_at(layout, series, x) if x is not None else None
+    base_point = _stable_at(layout, base, x) if x is not None else None
+    if series is base:
+        text = _baseline_sentence(own_bracket, point, measures, place)
+        badge = "baseline" if len(layout.series) > 1 else ""
+        return SeriesAnswer(series, own_bracket, None, point, {}, badge, text)
+    saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
+    ratios = {}
+    if point and base_point:
+        for name in measures:
+            if ratio := _ratio(name, point, base_point):
+                ratios[name] = ratio
+    headline = ratios.get(measures[0]) if measures else None
+    lost = point is None and base_point is not None
+    badge = _badge(saturation, headline, lost)
+    parts = []
+    if own_bracket:
+        parts.append(_saturation_words(own_bracket, base_bracket, saturation, base.label))
+    if lost and place:
+        parts.append(f"not stable {place}, where {base.label} still is")
+    parts += [_ratio_words(ratios[m], place, n == 0) for n, m in enumerate(ratios)]
+    return SeriesAnswer(
+        series, own_bracket, saturation, point, ratios, badge, _join(parts[:3]) or "no numbers"
+    )
+
+
+def _badge(saturation: str | None, ratio: Ratio | None, lost: bool) -> str:
+    votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
+    signs = {votes} if votes else set()
+    if ratio and ratio.tendency in ("longer", "shorter"):
+        signs.add(1 if ratio.tendency == "shorter" else -1)
+    if lost:
+        signs.add(-1)
+    if not signs:
+        return "no clear difference"
+    if len(signs) > 1:
+        return "mixed"
+    word = "better" if signs == {1} else "worse"
+    far = ratio is not None and max(ratio.low, 1 / ratio.high) >= FAR
+    return f"far {word}" if far or lost else word
+
+
+def _join(parts: list[str]) -> str:
+    return "; ".join(p for p in parts if p)
+
+
+def _baseline_sentence(
+    own: Bracket | None, point: PointResult | None, measures: list[str], place: str
+) -> str:
+    parts = []
+    if own:
+        parts.append(_saturation_words(own, None, None, ""))
+    if point:
+        for name in measures[:2]:
+            m = point.measure(name)
+            if m and m.best[0] is not None:
+                value = f"{estimate(*m.best)} {unit_label(m.unit)}"
+                parts.append(
+                    f"{measure_label(name)} {value}" + ("" if len(parts) > 1 else f" {place}")
+                )
+    return _join(parts) or "no stable point to compare with"
+
+
+def _saturation_words(
+    own: Bracket, base: Bracket | None, saturation: str | None, base_label: str
+) -> str:
+    unit = LOAD_UNIT
+    if own.high is None:
+        text = f"stable up to {number(own.low)} {unit}, the highest load tried"
+    elif own.low is None:
+        text = f"saturated at every load tried, from {number(own.high)} {unit}"
+    elif own.searched:
+        text = f"saturates at {own.text} {unit}"
+    else:
+        text = f"stable at {number(own.low)}, saturated at {number(own.high)} {unit}"
+    if base is None or saturation is None:
+        return text
+    if saturation == "alike":
+        return f"{text}, not told apart from {base_label} ({base.text})"
+    return f"{text}, {saturation} than {base_label} ({base.text})"
+
+
+def _ratio_words(ratio: Ratio, place: str, first: bool) -> str:
+    subject = measure_subject(ratio.measure)
+    where = {"network": " in the network", "response": " in all", "header": ""}.get(
+        ratio.measure.rpartition(".")[2], ""
+    )
+    unit = unit_label(ratio.own.unit)
+    values = f"{number(ratio.own.best[0])} against {number(ratio.base.best[0])} {unit}"
+    values = f"({values} {place})" if first and place else f"({values})"
+    if ratio.tendency == "longer":
+        return f"{subject} take {number(ratio.value, 2)} times as long{where} {values}"
+    if ratio.tendency == "shorter":
+        return f"{subject} are {number(1 / ratio.value, 2)} times quicker{where} {values}"
+    if ratio.tendency == "same":
+        return f"{subject} take about as long{where} {values}"
+    return f"{subject}: no clear difference{where} {values}"
+
+
+def _conclusion(found: list[SeriesAnswer], layout: View) -> str:
+    if len(found) < 2:
+        return found[0].sentence if found else "Nothing was measured."
+    base = found[0].series.label
+    groups: dict[str, list[str]] = {}
+    for each in found[1:]:
+        groups.setdefault(each.badge, []).append(each.series.label)
+    order = ("far worse", "worse", "mixed", "no clear difference", "better", "far better")
+    parts = []
+    for badge in order:
+        if badge in groups:
+            names = _listed(groups[badge])
+            verb = "is" if len(groups[badge]) == 1 else "are"
+            if badge == "mixed":
+                parts.append(f"{names} {verb} better in one respect and worse in another")
+            elif badge == "no clear difference":
+                parts.append(f"{names} {verb} not clearly different")
+            else:
+                parts.append(f"{names} {verb} {badge}")
+    return f"Against {base}: {'; '.join(parts)}."
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    heads = {name.partition(" = ")[0] for name in names}
+    if len(heads) == 1 and all(" = " in n and "," not in n for n in names):
+        values = [name.partition(" = ")[2] for name in names]
+        return f"{heads.pop()} = {', '.join(values[:-1])} and {values[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _basis(layout: View, headline: str | None, place: str, bracketed: list[SeriesAnswer]) -> str:
+    grounds = []
+    if bracketed:
+        grounds.append("the load at which it saturates")
+    if headline:
+        grounds.append(f"{measure_label(headline)} {place}".rstrip())
+    if not grounds or len(layout.series) < 2:
+        return ""
+    model = "" if layout.run.simulated else ", both from the queueing model"
+    return "Judged by " + " and by ".join(grounds) + model + "."

@@ -1,0 +1,72 @@
+"""The functions of the package: `load`, `check`, `analyze`, `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isthmus.machine import Hypercube
+from isthmus.results.collection import Results
+from isthmus.scenario import Precision, Scenario, Search
+from isthmus.workload import Workload
+
+
+def load(path: str | Path) -> Scenario:
+    """Read a scenario file: ``isthmus.load("examples/hypercube-128.toml").run(quick=True)``."""
+    return Scenario.load(path)
+
+
+def check(machine: Hypercube, workload: Workload, sweep: Mapping[str, Any] | None = None) -> None:
+    """Raise `IsthmusError` if the machine, the workload or the sweep makes no sense."""
+    Scenario.of(machine, workload, sweep=sweep).check()
+
+
+def simulate(
+    machine: Hypercube,
+    workload: Workload,
+    *,
+    sweep: Mapping[str, Any] | None = None,
+    search: Search | None = None,
+    precision: Precision | float | str | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    quick: bool = False,
+    title: str | None = None,
+    name: str = "notebook",
+    out: str | Path | None = None,
+) -> Results:
+    """Simulate a workload on a machine, with the queueing model beside it.
+
+    Runs stop by themselves when every measure asked for is known to `precision`; see
+    `Scenario.of` for `sweep` and `search`, and `Scenario.run` for the rest.
+
+    >>> cube = Hypercube(dimension=3, io_link_lanes=1)
+    >>> results = simulate(cube, Workload(interarrival="0.5 ms"), precision="10%", quick=True)
+    >>> results.run.points[0].verdict.verdict
+    'stable'
+    """
+    scenario = Scenario.of(
+        machine,
+        workload,
+        sweep=sweep,
+        search=search,
+        precision=precision,
+        title=title,
+        name=name,
+    )
+    return scenario.run(seed=seed, jobs=jobs, quick=quick, out=out)
+
+
+def analyze(
+    machine: Hypercube,
+    workload: Workload,
+    *,
+    sweep: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> Results:
+    """Evaluate the queueing model (section 6 of the hypercube paper); nothing is simulated.
+
+    Every mean is null; the model's values are in the column ``analytic``.
+    """
+    return Scenario.of(machine, workload, sweep=sweep, title=title).analyze()

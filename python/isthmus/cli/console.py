@@ -1,0 +1,115 @@
+"""What is printed: the answer as a table, key facts as a list."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from isthmus.wording import measure_label, sentence, unit_label
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from isthmus.answer import Answer
+
+BADGE_STYLES = {
+    "baseline": "dim",
+    "better": "green",
+    "far better": "bold green",
+    "worse": "yellow",
+    "far worse": "bold red",
+    "mixed": "yellow",
+}
+PLAIN_WIDTH = 110
+"""Width where nobody says how wide the terminal is."""
+
+
+def console(stderr: bool = False) -> Console:
+    """A rich console for standard output or error."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def answer_table(answer: Answer) -> Table:
+    """Each variant in a row: where it saturates, its latencies, how it compares."""
+    from rich import box
+    from rich.table import Table
+
+    from isthmus.answer import LOAD_UNIT
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("variant", no_wrap=True)
+    if answer.has_saturation:
+        table.add_column(f"saturates at\n({LOAD_UNIT})", justify="right", no_wrap=True)
+        if any(s.bracket and s.bracket.analytic for s in answer.series):
+            table.add_column(f"model says\n({LOAD_UNIT})", justify="right")
+    shown = answer.measures[:2]
+    for name in shown:
+        unit = unit_label(answer.view.unit(name))
+        table.add_column(
+            f"{measure_label(name)}\n({unit}) {answer.place}".rstrip(), justify="right"
+        )
+    compared = len(answer.series) > 1
+    if compared:
+        table.add_column("verdict", no_wrap=True)
+    for each in answer.series:
+        table.add_row(*_answer_row(answer, shown, each.series.position, compared))
+    return table
+
+
+def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool) -> list[str]:
+    from isthmus.wording import number
+
+    each = answer.series[position]
+    row = [each.series.label]
+    if answer.has_saturation:
+        row.append(each.bracket.text if each.bracket else "–")
+        if any(s.bracket and s.bracket.analytic for s in answer.series):
+            row.append(number(each.bracket.analytic) if each.bracket else "–")
+    for name in shown:
+        ratio = each.ratios.get(name)
+        row.append(each.cell(name) + (f"\n{ratio.text}" if ratio else ""))
+    if compared:
+        style = BADGE_STYLES.get(each.badge, "")
+        row.append(f"[{style}]{each.badge}[/]" if style else each.badge)
+    return row
+
+
+def print_answer(answer: Answer) -> None:
+    """Print the title, the conclusion, the table and what the verdicts rest on."""
+    out = console()
+    run = answer.view.run
+    out.print(f"\n[bold]{_plain(run.title or run.name)}[/]")
+    out.print(_plain(sentence(answer.conclusion)))
+    out.print(answer_table(answer))
+    undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
+    notes = [f"Intervals are {run.confidence:.0%} confidence."]
+    if answer.basis:
+        notes.insert(0, answer.basis)
+    if undecided:
+        notes.append(f"{undecided} of {len(run.points)} points are neither stable nor saturated.")
+    if run.quick:
+        notes.append("This was a quick run; without --quick the intervals are narrower.")
+    out.print("[dim]" + _plain(" ".join(notes)) + "[/]")
+
+
+def print_facts(facts: list[tuple[str, str]]) -> None:
+    """Print names and values in two columns."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(name, _plain(value))
+    console().print(grid)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

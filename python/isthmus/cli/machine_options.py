@@ -1,0 +1,126 @@
+"""Options by which commands name a hypercube or a graph, and a placement on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from isthmus.errors import IsthmusError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+METHODS = ["combined", "hamming", "dominating", "stride", "clustered", "list"]
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A list of numbers: ``0,7,9``."""
+
+    name = "numbers"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Shown in the help."""
+        return "N,N,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
+        """Read the words of the command line."""
+        if isinstance(value, list):
+            return value
+        try:
+            return [int(word) for word in value.replace(" ", "").split(",") if word]
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers such as 0,7,9", param, ctx)
+
+
+class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A list of links: ``0-1,4-6``."""
+
+    name = "links"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Shown in the help."""
+        return "A-B,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[list[int]]:
+        """Read the words of the command line."""
+        if isinstance(value, list):
+            return value
+        try:
+            pairs = [word.split("-") for word in value.replace(" ", "").split(",") if word]
+            return [[int(a), int(b)] for a, b in pairs]
+        except ValueError:
+            self.fail(f"{value!r} is not a list of links such as 0-1,4-6", param, ctx)
+
+
+def machine_options(command: F) -> F:
+    """Add --dimension, --graph and the options of a placement."""
+    options = [
+        click.option("-d", "--dimension", type=int, help="A hypercube of 2^d nodes (1 to 20)."),
+        click.option(
+            "--graph",
+            type=click.Path(path_type=Path),
+            help="Any graph instead: GraphML (.graphml) or an edge list, two names a line.",
+        ),
+        click.option("--method", type=click.Choice(METHODS), help="How I/O nodes are placed."),
+        click.option("--count", type=int, help="Number of I/O nodes (stride, clustered)."),
+        click.option("--pes", type=Numbers(), help="PEs with an I/O node (list)."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def machine_spec(dimension: int | None, graph: Path | None) -> dict[str, Any]:
+    """The hypercube or graph asked for, as the core wants it.
+
+    Raises:
+        IsthmusError: neither or both were given, or the graph cannot be read.
+
+    """
+    from isthmus.core import read_text
+
+    if (dimension is None) == (graph is None):
+        raise IsthmusError(
+            "give either --dimension N for a hypercube or --graph FILE for any graph"
+        )
+    if graph is None:
+        return {"kind": "hypercube", "dimension": dimension}
+    known = {".graphml": "graphml", ".xml": "graphml"}
+    format_ = known.get(graph.suffix.lower(), "edge-list")
+    return {"kind": "graph", "format": format_, "text": read_text(graph), "file": str(graph)}
+
+
+def placement_spec(
+    method: str | None, count: int | None, pes: list[int] | None, usual: str
+) -> dict[str, Any]:
+    """The placement asked for; `--pes` alone means a list, `usual` stands in for none."""
+    spec: dict[str, Any] = {"method": method or ("list" if pes else usual)}
+    if count is not None:
+        spec["count"] = count
+    if pes is not None:
+        spec["pes"] = pes
+    return spec
+
+
+def numbers(values: list[int], limit: int = 48) -> str:
+    """A list of numbers, cut short after `limit`."""
+    text = ", ".join(map(str, values[:limit]))
+    return text + (f", … ({len(values)} in all)" if len(values) > limit else "")
+
+
+def coverage(counts: list[int]) -> str:
+    """PEs by distance from their I/O node, in words."""
+    parts = []
+    for distance, count in enumerate(counts):
+        if count:
+            where = (
+                "with an I/O node" if distance == 0 else f"{distance} hop" + "s" * (distance > 1)
+            )
+            parts.append(f"{count} {where}")
+    return ", ".join(parts)

@@ -1,0 +1,146 @@
+"""``isthmus papers``: papers whose experiments can be run again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from isthmus.papers import Outcome
+
+_STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading": "yellow"}
+
+
+@click.group(
+    name="papers",
+    invoke_without_command=True,
+    help="""Run a paper's experiments and compare them with what it says.
+
+\b
+  isthmus papers                                     list them
+  isthmus papers run hypercube-io --quick            a first look
+  isthmus papers run hypercube-io                    at the paper's own settings
+  isthmus papers run hypercube-io --only sat_b1_sim  some claims only
+""",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List the papers if no subcommand is given."""
+    if context.invoked_subcommand is not None:
+        return
+    from isthmus.errors import IsthmusError
+    from isthmus.papers import papers
+
+    found = papers()
+    if not found:
+        raise IsthmusError(
+            "no papers found; run in the repository, or set ISTHMUS_PAPERS to its papers folder"
+        )
+    if as_json:
+        click.echo(json.dumps([{"name": p.name, "title": p.title, "year": p.year} for p in found]))
+        return
+    from isthmus.cli.console import print_facts
+
+    print_facts(
+        [(p.name, f"{p.authors}: {p.title} ({p.year}); {len(p.rows())} claims") for p in found]
+    )
+
+
+@command.command(
+    name="run",
+    help="""Run a paper's scenarios and judge its claims, one row each.
+
+NAME is a paper of `isthmus papers`, or a folder.
+""",
+)
+@click.argument("name")
+@click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all cores].")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
+@click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
+@click.option("--reports", is_flag=True, help="Also write plots and a report for each scenario.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects as JSON.")
+def run(
+    name: str,
+    quick: bool,
+    jobs: int | None,
+    seed: int | None,
+    only: tuple[str, ...],
+    out: Path | None,
+    reports: bool,
+    as_json: bool,
+) -> int:
+    """Run and judge; the exit status tells only whether it could be done."""
+    from isthmus.cli.progress import shown
+    from isthmus.errors import IsthmusError
+    from isthmus.execution import Stopped
+    from isthmus.papers import find, run_paper
+    from isthmus.papers.run import write_outcomes
+
+    paper = find(name)
+    unknown = set(only) - {r.id for r in paper.rows()}
+    if unknown:
+        raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
+    folder = out or Path("out") / "papers" / paper.name
+    options = {"quick": quick, "jobs": jobs or os.cpu_count() or 1, "seed": seed}
+    try:
+        outcomes = list(
+            run_paper(
+                paper,
+                folder,
+                only=list(only),
+                reports=reports,
+                watch=shown,
+                **options,  # type: ignore[arg-type]
+            )
+        )
+    except Stopped:
+        click.echo(
+            f"isthmus: interrupted; finished points are kept in {folder}; "
+            "run the same command again to go on from there",
+            err=True,
+        )
+        return 130
+    order = [r.id for r in paper.rows()]
+    outcomes.sort(key=lambda o: order.index(o.row.id))
+    write_outcomes(folder, outcomes)
+    if as_json:
+        click.echo(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
+    else:
+        _print(paper.title, outcomes)
+    return 0
+
+
+def _print(title: str, outcomes: list[Outcome]) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from isthmus.cli.console import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in ("claim", "where", "expected", "measured", "verdict"):
+        table.add_column(heading, overflow="fold")
+    for each in outcomes:
+        row, style = each.row, _STYLES[each.verdict]
+        unit = f" {row.unit}" if row.unit else ""
+        measured = each.detail + (unit if row.rule != "holds" else "")
+        note = f"\n[dim]{escape(row.note)}[/]" if row.note else ""
+        table.add_row(
+            f"{escape(row.quantity)}\n[dim]{escape(row.conditions)}[/]",
+            escape(row.where),
+            escape(row.expected + (unit if row.rule != "holds" else "")),
+            escape(measured),
+            f"[{style}]{each.verdict}[/]{note}",
+        )
+    out = console()
+    out.print(f"\n[bold]{escape(title)}[/]")
+    out.print(table)
+    counts = {v: sum(o.verdict == v for o in outcomes) for v in _STYLES}
+    out.print(", ".join(f"{n} {v}" for v, n in counts.items() if n))

@@ -1,0 +1,97 @@
+"""``isthmus place``: where I/O nodes go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from isthmus.cli.machine_options import (
+    coverage,
+    machine_options,
+    machine_spec,
+    numbers,
+    placement_spec,
+)
+
+
+@click.command(
+    name="place",
+    help="""Place I/O nodes on a hypercube or on any graph.
+
+\b
+  isthmus place --dimension 7                     Hamming code words: perfect
+  isthmus place --dimension 5 --method dominating fewest within one hop
+  isthmus place --dimension 6 --method stride --count 8
+  isthmus place --graph net.txt                   minimum dominating set
+  isthmus place --dimension 4 --draw places.png
+""",
+)
+@machine_options
+@click.option("--draw", type=click.Path(path_type=Path), help="Draw it to FILE (.png or .svg).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    dimension: int | None,
+    graph: Path | None,
+    method: str | None,
+    count: int | None,
+    pes: list[int] | None,
+    draw: Path | None,
+    as_json: bool,
+) -> None:
+    """Place I/O nodes and say how good the placement is."""
+    from isthmus import _core
+    from isthmus.core import ask_json
+
+    machine = machine_spec(dimension, graph)
+    placement = placement_spec(method, count, pes, "combined" if graph is None else "dominating")
+    if graph is None:
+        spec: dict[str, Any] = {"dimension": dimension, **placement}
+    else:
+        spec = {"graph": {k: machine[k] for k in ("format", "text", "file")}, **placement}
+    told = ask_json(_core.place, spec)
+    if draw is not None:
+        from isthmus.plots.graph import draw_topology, save
+
+        placed = {"method": "list", "pes": told["io_nodes"]}
+        picture = ask_json(_core.topology, {**machine, "placement": placed, "io_network": False})
+        save(draw_topology(picture), draw)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    _print(told)
+    if draw is not None:
+        click.echo(f"Drawn: {draw}")
+
+
+def _print(told: dict[str, Any]) -> None:
+    from isthmus.cli.console import print_facts
+
+    names = told.get("names")
+    places = (
+        ", ".join(names[pe] for pe in told["io_nodes"][:48]) if names else numbers(told["io_nodes"])
+    )
+    fewest, most = told["pes_per_io_node"]
+    facts = [
+        ("placement", told["method"]),
+        ("I/O nodes", f"{len(told['io_nodes'])} for {told['pes']:,} PEs, at {places}"),
+        ("PEs", coverage(told["coverage"])),
+        ("each serves", f"{fewest} PEs" if fewest == most else f"{fewest} to {most} PEs"),
+        ("quality", _quality(told)),
+    ]
+    if told.get("note"):
+        facts.append(("note", told["note"]))
+    print_facts(facts)
+
+
+def _quality(told: dict[str, Any]) -> str:
+    bound = told["lower_bound"]
+    if not told["dominating"]:
+        return "some PEs are more than one hop from an I/O node"
+    if told["optimal"]:
+        return "all PEs within one hop, and no placement needs fewer I/O nodes"
+    if told["optimal"] is None:
+        return f"all PEs within one hop; no placement can do with fewer than {bound} I/O nodes"
+    return f"all PEs within one hop; {bound} I/O nodes would do"

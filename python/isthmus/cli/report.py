@@ -1,0 +1,29 @@
+"""``isthmus report``: plots and report of a finished run, built again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(
+    name="report",
+    help="""Build the tables, plots and report of a finished run again.
+
+\b
+  isthmus report out/demo
+""",
+)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+def command(directory: Path) -> None:
+    """Read DIR/result.json and write the rest anew."""
+    from isthmus.cli.console import print_answer
+    from isthmus.files import ready_folder
+    from isthmus.results.collection import Results
+
+    results = Results.load(directory)
+    ready_folder(directory)
+    results.save(directory)
+    print_answer(results.answer)
+    click.echo(f"Report: {directory / 'report.html'}")

@@ -1,0 +1,136 @@
+"""``isthmus topology``: what a machine's networks look like and whether they can block."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from isthmus.cli.machine_options import (
+    Links,
+    Numbers,
+    coverage,
+    machine_options,
+    machine_spec,
+    numbers,
+    placement_spec,
+)
+
+
+@click.command(
+    name="topology",
+    help="""Describe and draw a machine's networks.
+
+\b
+  isthmus topology --dimension 7
+  isthmus topology --dimension 4 --draw cube.svg
+  isthmus topology --dimension 7 --failed-links 0-1 --failed-io-nodes 3
+  isthmus topology --graph net.graphml --draw net.png
+
+Nodes, I/O nodes and whom they serve, distances, broadcast steps, and a proof that routing cannot
+deadlock or the cycle in which it can.
+""",
+)
+@machine_options
+@click.option("--no-io-network", is_flag=True, help="I/O nodes without a network of their own.")
+@click.option("--failed-pes", type=Numbers(), help="PEs that have failed.")
+@click.option("--failed-io-nodes", type=Numbers(), help="I/O nodes that have failed, by number.")
+@click.option("--failed-links", type=Links(), help="Failed links between PEs.")
+@click.option("--failed-io-links", type=Links(), help="Failed links between I/O nodes.")
+@click.option("--draw", type=click.Path(path_type=Path), help="Draw it to FILE (.png or .svg).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    dimension: int | None,
+    graph: Path | None,
+    method: str | None,
+    count: int | None,
+    pes: list[int] | None,
+    no_io_network: bool,
+    failed_pes: list[int] | None,
+    failed_io_nodes: list[int] | None,
+    failed_links: list[list[int]] | None,
+    failed_io_links: list[list[int]] | None,
+    draw: Path | None,
+    as_json: bool,
+) -> None:
+    """Describe a hypercube or a graph."""
+    from isthmus import _core
+    from isthmus.core import ask_json
+
+    spec = machine_spec(dimension, graph)
+    usual = "combined" if graph is None else "dominating"
+    spec["placement"] = placement_spec(method, count, pes, usual)
+    spec["io_network"] = not no_io_network
+    spec["faults"] = {
+        "pes": failed_pes or [],
+        "io_nodes": failed_io_nodes or [],
+        "links": failed_links or [],
+        "io_links": failed_io_links or [],
+    }
+    told = ask_json(_core.topology, spec)
+    if draw is not None:
+        from isthmus.plots.graph import draw_topology, save
+
+        save(draw_topology(told), draw)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    _print(told)
+    if draw is not None:
+        click.echo(f"Drawn: {draw}")
+
+
+def _print(told: dict[str, Any]) -> None:
+    from isthmus.cli.console import print_facts
+
+    facts = [
+        ("network", _size(told)),
+        ("distances", _histogram(told["distances"])),
+        ("I/O nodes", f"{len(told['io_nodes'])} at PEs {numbers(told['io_nodes'])}"),
+        ("PEs", coverage(told["coverage"])),
+    ]
+    if told["io_edges"] or told["io_distances"]:
+        facts.append(
+            ("I/O network", f"{len(told['io_edges'])} links; {_histogram(told['io_distances'])}")
+        )
+    facts.append(("deadlock", _deadlock(told["deadlock"])))
+    if broadcast := told.get("broadcast"):
+        facts.append(
+            (
+                "broadcast",
+                f"{broadcast['steps']} steps from node {broadcast['root']} "
+                f"(no scheme needs fewer than {broadcast['lower_bound']})",
+            )
+        )
+    if told["faults"]:
+        facts.append(("faults", "; ".join(told["faults"])))
+    if told["unreachable"]:
+        facts.append(("cut off", numbers(told["unreachable"])))
+    print_facts(facts)
+
+
+def _size(told: dict[str, Any]) -> str:
+    kind = (
+        told["kind"] if told["dimension"] is None else f"{told['dimension']}-dimensional hypercube"
+    )
+    state = "" if told["connected"] else ", not connected"
+    size = f"{told['nodes']:,} nodes, {told['links']:,} links, diameter {told['diameter']}"
+    return f"{kind}: {size}{state}"
+
+
+def _histogram(counts: list[int]) -> str:
+    total = sum(counts[1:])
+    if not total:
+        return "–"
+    mean = sum(d * c for d, c in enumerate(counts)) / total
+    shares = ", ".join(f"{d}: {c / total:.0%}" for d, c in enumerate(counts) if d and c)
+    return f"mean {mean:.2f} hops ({shares})"
+
+
+def _deadlock(verdict: dict[str, Any]) -> str:
+    size = f"{verdict['channels']:,} channels, {verdict['dependencies']:,} dependencies"
+    if verdict["free"]:
+        return f"free ({verdict['routing']}): {verdict['proof']}; {size}"
+    return f"possible ({verdict['routing']}): {' → '.join(verdict['cycle'])}; {size}"

@@ -1,0 +1,43 @@
+"""Papers as data: their scenarios, what they say, and whether it comes out.
+
+A paper is a folder ``papers/NAME/``:
+
+``paper.toml``
+    ``title``, ``authors``, ``year``, ``published``.
+``scenarios/*.toml``
+    One scenario per figure or table.
+``expected.csv``
+    One row per claim. Columns:
+
+    =============  ==========================================================================
+    ``id``         Name of the row; the same in the JSON output.
+    ``where``      Place in the paper, ``Fig. 4`` or ``Table 2``.
+    ``quantity``   What is claimed, in words.
+    ``conditions`` Under which conditions, in words.
+    ``expected``   A number (``3.3``), a range (``10-12.8``), or the claim itself in words.
+    ``tolerance``  For a number and for ``~``: ``3%``, or an amount in the row's unit (``0.05``).
+    ``unit``       Unit of expected and measured, as people write it.
+    ``rule``       ``within``: the measured value is within the tolerance of the expected one.
+                   ``inside``: the measured interval lies inside the expected range.
+                   ``overlaps``: the measured interval meets the expected range.
+                   ``holds``: the claim that ``select`` states is true beyond its intervals.
+    ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
+    ``set``        Changes to the scenario, ``key=value; key=value``.
+    ``select``     What to take from the result; see `isthmus.papers.select`.
+    ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
+    ``if_met``     Verdict if the rule is met; ``reproduced`` if empty.
+    ``if_not``     Verdict if it is not; ``not reproduced`` if empty.
+    ``note``       Why, or under which reading: shown with the verdict.
+    =============  ==========================================================================
+
+    ``expected``, ``set``, ``at`` and ``note`` may be empty. Verdicts are ``reproduced``,
+    ``not reproduced`` and ``differs by reading``.
+
+Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes what is there.
+"""
+
+from isthmus.papers.folder import Paper, Row, find, papers
+from isthmus.papers.run import run_paper
+from isthmus.papers.verdict import VERDICTS, Outcome
+
+__all__ = ["VERDICTS", "Outcome", "Paper", "Row", "find", "papers", "run_paper"]

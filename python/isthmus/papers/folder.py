@@ -1,0 +1,153 @@
+"""The folders of papers: found, listed, read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from isthmus.core import read_text
+from isthmus.errors import IsthmusError
+
+ENVIRONMENT = "ISTHMUS_PAPERS"
+"""Environment variable that names the folder of papers."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim of a paper; see `isthmus.papers` for the columns."""
+
+    id: str
+    where: str
+    quantity: str
+    conditions: str
+    expected: str
+    tolerance: str
+    unit: str
+    rule: str
+    scenario: str
+    set: str
+    select: str
+    at: str
+    if_met: str
+    if_not: str
+    note: str
+    line: int = field(default=0, compare=False)
+    """Line in the file, for messages."""
+
+
+COLUMNS = [f.name for f in fields(Row) if f.name != "line"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A folder with scenarios and what they should give."""
+
+    folder: Path
+    title: str
+    authors: str
+    year: str
+    published: str
+
+    @property
+    def name(self) -> str:
+        """Name on the command line: the folder's."""
+        return self.folder.name
+
+    @property
+    def table(self) -> Path:
+        """The file of claims."""
+        return self.folder / "expected.csv"
+
+    def scenario(self, name: str) -> Path:
+        """Path of a scenario."""
+        return self.folder / "scenarios" / f"{name}.toml"
+
+    def rows(self) -> list[Row]:
+        """Read the claims.
+
+        Raises:
+            IsthmusError: a column or a scenario is missing, or an id comes twice.
+
+        """
+        # One row of the file may span lines; DictReader counts them.
+        reader = csv.DictReader(io.StringIO(read_text(self.table), newline=""))
+        missing = [c for c in COLUMNS if c not in (reader.fieldnames or [])]
+        if missing:
+            raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
+        rows, seen = [], set()
+        for cells in reader:
+            line = reader.line_num
+            row = Row(**{c: (cells[c] or "").strip() for c in COLUMNS}, line=line)
+            if row.id in seen:
+                raise IsthmusError(f"{self.table}:{line}: id {row.id!r} comes twice")
+            if row.scenario and not self.scenario(row.scenario).is_file():
+                raise IsthmusError(
+                    f"{self.table}:{line}: scenario: no file {self.scenario(row.scenario)}"
+                )
+            seen.add(row.id)
+            rows.append(row)
+        return rows
+
+
+def homes() -> Iterator[Path]:
+    """Folders in which papers may be: named by the environment, here and above, beside the
+    package, beside its virtual environment.
+    """
+    if named := os.environ.get(ENVIRONMENT):
+        yield Path(named)
+        return
+    here = Path.cwd()
+    for parent in (here, *here.parents):
+        yield parent / "papers"
+    yield Path(__file__).resolve().parents[3] / "papers"
+    yield Path(sys.prefix).parent / "papers"
+
+
+def papers() -> list[Paper]:
+    """All papers of the first folder that has any."""
+    for home in homes():
+        found = sorted(home.glob("*/paper.toml"))
+        if found:
+            return [read(path.parent) for path in found]
+    return []
+
+
+def find(name: str) -> Paper:
+    """The paper of this name, or in the folder of this path.
+
+    Raises:
+        IsthmusError: there is none.
+
+    """
+    if (Path(name) / "paper.toml").is_file():
+        return read(Path(name))
+    known = papers()
+    for paper in known:
+        if paper.name == name:
+            return paper
+    if not known:
+        raise IsthmusError(
+            f"no papers found; run in the repository, or set {ENVIRONMENT} to its papers folder"
+        )
+    raise IsthmusError(f"no paper {name!r}; there is {', '.join(p.name for p in known)}")
+
+
+def read(folder: Path) -> Paper:
+    """Read a paper's description."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    path = folder / "paper.toml"
+    try:
+        told: dict[str, Any] = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise IsthmusError(f"{path}: not TOML: {error}") from error
+    words = [str(told.get(name, "")) for name in ("title", "authors", "year", "published")]
+    return Paper(folder, *words)

@@ -1,0 +1,372 @@
+"""What a row takes from a result: a small language for one cell of ``expected.csv``.
+
+A *selector* gives a value with an interval::
+
+    mean MEASURE            the simulated mean (mean pe_pe.header)
+    p90 MEASURE             a percentile
+    analytic MEASURE        the queueing model's value
+    growth                  growth of the backlog per demand offered
+    stable, saturated       1 if that is the verdict, else 0
+    busy KIND               mean utilisation of a kind of channel (busy io_link)
+    saturation              the bracket of the saturation search, in messages/ms
+    saturation analytic     the model's saturation load, in messages/ms
+    balance FIELD           a field of the balance calculator's answer
+    range MEASURE along KEY largest over smallest simulated mean along an axis
+    lowest MEASURE along KEY  where along an axis the simulated mean is lowest
+    3.5                     a number
+
+followed by ``@ key=value; key=value``, which fixes axes of the sweep; keys may be shortened to
+their last words (``io_link`` for ``machine.lanes.io_link``). Conditions of the row's ``at`` hold
+for all its selectors. ``A / B`` divides, ``A - B`` subtracts, with intervals.
+
+A *claim*, for the rule ``holds``, compares selectors::
+
+    mean read.network @ io_link=1 > mean read.network @ io_link=0
+    A > B > C               an ordering
+    A ~ B                   alike, within the row's tolerance
+    falls MEASURE along KEY the simulated mean falls from one end of an axis to the other, and
+                            never rises beyond its intervals in between
+    rises MEASURE along KEY
+    claim and claim
+
+``>`` and ``<`` hold only where the intervals do not overlap. Signs stand between spaces.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from isthmus.errors import IsthmusError
+from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
+from isthmus.wording import estimate, interval, number
+
+Conditions = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    bracket: bool = False
+    """Whether the interval is a bracket of a search rather than one of confidence."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the value itself where there is none; NaN where there is no value."""
+        middle = math.nan if self.value is None else self.value
+        return (
+            middle if self.low is None else self.low,
+            middle if self.high is None else self.high,
+        )
+
+    @property
+    def text(self) -> str:
+        """For people: ``11.5–11.9`` or ``3.32 ± 0.02``."""
+        if self.bracket:
+            return interval(self.low, self.high)
+        return estimate(self.value, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whether a claim holds, and the numbers that say so."""
+
+    holds: bool
+    text: str
+
+
+@dataclass
+class Source:
+    """A result to take values from."""
+
+    run: RunResult | None
+    at: Conditions = field(default_factory=dict)
+    tolerance: float = 0.0
+    """Relative difference within which ``~`` holds."""
+
+
+def conditions(text: str) -> Conditions:
+    """Read ``key=value; key=value``."""
+    found = {}
+    for word in filter(None, (w.strip() for w in text.split(";"))):
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise IsthmusError(f"{word!r}: a condition is key=value")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def is_analytic(select: str) -> bool:
+    """Whether a cell needs the model only, no simulation."""
+    terms = re.split(r" (?:and|>|<|~|/|-) ", select)
+    plain = [t.split("@")[0].strip() for t in terms]
+    return all(
+        t.startswith(("analytic ", "saturation analytic", "balance ")) or _is_number(t)
+        for t in plain
+    )
+
+
+def claim(text: str, source: Source) -> Claim:
+    """Say whether a claim holds."""
+    parts = [_one_claim(part, source) for part in text.split(" and ")]
+    return Claim(all(p.holds for p in parts), "; ".join(p.text for p in parts))
+
+
+def _one_claim(text: str, source: Source) -> Claim:
+    text = text.strip()
+    verb = text.split(" ", 1)[0]
+    if verb in ("falls", "rises"):
+        return _monotone(text, source, falling=verb == "falls")
+    words = re.split(r" ([<>~]) ", text)
+    if len(words) < 3:
+        raise IsthmusError(f"{text!r}: a claim compares with ' > ', ' < ' or ' ~ '")
+    values = [value(word, source) for word in words[::2]]
+    holds = all(
+        _compare(a, sign, b, source.tolerance)
+        for a, sign, b in zip(values, words[1::2], values[1:], strict=False)
+    )
+    shown = [values[0].text]
+    for sign, each in zip(words[1::2], values[1:], strict=True):
+        shown += [sign, each.text]
+    return Claim(holds, " ".join(shown))
+
+
+def _compare(a: Value, sign: str, b: Value, tolerance: float) -> bool:
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    if sign == ">":
+        return a_low > b_high
+    if sign == "<":
+        return a_high < b_low
+    if a.value is None or b.value is None:
+        return False
+    return abs(a.value - b.value) <= tolerance * max(abs(a.value), abs(b.value))
+
+
+def value(text: str, source: Source) -> Value:
+    """The value that a selector, or a quotient or difference of two, gives."""
+    text = text.strip()
+    if " / " in text:
+        return _quotient(*(value(part, source) for part in text.split(" / ", 1)))
+    if " - " in text:
+        return _difference(*(value(part, source) for part in text.split(" - ", 1)))
+    if _is_number(text):
+        return Value(float(text))
+    head, _, tail = text.partition("@")
+    words = head.split()
+    fixed = {**source.at, **conditions(tail)}
+    if not words or (words[0] not in _SELECTORS and not re.fullmatch(r"p[\d.]+", words[0])):
+        raise IsthmusError(f"{text!r}: no such selector; there are {', '.join(_SELECTORS)}, p90")
+    kind = _SELECTORS.get(words[0], _percentile)
+    return kind(words, fixed, source)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _quotient(a: Value, b: Value) -> Value:
+    if a.value is None or not b.value:
+        return Value(None)
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    return Value(a.value / b.value, a_low / b_high, a_high / b_low)
+
+
+def _difference(a: Value, b: Value) -> Value:
+    if a.value is None or b.value is None:
+        return Value(None)
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    return Value(a.value - b.value, a_low - b_high, a_high - b_low)
+
+
+def _result(source: Source) -> RunResult:
+    if source.run is None:
+        raise IsthmusError("this selector needs a scenario")
+    return source.run
+
+
+def _matches(theirs: AxisValue, wanted: str, unit: str | None) -> bool:
+    if theirs.text == wanted:
+        return True
+    word, _, wanted_unit = wanted.partition(" ")
+    same_unit = not wanted_unit or wanted_unit.strip() == (unit or "")
+    if theirs.number is None or not same_unit or not _is_number(word):
+        return False
+    return math.isclose(theirs.number, float(word), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _axis(run: RunResult, name: str) -> int:
+    found = [i for i, a in enumerate(run.axes) if a.key == name or a.key.endswith(f".{name}")]
+    if len(found) != 1:
+        have = ", ".join(a.key for a in run.axes) or "none"
+        raise IsthmusError(f"{name!r}: not an axis of scenario {run.name!r}; it has {have}")
+    return found[0]
+
+
+def _wanted(run: RunResult, fixed: Conditions) -> dict[int, str]:
+    return {_axis(run, name): wanted for name, wanted in fixed.items()}
+
+
+def points(run: RunResult, fixed: Conditions) -> list[PointResult]:
+    """The points at which these axes have these values."""
+    wanted = _wanted(run, fixed)
+    return [
+        p
+        for p in run.points
+        if all(_matches(p.values[i], text, run.axes[i].unit) for i, text in wanted.items())
+    ]
+
+
+def _point(source: Source, fixed: Conditions) -> PointResult:
+    run = _result(source)
+    found = points(run, fixed)
+    if len(found) != 1:
+        said = "; ".join(f"{k}={v}" for k, v in fixed.items()) or "no condition"
+        raise IsthmusError(
+            f"{said}: {len(found)} points of scenario {run.name!r} fit, one must; "
+            f"axes: {', '.join(a.key for a in run.axes)}"
+        )
+    return found[0]
+
+
+def _name(words: list[str]) -> str:
+    if len(words) < 2:
+        raise IsthmusError(f"{words[0]!r}: say of what, for example `{words[0]} read.network`")
+    return words[1]
+
+
+def _mean(words: list[str], fixed: Conditions, source: Source) -> Value:
+    found = _point(source, fixed).measure(_name(words))
+    return Value(found.mean, found.low, found.high) if found else Value(None)
+
+
+def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
+    found = _point(source, fixed).measure(_name(words))
+    for each in found.percentiles if found else []:
+        if f"p{each.percent:g}" == words[0]:
+            return Value(each.value, each.low, each.high)
+    return Value(None)
+
+
+def _analytic(words: list[str], fixed: Conditions, source: Source) -> Value:
+    found = _point(source, fixed).measure(_name(words))
+    return Value(found.analytic if found else None)
+
+
+def _growth(_words: list[str], fixed: Conditions, source: Source) -> Value:
+    verdict = _point(source, fixed).verdict
+    return Value(verdict.growth, verdict.growth_low, verdict.growth_high)
+
+
+def _verdict(words: list[str], fixed: Conditions, source: Source) -> Value:
+    return Value(float(_point(source, fixed).verdict.verdict == words[0]))
+
+
+def _busy(words: list[str], fixed: Conditions, source: Source) -> Value:
+    for use in _point(source, fixed).channels:
+        if use.kind == _name(words) and use.from_ is None:
+            return Value(use.utilisation)
+    return Value(None)
+
+
+def _search(run: RunResult, fixed: Conditions) -> SearchResult:
+    wanted = _wanted(run, fixed)
+    found = []
+    for search in run.searches:
+        pairs = ((search.values[i], text, run.axes[i].unit) for i, text in wanted.items())
+        if all(theirs is None or _matches(theirs, text, unit) for theirs, text, unit in pairs):
+            found.append(search)
+    if len(found) != 1:
+        raise IsthmusError(
+            f"{len(found)} saturation searches of scenario {run.name!r} fit, one must"
+        )
+    return found[0]
+
+
+def _saturation(words: list[str], fixed: Conditions, source: Source) -> Value:
+    from isthmus.answer import per_ms
+
+    search = _search(_result(source), fixed)
+    if words[1:] == ["analytic"]:
+        return Value(per_ms(search.analytic, search.unit))
+    low = per_ms(search.highest_stable, search.unit)
+    high = per_ms(search.lowest_saturated, search.unit)
+    middle = None if low is None or high is None else (low + high) / 2
+    return Value(middle, low, high, bracket=True)
+
+
+def _balance(words: list[str], fixed: Conditions, _source: Source) -> Value:
+    from isthmus import _core
+    from isthmus.core import ask
+
+    spec = {k: int(v) if v.isdigit() else v for k, v in fixed.items()}
+    told = json.loads(ask(_core.balance, json.dumps(spec)))
+    if _name(words) not in told:
+        raise IsthmusError(f"balance: no field {words[1]!r}; there are {', '.join(told)}")
+    return Value(float(told[words[1]]))
+
+
+def _along(words: list[str], fixed: Conditions, source: Source) -> list[tuple[float, Value]]:
+    if len(words) != 4 or words[2] != "along":
+        raise IsthmusError(f"{' '.join(words)!r}: write `{words[0]} MEASURE along KEY`")
+    run = _result(source)
+    axis = _axis(run, words[3])
+    curve = []
+    for point in points(run, fixed):
+        x, found = point.values[axis].number, point.measure(words[1])
+        if x is not None and found and found.mean is not None:
+            curve.append((x, Value(found.mean, found.low, found.high)))
+    xs = [x for x, _ in curve]
+    if len(curve) < 2 or len(set(xs)) != len(xs):
+        raise IsthmusError(
+            f"{' '.join(words)!r}: needs two or more points that differ in {words[3]} only, "
+            f"found {len(curve)}"
+        )
+    return sorted(curve, key=lambda pair: pair[0])
+
+
+def _range(words: list[str], fixed: Conditions, source: Source) -> Value:
+    values = [v for _, v in _along(words, fixed, source)]
+    largest = max(values, key=lambda v: v.value or 0.0)
+    smallest = min(values, key=lambda v: v.value or 0.0)
+    return _quotient(largest, smallest)
+
+
+def _lowest(words: list[str], fixed: Conditions, source: Source) -> Value:
+    x, _ = min(_along(words, fixed, source), key=lambda pair: pair[1].value or 0.0)
+    return Value(x)
+
+
+def _monotone(text: str, source: Source, *, falling: bool) -> Claim:
+    head, _, tail = text.partition("@")
+    curve = _along(head.split(), {**source.at, **conditions(tail)}, source)
+    values = [v for _, v in (curve if falling else curve[::-1])]
+    never_back = all(after.ends[0] <= before.ends[1] for before, after in pairwise(values))
+    holds = never_back and values[0].ends[0] > values[-1].ends[1]
+    shown = " → ".join(f"{number(v.value)}" for _, v in curve)
+    return Claim(holds, shown)
+
+
+_SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
+    "mean": _mean,
+    "analytic": _analytic,
+    "growth": _growth,
+    "stable": _verdict,
+    "saturated": _verdict,
+    "busy": _busy,
+    "saturation": _saturation,
+    "balance": _balance,
+    "range": _range,
+    "lowest": _lowest,
+}

@@ -1,0 +1,140 @@
+"""Plots of a run. `KINDS` lists them; each is drawn where the run has material for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from isthmus.answer import bracket
+from isthmus.errors import IsthmusError
+from isthmus.plots import channels, curves, distribution, machine, saturation
+from isthmus.plots.style import Plot, image, styled
+from isthmus.results.schema import RunResult
+from isthmus.results.series import View, view
+
+__all__ = ["KINDS", "Kind", "close", "draw", "draw_all", "image"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of plot."""
+
+    name: str
+    caption: str
+    """What a reader should see in it."""
+    draw: Callable[..., Plot]
+    applies: Callable[[View], bool]
+
+
+def _has_latency(layout: View) -> bool:
+    return layout.x_axis is not None and any(
+        s.values(layout, m) for s in layout.series for m in layout.asked
+    )
+
+
+def _others(layout: View) -> list[str]:
+    asked = layout.asked
+    return [
+        m
+        for m in layout.measures
+        if m not in asked and layout.unit(m) == "us" and m.endswith((".response", ".network"))
+    ]
+
+
+def _response(layout: View, **options: Any) -> Plot:
+    return curves.latency(layout, _others(layout), **options)
+
+
+_ALL = [
+    Kind(
+        "latency",
+        "Means of what was asked for. A curve that turns upwards earlier saturates earlier.",
+        curves.latency,
+        _has_latency,
+    ),
+    Kind(
+        "saturation",
+        "The load at which the backlog begins to grow without end.",
+        saturation.saturation,
+        lambda v: any(bracket(v, s) for s in v.series),
+    ),
+    Kind(
+        "accepted",
+        "Where a curve leaves the diagonal, messages pile up.",
+        curves.accepted,
+        lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
+    ),
+    Kind(
+        "response",
+        "Whole response times, software and devices included.",
+        _response,
+        lambda v: v.x_axis is not None and bool(_others(v)),
+    ),
+    Kind(
+        "machine",
+        "The machine; the busier a link, the darker.",
+        machine.machine,
+        channels.has_channels,
+    ),
+    Kind(
+        "channels",
+        "Which channels limit: the ones nearest to 100%.",
+        channels.channels,
+        channels.has_channels,
+    ),
+    Kind(
+        "residuals",
+        "How far the simulation lies above (+) or below (−) the queueing model.",
+        curves.residuals,
+        lambda v: v.x_axis is not None and bool(curves.with_residuals(v)),
+    ),
+    Kind(
+        "percentiles",
+        "Not only means: what the median and the unlucky see.",
+        curves.percentiles,
+        lambda v: v.x_axis is not None and bool(curves.with_percentiles(v)),
+    ),
+    Kind(
+        "distribution",
+        "The share of messages that take longer than a time; lower and further left is better.",
+        distribution.distribution,
+        lambda v: bool(distribution.with_histograms(v)),
+    ),
+]
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+
+
+def draw(run: RunResult, kind: str = "latency", **options: Any) -> Plot:
+    """Draw one plot of a run.
+
+    Raises:
+        IsthmusError: there is no such plot, or the run has no material for it.
+
+    """
+    layout = view(run)
+    if kind not in KINDS:
+        raise IsthmusError(f"no plot {kind!r}; there are {', '.join(KINDS)}")
+    if not KINDS[kind].applies(layout):
+        have = ", ".join(k.name for k in _ALL if k.applies(layout)) or "none"
+        raise IsthmusError(f"this run has nothing to draw for {kind!r}; it has {have}")
+    with styled():
+        return KINDS[kind].draw(layout, **options)
+
+
+def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
+    """Draw every plot that the run has material for, in the order of the report."""
+    layout = view(run)
+    for kind in _ALL:
+        if kind.applies(layout):
+            with styled():
+                figure = kind.draw(layout)
+            yield kind.name, figure
+
+
+def close(figure: Figure) -> None:
+    """Free a figure's memory."""
+    figure.clear()

@@ -1,0 +1,60 @@
+"""How busy each kind of channel is: one row per kind, one mark per series."""
+
+from __future__ import annotations
+
+from matplotlib.ticker import PercentFormatter
+
+from isthmus.answer import answer
+from isthmus.plots.distribution import compared_point
+from isthmus.plots.style import INK, Plot, key, legend_above, look
+from isthmus.results.series import View
+from isthmus.wording import channel_label
+
+
+def channels(view: View) -> Plot:
+    """Draw mean utilisation per kind and series, with a line to the busiest channel of the kind."""
+    points = [(s, compared_point(view, s)) for s in view.series]
+    kinds = list(
+        dict.fromkeys(c.kind for _, p in points if p for c in p.channels if c.from_ is None)
+    )
+    figure = Plot(figsize=(7.2, 1.6 + (0.3 + 0.1 * len(points)) * len(kinds)), layout="constrained")
+    ax = figure.subplots()
+    modelled = False
+    for position, (series, point) in enumerate(points):
+        style = look(view, series)
+        offset = (position - (len(points) - 1) / 2) * 0.7 / max(len(points), 2)
+        for use in point.channels if point else []:
+            if use.from_ is not None:
+                continue
+            y = kinds.index(use.kind) + offset
+            if use.highest is not None:
+                ax.plot(
+                    [use.utilisation, use.highest], [y, y], color=style.colour, lw=1.3, alpha=0.7
+                )
+            ax.plot(use.utilisation, y, color=style.colour, marker=style.marker, ls="", ms=6)
+            if use.analytic is not None:
+                modelled = True
+                ax.plot(use.analytic, y, color=INK, marker="|", ls="", ms=9, mew=1.3)
+    ax.set_yticks(range(len(kinds)), [channel_label(k) for k in kinds])
+    for line in range(1, len(kinds)):
+        ax.axhline(line - 0.5, color="#dfe3e8", lw=0.7)
+    ax.set_ylim(len(kinds) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlim(0, None)
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.set_xlabel("utilisation of a lane (flits per cycle)")
+    place = answer(view.run).place
+    ax.set_title(f"How busy the channels are {place}".rstrip())
+    entries = [
+        key("mean of the kind", marker="o", ls=""),
+        key("to the busiest of the kind", lw=1.3),
+    ]
+    if modelled:
+        entries.append(key("queueing model", marker="|", ls="", color=INK, ms=9))
+    legend_above(figure, view, entries)
+    return figure
+
+
+def has_channels(view: View) -> bool:
+    """Whether any point tells utilisations."""
+    return any(p.channels for p in view.run.points)

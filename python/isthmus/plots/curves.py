@@ -1,0 +1,295 @@
+"""Measures against the load or another swept field: simulated points, intervals, the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from isthmus.answer import ranked
+from isthmus.plots.style import (
+    MUTED,
+    PAPER,
+    Look,
+    Plot,
+    key,
+    legend_above,
+    log_axis,
+    look,
+    panels,
+)
+from isthmus.results.schema import PointResult
+from isthmus.results.series import Series, View
+from isthmus.wording import measure_label, with_unit
+
+Number = tuple[float | None, float | None, float | None]
+Pick = Callable[[PointResult], Number]
+"""From a point its value and interval."""
+
+Row = tuple[float, float, float | None, float | None, str]
+"""x, value, low, high, verdict."""
+
+CAP = 2.5
+"""Values of points that are not stable are drawn up to so many times the largest stable one."""
+UP = r"$\uparrow$"
+OVER = "over"
+"""In place of the verdict: saturated, and the value is above the cap."""
+LOG_SPAN = 12.0
+"""Largest over smallest value from which an axis is logarithmic."""
+
+
+def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Plot:
+    """Draw the measures asked for (or `measures`) against the x axis, a panel each."""
+    names = list(measures or [m for m in ordered(view) if _drawable(view, m)])
+    figure, axes = panels(len(names), height=height)
+    for ax, name in zip(axes, names, strict=True):
+        curve_panel(ax, view, _mean_of(name), _model_of(name))
+        ax.set_title(measure_label(name))
+        ax.set_ylabel(with_unit("mean", view.unit(name)))
+        finish(ax, view)
+    legend_above(figure, view, marks(view))
+    return figure
+
+
+def percentiles(view: View, measure: str | None = None) -> Plot:
+    """Draw the percentiles of one measure against the x axis, a panel each."""
+    name = measure or next(iter(with_percentiles(view)))
+    found: dict[float, None] = {}
+    for point in view.run.points:
+        if at := point.measure(name):
+            found.update(dict.fromkeys(p.percent for p in at.percentiles))
+    figure, axes = panels(len(found), width=3.7)
+    for ax, percent in zip(axes, sorted(found), strict=True):
+        curve_panel(ax, view, _percentile_of(name, percent), None)
+        ax.set_title("median" if percent == 50 else f"{percent:g}% are below")
+        ax.set_ylabel(with_unit(measure_label(name), view.unit(name)))
+        finish(ax, view)
+    legend_above(figure, view, marks(view, model=False))
+    return figure
+
+
+def accepted(view: View) -> Plot:
+    """Draw the load that arrives against the load offered, with the line where all of it does."""
+    figure, (ax,) = panels(1, width=5.4, height=4.0)
+    top = max(x for s in view.series for x, _ in s.values(view, "accepted"))
+    ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
+    curve_panel(ax, view, _mean_of("accepted"), None, log=False)
+    ax.annotate(
+        "all that is offered",
+        (top, top),
+        (-6, 0),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=MUTED,
+        fontsize=8.5,
+    )
+    ax.set_title("Accepted against offered load")
+    ax.set_ylabel(with_unit("accepted load per PE", view.unit("accepted")))
+    finish(ax, view)
+    ax.set_ylim(bottom=0)
+    legend_above(figure, view, marks(view, model=False))
+    return figure
+
+
+def residuals(view: View) -> Plot:
+    """Draw how far the simulation lies above the model, in percent, at stable points."""
+    names = with_residuals(view)
+    figure, axes = panels(len(names))
+    for ax, name in zip(axes, names, strict=True):
+        ax.axhline(0, color=MUTED, lw=0.9)
+        curve_panel(ax, view, _residual_of(name), None, log=False, stable_only=True)
+        ax.set_title(measure_label(name))
+        ax.set_ylabel("simulation over model − 1 (%)")
+        finish(ax, view)
+    legend_above(figure, view)
+    return figure
+
+
+def curve_panel(
+    ax: Axes,
+    view: View,
+    pick: Pick,
+    model: Pick | None,
+    *,
+    log: bool | None = None,
+    stable_only: bool = False,
+) -> None:
+    """Draw every series into one panel; the y axis becomes logarithmic where values span much."""
+    drawn: list[float] = []
+    cap = _cap(view, pick)
+    for series in view.series:
+        style = look(view, series)
+        drawn += _points(ax, _numbers(view, series, pick, cap), style, stable_only)
+        if model:
+            curve = [(x, v) for x, v, *_ in _numbers(view, series, model)]
+            if not view.run.simulated:
+                drawn += [v for _, v in curve]
+            ax.plot(*_columns(curve), color=style.colour, ls=(0, (4, 2)), lw=1.1, zorder=2)
+    positive = [v for v in drawn if v > 0]
+    spans = bool(positive) and len(positive) == len(drawn)
+    if log if log is not None else spans and max(positive) / min(positive) > LOG_SPAN:
+        ax.set_yscale("log")
+        log_axis(ax.yaxis, min(positive), max(positive))
+    elif spans and log is None:
+        ax.set_ylim(bottom=0)
+
+
+def _cap(view: View, pick: Pick) -> float:
+    """Where values of saturated points are cut off: they tell how long the run was, and would
+    press all others flat.
+    """
+    values = [row for s in view.series for row in _numbers(view, s, pick)]
+    stable = [v for _, v, _, _, verdict in values if verdict == "stable"]
+    return CAP * max(stable) if stable and max(stable) > 0 else math.inf
+
+
+def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
+    stable = [r for r in rows if r[4] == "stable"]
+    ax.plot(*_columns(stable), color=style.colour, ls=style.dash, zorder=3)
+    if not stable_only and len(rows) > len(stable):
+        first = next(i for i, r in enumerate(rows) if r[4] != "stable")
+        over = next((i for i, r in enumerate(rows) if r[4] == OVER), len(rows))
+        tail = rows[max(first - 1, 0) : over + 1]
+        ax.plot(*_columns(tail), color=style.colour, ls=(0, (1, 2)), lw=1.1, zorder=2.5)
+    drawn = []
+    for x, value, low, high, verdict in rows:
+        if stable_only and verdict != "stable":
+            continue
+        fill = {"stable": "full", "undecided": "left"}.get(verdict, "none")
+        if low is not None and high is not None:
+            error = [[max(value - low, 0)], [max(high - value, 0)]]
+            ax.errorbar(
+                x, value, error, color=style.colour, lw=1.1, capsize=2.2, capthick=1.1, zorder=3.5
+            )
+        ax.plot(
+            x,
+            value,
+            ls="",
+            color=style.colour,
+            marker=UP if verdict == OVER else style.marker,
+            markersize=11 if verdict == OVER else None,
+            clip_on=False,
+            fillstyle="full" if verdict == OVER else fill,
+            markerfacecoloralt=PAPER,
+            markeredgewidth=0.2 if verdict == OVER else 1.2,
+            markerfacecolor=PAPER if fill == "none" and verdict != OVER else style.colour,
+            zorder=4,
+        )
+        drawn.append(value)
+    return drawn
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
+    return [r[0] for r in rows], [r[1] for r in rows]
+
+
+def _numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> list[Row]:
+    rows: list[Row] = []
+    for point in series.points:
+        x, (value, low, high) = view.x(point), pick(point)
+        if x is None or value is None:
+            continue
+        if value > cap and point.verdict.verdict != "stable":
+            rows.append((x, cap, None, None, OVER))
+        else:
+            rows.append((x, value, low, high, point.verdict.verdict))
+    return rows
+
+
+def _mean_of(name: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        return (at.mean, at.low, at.high) if at else (None, None, None)
+
+    return pick
+
+
+def _model_of(name: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        return (at.analytic if at else None, None, None)
+
+    return pick
+
+
+def _percentile_of(name: str, percent: float) -> Pick:
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        for found in at.percentiles if at else []:
+            if found.percent == percent:
+                return found.value, found.low, found.high
+        return None, None, None
+
+    return pick
+
+
+def _residual_of(name: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        if at is None or at.residual is None or not at.analytic:
+            return None, None, None
+        ends = (None if end is None else 100 * (end / at.analytic - 1) for end in (at.low, at.high))
+        return 100 * at.residual, next(ends), next(ends)
+
+    return pick
+
+
+def finish(ax: Axes, view: View) -> None:
+    """Title the x axis; the load starts at zero."""
+    ax.set_xlabel(with_unit(view.x_label, view.x_unit))
+    if view.by_load:
+        ax.set_xlim(left=0)
+        return
+    xs = [x for p in view.run.points if (x := view.x(p)) is not None]
+    if xs and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN:
+        ax.set_xscale("log")
+        log_axis(ax.xaxis, min(xs), max(xs))
+
+
+def marks(view: View, model: bool = True) -> list[Any]:
+    """The key of marks, only those that occur."""
+    verdicts = {p.verdict.verdict for p in view.run.points}
+    simulated = any(m.mean is not None for p in view.run.points for m in p.measures)
+    entries = []
+    if simulated:
+        confidence = f"{view.run.confidence:.0%}"
+        entries.append(key(f"simulated, {confidence} interval", marker="o", ls="-"))
+    if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
+        entries.append(key("queueing model", ls=(0, (4, 2)), lw=1.1))
+    if simulated and "saturated" in verdicts:
+        label = "saturated, ↑ off the plot: grows with the length of the run"
+        entries.append(key(label, marker="o", ls="", markerfacecolor=PAPER))
+    if simulated and "undecided" in verdicts:
+        entries.append(
+            key("undecided", marker="o", ls="", fillstyle="left", markerfacecoloralt=PAPER)
+        )
+    return entries
+
+
+def _drawable(view: View, name: str) -> bool:
+    return any(s.values(view, name) for s in view.series)
+
+
+def with_percentiles(view: View) -> list[str]:
+    """Measures that have percentiles, those asked for first."""
+    have = {m.name for p in view.run.points for m in p.measures if m.percentiles}
+    return [m for m in [*ordered(view), *view.measures] if m in have]
+
+
+def with_residuals(view: View) -> list[str]:
+    """Measures asked for that both the simulation and the model have at a stable point."""
+    have = {
+        m.name
+        for p in view.run.points
+        for m in p.measures
+        if m.residual is not None and p.verdict.verdict == "stable"
+    }
+    return [m for m in ordered(view) if m in have]
+
+
+def ordered(view: View) -> list[str]:
+    """The measures asked for, that by which variants are judged first."""
+    return list(dict.fromkeys([*ranked(view), *view.asked]))

@@ -1,0 +1,145 @@
+"""Pictures of networks without a run: hypercubes, and any graph that was brought in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from isthmus.errors import IsthmusError
+from isthmus.plots.machine import DRAWN_DIMENSION, project
+from isthmus.plots.style import COLOURS, INK, MUTED, PAPER, Plot, image, styled
+
+DRAWN_NODES = 400
+"""Most nodes of a graph that are drawn one by one."""
+
+
+def draw_topology(told: dict[str, Any]) -> Plot:
+    """Draw what `isthmus._core.topology` tells: nodes, I/O nodes, links, each PE's server.
+
+    Raises:
+        IsthmusError: too many nodes to draw one by one.
+
+    """
+    dimension, count = told["dimension"], told["nodes"]
+    if (dimension or 0) > DRAWN_DIMENSION or count > DRAWN_NODES:
+        raise IsthmusError(
+            f"{count:,} nodes are too many to draw one by one; hypercubes are drawn up to "
+            f"dimension {DRAWN_DIMENSION}, graphs up to {DRAWN_NODES} nodes"
+        )
+    with styled():
+        if dimension is not None:
+            places = [project(node, dimension) for node in range(count)]
+        else:
+            places = spring(count, told["edges"])
+        io_network = bool(told["io_edges"])
+        figure = Plot(figsize=(11.0 if io_network else 6.4, 5.6), layout="constrained")
+        axes = figure.subplots(1, 2 if io_network else 1, squeeze=False)[0]
+        _network(axes[0], told, places)
+        if io_network:
+            _io_network(axes[1], told)
+    return figure
+
+
+def spring(count: int, edges: list[list[int]]) -> list[tuple[float, float]]:
+    """Places of the nodes of any graph: neighbours near, all apart; the same each time."""
+    import networkx as nx
+
+    graph: Any = nx.Graph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(edges)
+    placed = nx.spring_layout(graph, seed=1, iterations=200)
+    return [(float(placed[n][0]), float(placed[n][1])) for n in range(count)]
+
+
+def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) -> None:
+    io_nodes, servers = told["io_nodes"], told["servers"]
+    serving = {
+        frozenset((pe, io_nodes[server]))
+        for pe, server in enumerate(servers)
+        if pe != io_nodes[server]
+    }
+    plain = [e for e in told["edges"] if frozenset(e) not in serving]
+    served = [e for e in told["edges"] if frozenset(e) in serving]
+    for edges, colour, width in ((plain, "#c3ccd6", 0.8), (served, COLOURS[1], 1.6)):
+        lines = [(places[a], places[b]) for a, b in edges]
+        ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
+    small = told["nodes"] <= 32
+    others = [n for n in range(told["nodes"]) if n not in set(io_nodes)]
+    for nodes, marker, fill in ((others, "o", PAPER), (io_nodes, "s", INK)):
+        xs, ys = [places[n][0] for n in nodes], [places[n][1] for n in nodes]
+        size = (150 if small else 16) * (1.4 if marker == "s" else 1.0)
+        ax.scatter(
+            xs, ys, s=size, marker=marker, color=fill, edgecolor=INK, linewidth=0.8, zorder=2
+        )
+        if small:
+            for n in nodes:
+                text = told["names"][n] if told.get("names") else str(n)
+                ax.annotate(
+                    text,
+                    places[n],
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color=PAPER if marker == "s" else INK,
+                    zorder=3,
+                )
+    _bare(
+        ax,
+        f"{told['nodes']} PEs ○, {len(io_nodes)} with an I/O node ■; "
+        "blue: from a PE to the I/O node that serves it",
+    )
+
+
+def _io_network(ax: Axes, told: dict[str, Any]) -> None:
+    count = len(told["io_nodes"])
+    dimension = max(count - 1, 1).bit_length()
+    if dimension > DRAWN_DIMENSION:
+        _bare(ax, f"I/O network of {count} nodes")
+        return
+    places = [project(node, dimension) for node in range(count)]
+    lines = [(places[a], places[b]) for a, b in told["io_edges"]]
+    ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=1.8, zorder=1))
+    xs, ys = [p[0] for p in places], [p[1] for p in places]
+    ax.scatter(xs, ys, s=190, marker="s", color=INK, zorder=2)
+    if count <= 32:
+        for node, place in enumerate(places):
+            ax.annotate(
+                str(told["io_nodes"][node]),
+                place,
+                ha="center",
+                va="center",
+                fontsize=7,
+                color=PAPER,
+                zorder=3,
+            )
+    _bare(ax, f"I/O network: {count} nodes ■ (by PE), {len(lines)} links")
+
+
+def _bare(ax: Axes, caption: str) -> None:
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    ax.grid(False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.set_xlabel(caption, color=MUTED, fontsize=9)
+
+
+def save(figure: Plot, path: Path) -> None:
+    """Write a figure as PNG or SVG, by the ending of `path`.
+
+    Raises:
+        IsthmusError: another ending, or the folder cannot be written to.
+
+    """
+    from isthmus.files import ready_folder, write_bytes
+
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix not in ("png", "svg"):
+        raise IsthmusError(f"{path}: pictures are written as .png or .svg")
+    ready_folder(path.parent)
+    write_bytes(path, image(figure, suffix))

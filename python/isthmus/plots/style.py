@@ -1,0 +1,183 @@
+"""The look of every plot: ink, colours that the colour-blind can tell apart, markers, helpers.
+
+The colours are those of Okabe and Ito (2008), without the yellow that is lost on white; the
+baseline is grey. Markers differ too, so that a black-and-white print can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from isthmus.results.series import Series, View
+
+INK = "#1b1f24"
+MUTED = "#5c6570"
+GRID = "#dfe3e8"
+PAPER = "#ffffff"
+BASELINE = "#737b86"
+COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a5a2b"]
+MARKERS = ["s", "o", "^", "D", "v", "P", "X", "p"]
+DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
+
+_RC: dict[str, Any] = {
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.8,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "lines.linewidth": 1.7,
+    "lines.markersize": 5.5,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "isthmus",
+    "figure.dpi": 110,
+    "savefig.dpi": 160,
+}
+
+
+class Plot(Figure):
+    """A matplotlib figure that a notebook shows by itself."""
+
+    def _repr_png_(self) -> bytes:
+        return image(self, "png")
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in isthmus' own style, whatever the user's matplotlibrc says."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)  # type: ignore[arg-type, unused-ignore]
+        yield
+
+
+def image(figure: Figure, suffix: str) -> bytes:
+    """The figure as ``png`` or ``svg``, the same bytes each time."""
+    buffer = BytesIO()
+    metadata: dict[str, Any] = {"Software": None} if suffix == "png" else {"Date": None}
+    with styled():
+        figure.savefig(
+            buffer, format=suffix, metadata=metadata, bbox_inches="tight", pad_inches=0.1
+        )
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn."""
+
+    colour: str
+    marker: str
+    dash: Any
+
+
+def look(view: View, series: Series) -> Look:
+    """Colour by the first of several series axes, marker and dash by the others; one axis: both."""
+    first, rest = series.label.partition(", ")[::2]
+    if rest:
+        heads = list(dict.fromkeys(s.label.partition(", ")[0] for s in view.series))
+        tails = list(dict.fromkeys(s.label.partition(", ")[2] for s in view.series))
+        colour, shape = heads.index(first), tails.index(rest)
+        return Look(_colour(colour), MARKERS[shape % len(MARKERS)], DASHES[shape % len(DASHES)])
+    return Look(_colour(series.position), MARKERS[series.position % len(MARKERS)], "-")
+
+
+def _colour(position: int) -> str:
+    return BASELINE if position == 0 else COLOURS[(position - 1) % len(COLOURS)]
+
+
+def panels(
+    count: int, width: float = 4.6, height: float = 3.5, columns: int = 3
+) -> tuple[Plot, list[Axes]]:
+    """A figure with so many panels beside one another, wrapped after `columns`."""
+    across = min(count, columns)
+    down = -(-count // across)
+    wide = max(width * across, 6.4) if count == 1 else width * across
+    figure = Plot(figsize=(wide, height * down), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False)
+    axes = list(grid.flat)
+    for spare in axes[count:]:
+        spare.set_visible(False)
+    return figure, axes[:count]
+
+
+def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> None:
+    """Name the series above the panels, outside the data; then what the marks mean."""
+    handles = [
+        Line2D([], [], color=k.colour, marker=k.marker, ls=k.dash, label=s.label)
+        for s in view.series
+        for k in [look(view, s)]
+    ]
+    if len(handles) > 1:
+        figure.legend(
+            handles=handles,
+            loc="outside upper left",
+            ncols=min(len(handles), 5),
+            fontsize=10.5,
+            handlelength=1.8,
+            columnspacing=1.6,
+        )
+    if extra:
+        figure.legend(
+            handles=list(extra),
+            loc="outside lower left",
+            ncols=min(len(extra), 4),
+            fontsize=8.5,
+            labelcolor=MUTED,
+            handlelength=2.0,
+        )
+
+
+def key(label: str, **style: Any) -> Line2D:
+    """An entry of the key of marks."""
+    return Line2D([], [], label=label, **{"color": MUTED, **style})
+
+
+def log_axis(axis: Any, low: float, high: float) -> None:
+    """Label a logarithmic axis with plain numbers, densely enough for its span."""
+    from isthmus.wording import number
+
+    decades = high / low if low > 0 else 1.0
+    subs = (1.0, 2.0, 5.0) if decades < 2000 else (1.0,)
+    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(number(value, 2), value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _tick(text: str, value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def message_only(text: str) -> Plot:
+    """A figure that says why there is nothing to draw."""
+    figure = Plot(figsize=(6.4, 1.2))
+    figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
+    return figure

@@ -1,0 +1,207 @@
+"""The report of a run: one HTML file that needs no network, the answer on its first screen."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from isthmus.report.picture import inline_svg
+from isthmus.wording import (
+    estimate,
+    lane_label,
+    measure_label,
+    number,
+    sentence,
+    unit_label,
+    with_unit,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+    from isthmus.answer import Answer
+    from isthmus.results.collection import Results
+    from isthmus.results.schema import PointResult
+    from isthmus.results.series import View
+
+HEADINGS = {
+    "latency": "Latency",
+    "saturation": "Where it saturates",
+    "accepted": "Accepted against offered load",
+    "response": "Response times",
+    "machine": "The machine",
+    "channels": "Channels",
+    "residuals": "Against the queueing model",
+    "percentiles": "Percentiles",
+    "distribution": "Distributions",
+}
+
+
+def render(results: Results) -> str:
+    """Return the whole report as HTML; the same bytes for the same results."""
+    from isthmus import plots
+
+    run = results.run
+    said = results.answer
+    figures = []
+    for name, figure in plots.draw_all(run):
+        svg = inline_svg(plots.image(figure, "svg").decode(), name, plots.KINDS[name].caption)
+        figures.append(
+            {
+                "name": name,
+                "heading": HEADINGS[name],
+                "caption": plots.KINDS[name].caption,
+                "svg": svg,
+                "wide": figure.get_figwidth() > 8,
+            }
+        )
+        plots.close(figure)
+    return _template("report.html").render(
+        run=run,
+        answer=answer_rows(said),
+        conclusion=sentence(said.conclusion),
+        basis=said.basis,
+        lead=lead_pictures(said, figures),
+        figures=figures,
+        points=point_rows(said.view),
+        measures=[with_unit(measure_label(m), said.view.unit(m)) for m in said.measures],
+        x_title=with_unit(said.view.x_label, said.view.x_unit),
+        machines=[machine_facts(m) for m in run.machines],
+        canonical=results.canonical,
+        undecided=sum(p.verdict.verdict == "undecided" for p in run.points),
+        unconverged=sum(not p.converged for p in run.points if p.verdict.verdict == "stable"),
+    )
+
+
+def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
+    """What stands beside the answer: the measure it is judged by, and where it saturates."""
+    from isthmus import plots
+    from isthmus.plots import curves
+    from isthmus.plots.style import styled
+
+    if not said.headline or not plots.KINDS["latency"].applies(said.view):
+        return [figures[0]["svg"]] if figures else []
+    with styled():
+        main = curves.latency(said.view, [said.headline], height=3.9)
+        label = f"{measure_label(said.headline)} against {said.view.x_label}"
+        pictures = [inline_svg(plots.image(main, "svg").decode(), "lead-latency", label)]
+        if plots.KINDS["saturation"].applies(said.view):
+            svg = plots.image(plots.saturation.saturation(said.view), "svg").decode()
+            pictures.append(inline_svg(svg, "lead-saturation", "Where each variant saturates"))
+    return pictures
+
+
+def answer_html(results: Results) -> str:
+    """The answer as a small HTML table, for notebooks."""
+    said = results.answer
+    return _template("answer.html").render(
+        run=results.run, answer=answer_rows(said), conclusion=sentence(said.conclusion)
+    )
+
+
+def answer_rows(said: Answer) -> dict[str, Any]:
+    """The answer table as plain text cells."""
+    from isthmus.plots.style import look
+
+    shown = said.measures[:2]
+    modelled = any(s.bracket and s.bracket.analytic for s in said.series)
+    rows = []
+    for each in said.series:
+        cells = [
+            {"value": each.cell(m), "ratio": each.ratios[m].text if m in each.ratios else ""}
+            for m in shown
+        ]
+        rows.append(
+            {
+                "label": each.series.label,
+                "colour": look(said.view, each.series).colour,
+                "badge": each.badge,
+                "kind": each.badge.replace(" ", "-"),
+                "bracket": each.bracket.text if each.bracket else "–",
+                "model": number(each.bracket.analytic) if each.bracket else "–",
+                "cells": cells,
+                "sentence": sentence(each.sentence),
+            }
+        )
+    heads = [
+        {"name": measure_label(m), "unit": unit_label(said.view.unit(m)), "place": said.place}
+        for m in shown
+    ]
+    return {
+        "rows": rows,
+        "heads": heads,
+        "saturation": said.has_saturation,
+        "modelled": said.has_saturation and modelled,
+        "compared": len(rows) > 1,
+    }
+
+
+def point_rows(view: View) -> list[dict[str, Any]]:
+    """Every point with its verdict and its grounds, series by series."""
+    from isthmus.answer import ranked
+
+    rows = []
+    for series in view.series:
+        for point in series.points:
+            verdict = point.verdict
+            rows.append(
+                {
+                    "label": series.label,
+                    "x": number(view.x(point)),
+                    "verdict": verdict.verdict,
+                    "growth": f"{100 * verdict.growth:.2f}%",
+                    "interval": _percents(verdict.growth_low, verdict.growth_high),
+                    "threshold": f"{100 * verdict.threshold:g}%",
+                    "flow": {"io": "I/O", "messages": "PE-PE"}.get(verdict.flow, verdict.flow),
+                    "cells": [_cell(point, m) for m in ranked(view)[:3]],
+                    "replications": point.replications,
+                    "messages": f"{point.messages:,}",
+                    "converged": point.converged,
+                }
+            )
+    return rows
+
+
+def _percents(low: float, high: float) -> str:
+    return f"{100 * low:.2f} to {100 * high:.2f}%"
+
+
+def _cell(point: PointResult, measure: str) -> str:
+    found = point.measure(measure)
+    return estimate(*found.best) if found else "–"
+
+
+def machine_facts(machine: Any) -> dict[str, Any]:
+    """A machine in words."""
+    lanes = [f"{count} ({lane_label(kind)})" for kind, count in machine.lanes]
+    return {
+        "title": f"{machine.dimension}-dimensional {machine.kind}: {machine.pes:,} PEs, "
+        f"{len(machine.io_nodes):,} I/O nodes"
+        + ("" if machine.has_io_network else ", no I/O network"),
+        "lanes": "; ".join(lanes),
+        "cycle": f"{machine.cycle_us:g} µs",
+        "deadlock": machine.deadlock,
+        "faults": "; ".join(machine.faults),
+        "io_nodes": ", ".join(map(str, machine.io_nodes[:64]))
+        + (" …" if len(machine.io_nodes) > 64 else ""),
+    }
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("isthmus.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
+
+
+__all__ = ["answer_html", "render"]

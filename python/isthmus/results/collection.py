@@ -1,0 +1,138 @@
+"""What a run leaves in the hands of a user: tables, plots, a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import IsthmusError
+from isthmus.results.schema import RunResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from isthmus.answer import Answer
+
+
+class Results:
+    """The results of one run.
+
+    Times are in microseconds, loads in messages per millisecond and PE, utilisations in flits per
+    cycle and lane; every table names its units.
+    """
+
+    def __init__(self, run: RunResult, *, canonical: str = "", text: str | None = None) -> None:
+        self.run = run
+        """The whole result as typed objects."""
+        self.canonical = canonical
+        """The effective scenario, as TOML."""
+        self._text = text
+
+    @classmethod
+    def from_json(cls, text: str, *, canonical: str = "") -> Results:
+        """Read the JSON of the result schema."""
+        return cls(RunResult.from_json(text), canonical=canonical, text=text)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Results:
+        """Read what ``isthmus run`` left in a folder.
+
+        Raises:
+            IsthmusError: the folder holds no whole result.
+
+        """
+        folder = Path(directory)
+        try:
+            text = (folder / "result.json").read_text(encoding="utf-8")
+        except OSError as error:
+            raise IsthmusError(
+                f"{folder}: no result here (result.json: {error.strerror}); "
+                "give the folder that `isthmus run` wrote"
+            ) from error
+        scenario = folder / "scenario.toml"
+        canonical = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
+        run = RunResult.from_json(text, str(folder / "result.json"))
+        return cls(run, canonical=canonical, text=text)
+
+    @property
+    def json(self) -> str:
+        """The result as the core wrote it."""
+        if self._text is None:
+            raise IsthmusError("this result was not read from JSON")
+        return self._text
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per point, measure and statistic; see `isthmus.results.tables`."""
+        from isthmus.results.tables import results_table
+
+        return results_table(self.run)
+
+    @property
+    def histograms(self) -> pl.DataFrame:
+        """One row per point, measure and occupied bin of the distribution."""
+        from isthmus.results.tables import histograms_table
+
+        return histograms_table(self.run)
+
+    @property
+    def channels(self) -> pl.DataFrame:
+        """One row per point and channel or kind of channel: utilisation, 0 to 1."""
+        from isthmus.results.tables import channels_table
+
+        return channels_table(self.run)
+
+    @property
+    def searches(self) -> pl.DataFrame:
+        """One row per saturation search: bracket and model."""
+        from isthmus.results.tables import searches_table
+
+        return searches_table(self.run)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas data frame (needs the extra ``isthmus[pandas]``)."""
+        frame: Any = self.table.to_dict(as_series=False)
+        import pandas as pd
+
+        return pd.DataFrame(frame)
+
+    @property
+    def answer(self) -> Answer:
+        """Each variant against the first one, in plain words."""
+        from isthmus.answer import answer
+
+        return answer(self.run)
+
+    def plot(self, kind: str = "latency", **options: Any) -> Figure:
+        """Draw one of the plots of a run; `isthmus.plots.KINDS` lists them."""
+        from isthmus import plots
+
+        return plots.draw(self.run, kind, **options)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained report to `path` and return it."""
+        from isthmus.files import write_text
+        from isthmus.report import render
+
+        target = Path(path)
+        write_text(target, render(self))
+        return target
+
+    def save(self, directory: str | Path) -> Path:
+        """Write tables, plots and report to a folder, the same files as ``isthmus run``."""
+        from isthmus.results.folder import write_results
+
+        folder = Path(directory)
+        write_results(folder, self)
+        return folder
+
+    def __repr__(self) -> str:
+        run = self.run
+        return f"<Results {run.name!r}: {len(run.points)} points, {len(run.searches)} searches>"
+
+    def _repr_html_(self) -> str:
+        from isthmus.report import answer_html
+
+        return answer_html(self)

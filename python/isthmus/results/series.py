@@ -1,0 +1,169 @@
+"""A run as curves: which axis goes to the right, and one series per combination of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points that differ only in the x axis, in its order."""
+
+    position: int
+    """Position among the run's series; decides colour and marker."""
+    label: str
+    """For example ``b = 2`` or ``no I/O network``."""
+    machine: int
+    points: list[PointResult] = field(repr=False)
+    search: SearchResult | None = None
+
+    def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
+        """Return (x, point) for each point that has a mean or a model value of this measure."""
+        found = []
+        for point in self.points:
+            at = point.measure(measure)
+            x = view.x(point)
+            if x is not None and at is not None and (at.mean, at.analytic) != (None, None):
+                found.append((x, point))
+        return found
+
+
+@dataclass(frozen=True)
+class View:
+    """A run laid out as curves."""
+
+    run: RunResult = field(repr=False)
+    x_axis: int | None
+    """Position of the axis on x; `None` for a run of a single point or of words only."""
+    by_load: bool
+    """Whether x is the offered load in messages per millisecond and PE."""
+    x_label: str
+    x_unit: str | None
+    series: list[Series] = field(default_factory=list)
+
+    def x(self, point: PointResult) -> float | None:
+        """Where a point lies on the x axis."""
+        if self.by_load:
+            return point.offered_per_ms
+        if self.x_axis is None:
+            return float(point.index)
+        return point.values[self.x_axis].number
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures that any point has, in the core's order."""
+        names: dict[str, None] = {}
+        for point in self.run.points:
+            names.update(dict.fromkeys(m.name for m in point.measures))
+        return list(names)
+
+    @property
+    def asked(self) -> list[str]:
+        """Names of the measures asked for; all latencies if none was."""
+        asked: dict[str, None] = {}
+        for point in self.run.points:
+            asked.update(dict.fromkeys(m.name for m in point.measures if m.target is not None))
+        return list(asked) or [m for m in self.measures if self.unit(m) == "us"]
+
+    def unit(self, measure: str) -> str:
+        """Unit of a measure."""
+        for point in self.run.points:
+            if found := point.measure(measure):
+                return found.unit
+        return ""
+
+
+def view(run: RunResult) -> View:
+    """Lay a run out: the load on x if it is swept over three or more values, else the numeric
+    axis with most values.
+    """
+    count = len(run.axes)
+    values: list[dict[str, AxisValue]] = [{} for _ in range(count)]
+    for point in run.points:
+        for seen, value in zip(values, point.values, strict=True):
+            seen.setdefault(value.text, value)
+    numeric = [
+        i
+        for i in range(count)
+        if values[i] and all(v.number is not None for v in values[i].values())
+    ]
+    x_axis = max(numeric, key=lambda i: (len(values[i]), i == run.load_axis, i), default=None)
+    if run.load_axis in numeric and len(values[run.load_axis]) >= 3:
+        x_axis = run.load_axis
+    by_load = (
+        x_axis is not None
+        and x_axis == run.load_axis
+        and all(p.offered_per_ms is not None for p in run.points)
+    )
+    unit: str | None
+    if by_load:
+        label, unit = "offered load per PE", "1/ms"
+    elif x_axis is not None:
+        label, unit = run.axes[x_axis].label, run.axes[x_axis].unit
+    else:
+        label, unit = "point", None
+    layout = View(run, x_axis, by_load, label, unit)
+    constant = {i for i in range(count) if len(values[i]) < 2}
+    layout.series.extend(_series(layout, constant))
+    return layout
+
+
+def _series(layout: View, constant: set[int]) -> list[Series]:
+    run, x_axis = layout.run, layout.x_axis
+    groups: dict[tuple[str, ...], list[PointResult]] = {}
+    for point in run.points:
+        key = tuple(v.text for i, v in enumerate(point.values) if i != x_axis)
+        groups.setdefault(key, []).append(point)
+    found = []
+    for position, points in enumerate(groups.values()):
+        first = points[0]
+        search = next((s for s in run.searches if _belongs(s, first, run.load_axis)), None)
+        label = series_label(run, first, {x_axis, *constant})
+        in_order = sorted(points, key=lambda p: (layout.x(p) is None, layout.x(p) or 0.0))
+        found.append(Series(position, label, first.machine, in_order, search))
+    if not found:
+        for position, search in enumerate(run.searches):
+            found.append(Series(position, search_label(run, search), search.machine, [], search))
+    return found
+
+
+def _belongs(search: SearchResult, point: PointResult, load_axis: int | None) -> bool:
+    return all(
+        i == load_axis or theirs is None or theirs.text == ours.text
+        for i, (theirs, ours) in enumerate(zip(search.values, point.values, strict=True))
+    )
+
+
+def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) -> str:
+    """Name a series by the values of its axes: ``b = 2, locality = 0.2``."""
+    parts = [
+        axis_text(run, i, value, point.machine)
+        for i, value in enumerate(point.values)
+        if i not in left_out
+    ]
+    return ", ".join(parts) or run.title or run.name
+
+
+def search_label(run: RunResult, search: SearchResult) -> str:
+    """Name a search by the values of its axes."""
+    parts = [
+        axis_text(run, i, value, search.machine)
+        for i, value in enumerate(search.values)
+        if value is not None
+    ]
+    return ", ".join(parts) or run.title or run.name
+
+
+def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
+    """One axis value in words: the label's letter where it ends in one (``b = 2``)."""
+    field_ = run.axes[axis]
+    if field_.key.endswith("lanes.io_link") and not run.machines[machine].has_io_network:
+        return "no I/O network"
+    if value.number is None:
+        return value.text
+    words = field_.label.split()
+    name = words[-1] if words and len(words[-1].strip("().")) == 1 else field_.label
+    name = name.strip("().")
+    return f"{name} = {value.text}"

@@ -1,0 +1,182 @@
+"""Results as tidy tables: one row per number, one column per swept field, units in the names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isthmus.results.schema import AxisValue, Measure, RunResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _numeric_axes(run: RunResult) -> list[bool]:
+    columns: list[list[AxisValue]] = [[] for _ in run.axes]
+    for point in run.points:
+        for column, value in zip(columns, point.values, strict=True):
+            column.append(value)
+    for search in run.searches:
+        for column, found in zip(columns, search.values, strict=True):
+            if found is not None:
+                column.append(found)
+    return [all(v.number is not None for v in column) for column in columns]
+
+
+def _axis_schema(run: RunResult) -> dict[str, Any]:
+    import polars as pl
+
+    numeric = _numeric_axes(run)
+    return {
+        axis.column: pl.Float64 if is_number else pl.String
+        for axis, is_number in zip(run.axes, numeric, strict=True)
+    }
+
+
+def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[Any]:
+    return [
+        None if v is None else v.number if is_number else v.text
+        for v, is_number in zip(values, numeric, strict=True)
+    ]
+
+
+def _statistics(measure: Measure) -> list[tuple[str, float | None, float | None, float | None]]:
+    rows = [("mean", measure.mean, measure.low, measure.high)]
+    for p in measure.percentiles:
+        rows.append((f"p{p.percent:g}", p.value, p.low, p.high))
+    return rows
+
+
+def results_table(run: RunResult) -> pl.DataFrame:
+    """One row per point, measure and statistic (mean, p50, ...).
+
+    Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
+    them), ``offered [1/ms]`` per PE, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value,
+    low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``analytic``,
+    ``residual`` (value / analytic - 1), ``samples``, ``converged``.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "point": pl.Int64,
+        **_axis_schema(run),
+        "offered [1/ms]": pl.Float64,
+        "verdict": pl.String,
+        "measure": pl.String,
+        "statistic": pl.String,
+        "unit": pl.String,
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "analytic": pl.Float64,
+        "residual": pl.Float64,
+        "samples": pl.Int64,
+        "converged": pl.Boolean,
+    }
+    numeric = _numeric_axes(run)
+    rows = []
+    for point in run.points:
+        left = [point.index, *_axis_cells(run, point.values, numeric), point.offered_per_ms]
+        left.append(point.verdict.verdict)
+        for m in point.measures:
+            for statistic, value, low, high in _statistics(m):
+                model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
+                right = [m.name, statistic, m.unit, value, low, high, *model]
+                rows.append((*left, *right, m.samples, point.converged))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def histograms_table(run: RunResult) -> pl.DataFrame:
+    """One row per point, measure and occupied bin: ``lower``, ``upper`` (in ``unit``), count."""
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "point": pl.Int64,
+        **_axis_schema(run),
+        "measure": pl.String,
+        "unit": pl.String,
+        "lower": pl.Float64,
+        "upper": pl.Float64,
+        "count": pl.Int64,
+    }
+    numeric = _numeric_axes(run)
+    rows = [
+        (p.index, *_axis_cells(run, p.values, numeric), h.measure, h.unit, *each)
+        for p in run.points
+        for h in p.histograms
+        for each in h.bins
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def channels_table(run: RunResult) -> pl.DataFrame:
+    """One row per point and channel or kind of channel (``from``, ``to`` empty: the kind's mean).
+
+    ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits per cycle
+    and lane, 0 to 1.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "point": pl.Int64,
+        **_axis_schema(run),
+        "kind": pl.String,
+        "from": pl.Int64,
+        "to": pl.Int64,
+        "utilisation": pl.Float64,
+        "highest": pl.Float64,
+        "analytic": pl.Float64,
+    }
+    numeric = _numeric_axes(run)
+    rows = [
+        (
+            p.index,
+            *_axis_cells(run, p.values, numeric),
+            c.kind,
+            c.from_,
+            c.to,
+            c.utilisation,
+            c.highest,
+            c.analytic,
+        )
+        for p in run.points
+        for c in p.channels
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def searches_table(run: RunResult) -> pl.DataFrame:
+    """One row per saturation search: the bracket, the model's value, what limits it.
+
+    ``highest_stable``, ``lowest_saturated`` and ``analytic`` are in ``unit``.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        **_axis_schema(run),
+        "over": pl.String,
+        "unit": pl.String,
+        "highest_stable": pl.Float64,
+        "lowest_saturated": pl.Float64,
+        "analytic": pl.Float64,
+        "analytic_bottleneck": pl.String,
+        "error_rate": pl.Float64,
+        "trials": pl.Int64,
+    }
+    numeric = _numeric_axes(run)
+    rows = [
+        (
+            *_axis_cells(run, s.values, numeric),
+            s.over,
+            s.unit,
+            s.highest_stable,
+            s.lowest_saturated,
+            s.analytic,
+            s.analytic_bottleneck,
+            s.error_rate,
+            len(s.trials),
+        )
+        for s in run.searches
+    ]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    load = None if run.load_axis is None else run.axes[run.load_axis].column
+    return table.drop(load) if load else table

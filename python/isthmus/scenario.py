@@ -1,0 +1,235 @@
+"""A scenario as an object: from a file, or put together from a machine and a workload."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from isthmus.core import ask, read_text
+from isthmus.errors import IsthmusError
+from isthmus.machine import Hypercube
+from isthmus.results.collection import Results
+from isthmus.scenario_fields import key, names, plain, settings, toml_value
+from isthmus.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """When a point has been simulated long enough."""
+
+    precision: float | str | None = key("precision")
+    """Half-width of the interval of each measure, relative to its mean, such as ``"2%"``."""
+    of: Sequence[str] | None = key("of")
+    """The measures, such as ``["pe_pe.header", "read.network"]``."""
+    rule: str | None = key("rule")
+    """``"precision"``, or ``"fixed"`` for a fixed number of messages."""
+    messages: int | None = key("messages")
+    """Messages of a replication, warm-up included (fixed)."""
+    messages_first: int | None = key("messages_first")
+    """Messages of a replication before the first look (precision)."""
+    messages_max: int | None = key("messages_max")
+    """Messages of a replication at which to give up (precision)."""
+    confidence: float | str | None = key("confidence")
+    """Confidence level of the intervals."""
+    replications: int | None = key("replications")
+    """Independent replications of each point."""
+    warmup: str | None = key("warmup")
+    """``"mser5"`` or ``"fixed"``."""
+    warmup_messages: int | None = key("warmup_messages")
+    """Messages to discard (fixed)."""
+    intervals: str | None = key("intervals")
+    """``"replications"`` or ``"batch-means"``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search for the load at which the machine saturates."""
+
+    over: str = field(default="workload.rate", metadata={"key": "over"})
+    """``"workload.rate"`` or ``"workload.interarrival"``."""
+    start: str = field(default="1 /ms", metadata={"key": "from"})
+    """One end, with a unit."""
+    stop: str = field(default="50 /ms", metadata={"key": "to"})
+    """The other end."""
+    resolution: float | str | None = key("resolution")
+    """Width of the interval around the knee at which to stop, relative to its middle."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What to run: a scenario's text, and changes to it.
+
+    >>> scenario = Scenario.of(Hypercube(dimension=3, io_link_lanes=1), Workload(rate="5 /ms"))
+    >>> "dimension = 3" in scenario.text
+    True
+    """
+
+    text: str
+    """The scenario file's text (TOML)."""
+    file: str = "<python>"
+    """Where it is from, for messages."""
+    changes: tuple[str, ...] = ()
+    """``key=value`` each, as on the command line."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Read a scenario file."""
+        return cls(read_text(Path(path)), str(path))
+
+    @classmethod
+    def of(
+        cls,
+        machine: Hypercube,
+        workload: Workload,
+        *,
+        sweep: Mapping[str, Any] | None = None,
+        search: Search | None = None,
+        precision: Precision | float | str | None = None,
+        name: str = "notebook",
+        title: str | None = None,
+    ) -> Scenario:
+        """Put a scenario together.
+
+        Args:
+            machine: what it runs on.
+            workload: what it does.
+            sweep: values by field; a field is an attribute of the machine or the workload
+                (``"io_link_lanes"``, ``"device.access"``) or a key of the scenario file
+                (``"machine.lanes.io_link"``). Several fields: all combinations. A list of tables
+                ``[{"label": ..., "field": value, ...}]`` is an axis of variants.
+            search: also find where it saturates.
+            precision: half-width of the intervals asked for, or a whole `Precision`.
+            name: a short name of letters, digits, - and _.
+            title: for plots and the report.
+
+        """
+        if precision is not None and not isinstance(precision, Precision):
+            precision = Precision(precision=precision)
+        lines = ["version = 1", f"name = {toml_value(name)}"]
+        if title:
+            lines.append(f"title = {toml_value(title)}")
+        lines += ["", "[machine]", 'kind = "hypercube"', *_below("machine", machine)]
+        lines += ["", "[workload]", *_below("workload", workload)]
+        if precision is not None:
+            lines += ["", "[stop]", *_below("stop", precision)]
+        if search is not None:
+            lines += ["", "[search]", *_below("search", search)]
+        if sweep:
+            lines += ["", "[sweep]", *_sweep(sweep)]
+        return cls("\n".join(lines) + "\n")
+
+    def changed(self, **changes: Any) -> Scenario:
+        """The same with some fields changed: ``changed(dimension=5, locality=0.5)``.
+
+        Attributes of machine and workload are named as they are; any key of the scenario file
+        can be given as ``**{"stop.precision": "1%"}``.
+        """
+        words = [f"{field_key(n)}={_word(plain(v))}" for n, v in changes.items()]
+        return replace(self, changes=(*self.changes, *words))
+
+    def check(self) -> dict[str, Any]:
+        """Say what would be run: name, axes, points, machines, the effective scenario.
+
+        Raises:
+            IsthmusError: the scenario makes no sense; the message says where and what would.
+
+        """
+        from isthmus import _core
+
+        told = json.loads(ask(_core.check, self.text, self.file, list(self.changes)))
+        assert isinstance(told, dict)
+        return told
+
+    def analyze(self) -> Results:
+        """Evaluate the queueing model at every point; nothing is simulated."""
+        from isthmus import _core
+
+        text = ask(_core.analyze, self.text, self.file, list(self.changes))
+        return Results.from_json(text, canonical=self.check()["canonical"])
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        jobs: int | None = None,
+        quick: bool = False,
+        out: str | Path | None = None,
+    ) -> Results:
+        """Simulate every point, with the queueing model beside it.
+
+        Args:
+            seed: master seed; the same seed gives the same numbers. The scenario's if left out.
+            jobs: threads; all cores if left out. The numbers do not depend on it.
+            quick: wider intervals, in seconds.
+            out: also write all files to this folder, and go on from points finished there.
+
+        Raises:
+            IsthmusError: the scenario makes no sense, or the folder cannot be used.
+            KeyboardInterrupt: interrupted; finished points are kept if there is a folder.
+
+        """
+        from isthmus.execution import Job, Stopped
+
+        threads = jobs or os.cpu_count() or 1
+        job = Job(self.text, self.file, list(self.changes), seed, threads, quick)
+        try:
+            return job.run_into(Path(out)) if out is not None else job.run()
+        except Stopped as stop:
+            raise KeyboardInterrupt(str(stop)) from None
+
+
+def field_key(name: str) -> str:
+    """The scenario key of an attribute of machine or workload; a key is returned as it is.
+
+    Raises:
+        IsthmusError: there is no such attribute.
+
+    """
+    known = {**names(Workload, "workload"), **names(Hypercube, "machine")}
+    if name in known:
+        return known[name]
+    if name.split(".", maxsplit=1)[0] in (
+        "machine",
+        "workload",
+        "stop",
+        "search",
+        "measure",
+        "verdict",
+        "sweep",
+    ):
+        return name
+    if name in ("seed", "title", "name", "description"):
+        return name
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
+    raise IsthmusError(f"{name!r}: no such field of a machine or a workload{hint}")
+
+
+def _below(table: str, described: Any) -> list[str]:
+    cut = len(table) + 1
+    return [f"{name[cut:]} = {toml_value(value)}" for name, value in settings(described, table)]
+
+
+def _sweep(sweep: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, given in sweep.items():
+        values = plain(given)
+        if isinstance(values, list) and values and isinstance(values[0], dict):
+            tables = [
+                {n if n == "label" else field_key(n): v for n, v in table.items()}
+                for table in values
+            ]
+            lines.append(f"{toml_value(name)} = {toml_value(tables)}")
+        else:
+            lines.append(f"{toml_value(field_key(name))} = {toml_value(values)}")
+    return lines
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else toml_value(value)

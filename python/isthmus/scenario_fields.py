@@ -1,0 +1,97 @@
+"""Objects whose attributes are fields of a scenario: each attribute names its key.
+
+An attribute that is `None` is left to the core's default, so that there is one place for defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field, fields
+from typing import Any, TypeVar
+
+from isthmus.errors import IsthmusError
+
+Value = Any
+"""Text, number, flag, or a list of these, as a scenario file holds them."""
+T = TypeVar("T")
+
+
+def key(name: str) -> Any:
+    """An optional attribute that is the scenario's field `name`."""
+    return field(default=None, metadata={"key": name})
+
+
+def part(name: str) -> Any:
+    """An optional attribute that is an object with fields below `name`."""
+    return field(default=None, metadata={"part": name})
+
+
+def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
+    """The scenario keys, below `prefix`, and values of an object's attributes that are given."""
+    for each in fields(described):
+        value = getattr(described, each.name)
+        if value is None:
+            continue
+        if "part" in each.metadata and hasattr(value, "__dataclass_fields__"):
+            yield from settings(value, f"{prefix}.{each.metadata['part']}")
+        else:
+            name = each.metadata.get("key") or each.metadata["part"]
+            yield f"{prefix}.{name}", plain(value)
+
+
+def names(kind: type, prefix: str) -> dict[str, str]:
+    """Attribute names of a class, dotted for parts, with the scenario keys they stand for."""
+    import typing
+
+    found = {}
+    hints = typing.get_type_hints(kind)
+    for each in fields(kind):
+        if "key" in each.metadata:
+            found[each.name] = f"{prefix}.{each.metadata['key']}"
+        if "part" in each.metadata:
+            inner = f"{prefix}.{each.metadata['part']}"
+            found[each.name] = inner
+            for part_kind in typing.get_args(hints[each.name]):
+                if hasattr(part_kind, "__dataclass_fields__"):
+                    below = names(part_kind, inner)
+                    found.update({f"{each.name}.{n}": k for n, k in below.items()})
+    return found
+
+
+def plain(value: Any) -> Value:
+    """The value as text, numbers and lists: tuples, ranges and numpy numbers are turned."""
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if hasattr(value, "__iter__"):
+        return [plain(each) for each in value]
+    raise IsthmusError(
+        f"{value!r}: not something a scenario can hold; give a number, text with a unit such as "
+        '"0.156 ms", or a list of these'
+    )
+
+
+def toml_value(value: Value) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(name)} = {toml_value(each)}" for name, each in value.items())
+        return f"{{ {inner} }}"
+    return "[" + ", ".join(toml_value(each) for each in value) + "]"
+
+
+def _quoted(text: str) -> str:
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return '"' + "".join(escapes.get(c, c if c >= " " else f"\\u{ord(c):04x}") for c in text) + '"'
+
+
+def _key(name: str) -> str:
+    return name if name.replace("-", "").replace("_", "").isalnum() else _quoted(name)

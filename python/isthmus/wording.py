@@ -1,0 +1,148 @@
+"""How measures, channels, numbers and intervals are called and written for people."""
+
+from __future__ import annotations
+
+import math
+
+_MEASURES = {
+    "pe_pe.header": "PE-PE header latency",
+    "pe_pe.network": "PE-PE network latency",
+    "request.header": "request header latency",
+    "forward.header": "request-forward header latency",
+    "write.header": "write header latency",
+    "reply_local.header": "local reply header latency",
+    "reply_remote.header": "remote reply header latency",
+    "redirect.header": "redirect header latency",
+    "broadcast.header": "broadcast header latency",
+    "accepted": "accepted load",
+}
+_OPERATIONS = {
+    "read": "I/O read",
+    "write": "I/O write",
+    "broadcast": "I/O broadcast",
+    "scatter": "scatter",
+    "gather": "gather",
+}
+_ASPECTS = {
+    "network": "time in the network",
+    "response": "response time",
+    "header": "header latency",
+    "wait": "waiting time",
+    "tail": "latency to the last flit",
+}
+_PLURALS = {
+    "pe_pe": "PE-PE messages",
+    "read": "I/O reads",
+    "write": "I/O writes",
+    "request": "requests",
+    "forward": "forwarded requests",
+    "reply_local": "local replies",
+    "reply_remote": "remote replies",
+    "broadcast": "broadcasts",
+    "scatter": "scatters",
+    "gather": "gathers",
+}
+_CHANNELS = {
+    "pe_inject": "PE → router (k)",
+    "pe_eject": "router → PE (k)",
+    "link": "PE network link",
+    "io_node_in": "router → I/O node (m)",
+    "io_node_out": "I/O node → router (m)",
+    "io_inject": "I/O node → I/O router (r)",
+    "io_eject": "I/O router → I/O node (r)",
+    "io_link": "I/O network link (b)",
+    "io_to_pe": "I/O router → PE router (n)",
+}
+_UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "messages/µs"}
+_LANES = {
+    "pe": "k, PE and its router",
+    "link": "PE network links",
+    "io_node": "m, router and I/O node",
+    "io_source": "r, I/O node and I/O router",
+    "io_link": "b, I/O network links",
+    "io_to_pe": "n, I/O router to PE router",
+}
+
+
+def measure_label(name: str) -> str:
+    """Name of a measure for an axis or a heading, without its unit."""
+    if name in _MEASURES:
+        return _MEASURES[name]
+    who, _, aspect = name.partition(".")
+    if who in _OPERATIONS and aspect in _ASPECTS:
+        return f"{_OPERATIONS[who]} {_ASPECTS[aspect]}"
+    words = name.replace("_", " ").replace(".", ", ")
+    return words[:1].upper() + words[1:]
+
+
+def measure_subject(name: str) -> str:
+    """Who is measured, in the plural: ``I/O reads`` for ``read.network``."""
+    return _PLURALS.get(name.partition(".")[0], measure_label(name))
+
+
+def channel_label(kind: str) -> str:
+    """Name of a kind of channel, with its width's letter."""
+    return _CHANNELS.get(kind, kind.replace("_", " "))
+
+
+def lane_label(kind: str) -> str:
+    """Name of a kind of link in a machine's list of lanes."""
+    return _LANES.get(kind, kind.replace("_", " "))
+
+
+def unit_label(unit: str | None) -> str:
+    """A unit as people write it: ``µs`` for ``us``."""
+    return _UNITS.get(unit or "", unit or "")
+
+
+def with_unit(label: str, unit: str | None) -> str:
+    """Axis title: ``latency (µs)``, or just the label for a pure number."""
+    text = unit_label(unit)
+    return f"{label} ({text})" if text else label
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to so many significant digits, without exponents in the usual range.
+
+    Digits before the decimal point are never rounded away below 100,000.
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= 6 or magnitude < -4:
+        return f"{value:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - magnitude)
+    return f"{value:,.{decimals}f}" if magnitude >= 4 else f"{value:.{decimals}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """An interval, both ends to the digits of the larger: ``11.5–11.9``."""
+    if low is None or high is None:
+        return "–"
+    if max(abs(low), abs(high)) == 0:
+        return "0–0"
+    magnitude = math.floor(math.log10(max(abs(low), abs(high))))
+    if magnitude >= 6 or magnitude < -4:
+        return f"{number(low, digits)}–{number(high, digits)}"
+    decimals = max(0, digits - 1 - magnitude)
+    return f"{low:.{decimals}f}–{high:.{decimals}f}"
+
+
+def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval."""
+    if mean is None:
+        return "–"
+    if low is None or high is None:
+        return number(mean, digits)
+    half = max(mean - low, high - mean)
+    if half > 0 and mean != 0:
+        digits = min(6, max(digits, math.floor(math.log10(abs(mean) / half)) + 2))
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(mean)))) if mean else 2
+    return f"{number(mean, digits)} ± {half:.{min(decimals, 6)}f}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,0 +1,91 @@
+"""Work as objects. Attributes left out take the defaults of the scenario format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isthmus.scenario_fields import key, part
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotSpot:
+    """A favoured target."""
+
+    target: int | None = key("target")
+    """Number of the PE or I/O node."""
+    probability: float | str | None = key("probability")
+    """Share of the demands of that kind that go to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """How large files are."""
+
+    min: int | None = key("min")
+    """Smallest file, in blocks."""
+    max: int | None = key("max")
+    """Largest file, in blocks; sizes are uniform between the two."""
+    split: int | None = key("split")
+    """Files with more blocks than this are broken up (Table 1: 32)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collectives:
+    """Shares of the I/O demands that are collective (section 4.3)."""
+
+    broadcast: float | str | None = key("broadcast")
+    """Share that fetches one block for all PEs."""
+    scatter: float | str | None = key("scatter")
+    """Share that spreads a file's blocks over a group of PEs."""
+    gather: float | str | None = key("gather")
+    """Share that collects a block from each PE of a group."""
+    group: int | None = key("group")
+    """PEs in one scatter or gather."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """The traffic of every PE (section 4.3 of the hypercube paper).
+
+    One of `interarrival` and `rate` is needed in an open loop, unless it is swept or searched.
+
+    >>> Workload(interarrival="0.156 ms", locality=0.2).locality
+    0.2
+    """
+
+    interarrival: str | None = key("interarrival")
+    """t_a: mean time between two demands of one PE, such as ``"0.156 ms"``."""
+    rate: str | None = key("rate")
+    """The same as demands of one PE per time, such as ``"6.4 /ms"``."""
+    arrival: str | None = key("arrival")
+    """``"exponential"``, ``"deterministic"``, ``"bursty"`` or ``"closed"`` (a PE waits for its
+    data)."""
+    burst_messages: float | None = key("burst_messages")
+    """Mean number of demands in a burst (bursty)."""
+    burst_gap: str | None = key("burst_gap")
+    """Time between two demands of one burst (bursty)."""
+    think: str | None = key("think")
+    """Mean time from a completion to the next demand (closed)."""
+    outstanding: int | None = key("outstanding")
+    """Demands that one PE keeps under way (closed)."""
+    io_probability: float | str | None = key("io_probability")
+    """P_io: share of demands that are I/O requests, 0 to 1 or ``"5%"``."""
+    read_ratio: float | str | None = key("read_ratio")
+    """P_r: share of I/O requests that are reads."""
+    locality: float | str | None = key("locality")
+    """P_l: probability that a block is at the local I/O node (Fig. 3)."""
+    message: str | None = key("message")
+    """Length of a PE-PE message, such as ``"32 B"``."""
+    request: str | None = key("request")
+    """Length of a request and of a request-forward message."""
+    block: str | None = key("block")
+    """Length of an I/O block, such as ``"4096 B"``."""
+    layout: str | None = key("layout")
+    """``"contiguous"``: a file at one I/O node; ``"declustered"``: each block placed on its own."""
+    file_blocks: Files | int | None = part("file_blocks")
+    """Blocks in a file; a number is short for files all of that size."""
+    hot_pe: HotSpot | None = part("hot_pe")
+    """A PE that takes part of the PE-PE messages."""
+    hot_io_node: HotSpot | None = part("hot_io_node")
+    """An I/O node that takes part of the reads."""
+    collectives: Collectives | None = part("collectives")

@@ -1,0 +1,81 @@
+"""What all tests share: results made up in the schema's form, and a small scenario for real runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fixtures import synthetic
+from isthmus.results import Results
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+SMALL = """\
+version = 1
+name = "small"
+title = "A small machine"
+
+[machine]
+kind = "hypercube"
+dimension = 3
+
+[workload]
+locality = 0.2
+
+[sweep]
+"machine.lanes.io_link" = [0, 1]
+"workload.rate" = ["2 /ms", "4 /ms"]
+
+[stop]
+precision = "10%"
+of = ["pe_pe.header", "read.network"]
+messages_first = 4000
+messages_max = 40000
+replications = 4
+"""
+
+
+@pytest.fixture(scope="session")
+def load_sweep() -> Results:
+    """Four series over six loads, with searches."""
+    return Results.from_json(synthetic.result_json(), canonical="version = 1\n")
+
+
+@pytest.fixture(scope="session")
+def locality_sweep() -> Results:
+    """Four series over six localities at one load."""
+    return Results.from_json(json.dumps(synthetic.locality_result()))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file that runs in about a second."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Command:
+    """The command line in a process of its own, in an empty folder."""
+
+    def call(*words: object, cwd: Path | None = None, **environment: str):
+        return subprocess.run(
+            [sys.executable, "-m", "isthmus", *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=cwd or tmp_path,
+            env={**os.environ, **environment},
+            timeout=120,
+            check=False,
+        )
+
+    return call

@@ -1,0 +1,145 @@
+import doctest
+import json
+import subprocess
+import sys
+
+import isthmus
+import pytest
+from isthmus import Hypercube, IsthmusError, Placement, Results, Scenario, Search, Workload
+from isthmus.machine import Device, Disk, Faults
+from isthmus.scenario_fields import names, toml_value
+from isthmus.workload import Collectives, Files, HotSpot
+
+CUBE = Hypercube(dimension=3, io_link_lanes=1)
+WORK = Workload(rate="2 /ms")
+
+
+def test_import_is_quick_and_light():
+    code = (
+        "import sys, time\nbegan = time.perf_counter()\nimport isthmus\n"
+        "print(time.perf_counter() - began)\n"
+        "print({'numpy', 'polars', 'matplotlib', 'isthmus._core'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, loaded = done.stdout.split("\n")[:2]
+    assert float(seconds) < 0.1
+    assert loaded == "set()"
+
+
+def test_everything_named_is_there():
+    for name in isthmus.__all__:
+        assert getattr(isthmus, name) is not None
+    assert isthmus.__version__ == "0.1.0"
+    with pytest.raises(AttributeError, match="no attribute 'Hypercub'"):
+        _ = isthmus.Hypercub
+
+
+def test_every_field_of_machine_and_workload_is_an_attribute():
+    from isthmus import _core
+
+    keys = {f["key"] for f in json.loads(_core.fields())}
+    wanted = {k for k in keys if k.startswith(("machine.", "workload."))} - {"machine.kind"}
+    have = set(names(Hypercube, "machine").values()) | set(names(Workload, "workload").values())
+    # Tables are attributes too, though only their fields are in the list.
+    assert wanted - have == set()
+    assert {k for k in have - wanted if not any(w.startswith(k + ".") for w in wanted)} == set()
+
+
+def test_objects_render_into_a_scenario_that_the_core_takes():
+    machine = Hypercube(
+        dimension=4,
+        io_link_lanes=2,
+        placement=Placement(kind="list", pes=[0, 7, 9, 14]),
+        device=Device(access="0.4 ms", cache_hit_rate="70%", disk=Disk(seek="9 ms")),
+        faults=Faults(links=[(0, 1)]),
+    )
+    work = Workload(
+        arrival="bursty",
+        interarrival="1 ms",
+        burst_messages=4,
+        burst_gap="10 us",
+        file_blocks=Files(min=1, max=4),
+        hot_io_node=HotSpot(target=2, probability=0.05),
+        collectives=Collectives(broadcast=0.01),
+    )
+    scenario = Scenario.of(machine, work, sweep={"locality": [0.0, 1.0]}, precision="5%")
+    told = scenario.check()
+    assert told["points"] == 2
+    assert told["axes"][0]["key"] == "workload.locality"
+    assert told["machines"][0]["io_nodes"] == [0, 7, 9, 14]
+    assert 'seek = "9 ms"' in told["canonical"]
+
+
+def test_sweeps_are_named_by_attribute_or_key_and_hold_arrays():
+    import numpy as np
+
+    sweep = {"io_link_lanes": np.arange(3), "workload.locality": (0.0, 0.5)}
+    told = Scenario.of(Hypercube(dimension=3), WORK, sweep=sweep).check()
+    assert [a["key"] for a in told["axes"]] == ["machine.lanes.io_link", "workload.locality"]
+    assert told["points"] == 6
+    variants = {"size": [{"label": "small", "dimension": 3}, {"label": "large", "dimension": 4}]}
+    assert Scenario.of(CUBE, WORK, sweep=variants).check()["points"] == 2
+
+
+def test_mistakes_are_told():
+    with pytest.raises(IsthmusError, match="machine.dimension: 21 is out of range; give 1 to 20"):
+        isthmus.check(Hypercube(dimension=21, io_link_lanes=1), WORK)
+    with pytest.raises(IsthmusError, match="'localty': no such field .* did you mean 'locality'"):
+        Scenario.of(CUBE, WORK, sweep={"localty": [1]})
+    with pytest.raises(IsthmusError, match="not something a scenario can hold"):
+        Scenario.of(Hypercube(dimension=object()), WORK)
+    with pytest.raises(IsthmusError, match=r"none\.toml: cannot be read"):
+        isthmus.load("none.toml")
+
+
+def test_simulate(tmp_path):
+    results = isthmus.simulate(
+        Hypercube(dimension=3),
+        WORK,
+        sweep={"io_link_lanes": [0, 1]},
+        search=Search(start="2 /ms", stop="60 /ms", resolution="30%"),
+        precision="10%",
+        quick=True,
+        seed=5,
+        title="Is it worth it?",
+    )
+    assert results.run.seed == 5
+    assert [s.series.label for s in results.answer.series] == ["no I/O network", "b = 1"]
+    assert results.searches.height == 2
+    assert results.plot("saturation")._repr_png_().startswith(b"\x89PNG")
+    assert "Is it worth it?" in results.report(tmp_path / "r.html").read_text()
+    again = Results.load(results.save(tmp_path / "kept"))
+    assert again.table.equals(results.table)
+    assert again.canonical == results.canonical
+
+
+def test_analyze_needs_no_simulation():
+    results = isthmus.analyze(CUBE, WORK, sweep={"locality": [0.0, 0.5, 1.0]})
+    table = results.table.filter(measure="read.network", statistic="mean")
+    assert table["value"].to_list() == [None] * 3
+    assert table["analytic"].is_sorted(descending=True)
+
+
+def test_changed(small):
+    scenario = isthmus.load(small).changed(locality=0.5, **{"stop.precision": "20%"})
+    told = scenario.check()
+    assert "locality = 0.5" in told["canonical"]
+    assert 'precision = "20%"' in told["canonical"] or "precision = 0.2" in told["canonical"]
+
+
+def test_toml_values():
+    assert toml_value('a "b"\n\\') == '"a \\"b\\"\\n\\\\"'
+    assert toml_value([True, 1, 0.5, "x"]) == '[true, 1, 0.5, "x"]'
+    assert toml_value({"a": 1, "b.c": [2]}) == '{ a = 1, "b.c" = [2] }'
+
+
+def test_docstrings_run():
+    import isthmus.api
+    import isthmus.machine
+    import isthmus.scenario
+    import isthmus.workload
+
+    for module in (isthmus.api, isthmus.machine, isthmus.scenario, isthmus.workload):
+        failed, tried = doctest.testmod(module)
+        assert failed == 0
+        assert tried > 0

@@ -1,0 +1,312 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import REPOSITORY, SMALL
+
+DEMO = REPOSITORY / "examples" / "hypercube-128.toml"
+
+
+def one_line(done, *parts):
+    """Bad input: nothing on standard output, one line on standard error, exit status 2."""
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("isthmus: ")
+    for part in parts:
+        assert part in line
+    return line
+
+
+def test_help_answers_within_300_ms(isthmus):
+    def once():
+        began = time.perf_counter()
+        assert isthmus("--help").returncode == 0
+        return time.perf_counter() - began
+
+    assert min(once() for _ in range(5)) < 0.3
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom isthmus.cli import main\nsys.argv = ['isthmus', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print({'numpy', 'polars', 'matplotlib', 'rich', 'jinja2', 'isthmus._core'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("set()\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "check", "report", "topology", "place", "balance", "papers"]
+)
+def test_every_command_teaches_by_example(isthmus, command):
+    done = isthmus(command, "--help")
+    assert done.returncode == 0
+    assert f"isthmus {command} " in done.stdout
+    assert command in isthmus("--help").stdout
+
+
+def test_version(isthmus):
+    from isthmus import __version__
+
+    assert isthmus("--version").stdout == f"isthmus {__version__}\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run of the small scenario."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.toml").write_text(SMALL)
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", "run", "small.toml", "--jobs", "1", "--seed", "3"],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=True,
+    )
+    return folder, done
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    paths = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "provenance.json")
+    return {str(p.relative_to(folder)): p.read_bytes() for p in paths}
+
+
+def test_run_leaves_everything(finished):
+    folder, done = finished
+    out = folder / "out" / "small"
+    have = set(files(out)) | {"provenance.json"}
+    wanted = {
+        "results.parquet",
+        "results.csv",
+        "histograms.parquet",
+        "channels.parquet",
+        "searches.csv",
+        "result.json",
+        "scenario.toml",
+        "report.html",
+        "plots/latency.png",
+        "plots/latency.svg",
+        "plots/machine.png",
+    }
+    assert wanted <= have
+    assert not [name for name in have if name.endswith(".part")]
+    table = pl.read_parquet(out / "results.parquet")
+    assert table.height == pl.read_csv(out / "results.csv").height > 0
+    assert table["point"].n_unique() == 4
+    assert "A small machine" in done.stdout
+    assert "no I/O network" in done.stdout
+    assert done.stderr == ""
+
+
+def test_provenance_says_what_was_run(finished):
+    folder, _ = finished
+    told = json.loads((folder / "out/small/provenance.json").read_text())
+    assert told["seed"] == 3
+    assert told["jobs"] == 1
+    assert told["scenario"]["file"] == "small.toml"
+    assert told["scenario"]["effective"] == (folder / "out/small/scenario.toml").read_text()
+    assert told["duration_s"] > 0
+
+
+def test_the_same_files_on_any_number_of_threads(finished, isthmus):
+    folder, _ = finished
+    isthmus("run", "small.toml", "--jobs", 2, "--seed", 3, "--out", "two", cwd=folder)
+    assert files(folder / "two") == files(folder / "out/small")
+
+
+def test_another_seed_gives_other_numbers(finished, isthmus):
+    folder, _ = finished
+    isthmus("run", "small.toml", "--seed", 4, "--out", "four", cwd=folder)
+    assert files(folder / "four")["results.csv"] != files(folder / "out/small")["results.csv"]
+
+
+def test_json_is_the_result_and_nothing_else(finished, isthmus):
+    folder, _ = finished
+    done = isthmus("run", "small.toml", "--seed", 3, "--json", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.strip() == (folder / "out/small/result.json").read_text().strip()
+    assert json.loads(done.stdout)["schema"] == 1
+
+
+def test_a_finished_run_is_taken_from_its_folder(finished, isthmus):
+    folder, _ = finished
+    before = files(folder / "out/small")
+    done = isthmus("run", "small.toml", "--seed", 3, cwd=folder)
+    assert done.returncode == 0
+    assert files(folder / "out/small") == before
+
+
+def test_report_is_rebuilt(finished, isthmus):
+    folder, _ = finished
+    before = files(folder / "out/small")
+    (folder / "out/small/report.html").unlink()
+    done = isthmus("report", "out/small", cwd=folder)
+    assert done.returncode == 0
+    assert files(folder / "out/small") == before
+
+
+def test_results_of_another_scenario_are_not_overwritten(finished, isthmus):
+    folder, _ = finished
+    before = files(folder / "out/small")
+    changed = ("run", "small.toml", "workload.locality=0.5", "--seed", 3)
+    one_line(
+        isthmus(*changed, cwd=folder), "out/small: holds results of another scenario", "--fresh"
+    )
+    one_line(isthmus("run", "small.toml", "--seed", 5, cwd=folder), "holds results with seed 3")
+    assert files(folder / "out/small") == before
+
+
+def test_fresh_replaces_what_runs_left_and_nothing_else(isthmus, small):
+    out = small.parent / "out" / "small"
+    isthmus("run", small)
+    (out / "mine.txt").write_text("notes")
+    done = isthmus("run", small, "workload.locality=0.9", "--fresh")
+    assert done.returncode == 0
+    assert '0.9' in (out / "scenario.toml").read_text()
+    assert (out / "mine.txt").read_text() == "notes"
+
+
+def test_quick_runs_have_a_folder_of_their_own(isthmus, small):
+    assert isthmus("run", small, "--quick").returncode == 0
+    assert (small.parent / "out/small-quick/report.html").is_file()
+
+
+def test_interrupted_runs_keep_their_points_and_go_on(tmp_path):
+    slow = SMALL.replace('precision = "10%"', 'precision = "1%"').replace(
+        "messages_max = 40000", "messages_max = 100000000"
+    )
+    slow = slow.replace('["2 /ms", "4 /ms"]', '["0.5 /ms", "1 /ms", "2 /ms", "4 /ms", "8 /ms"]')
+    (tmp_path / "slow.toml").write_text(slow)
+    words = [sys.executable, "-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--out", "kept"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    journal = tmp_path / "kept" / "points"
+    deadline = time.monotonic() + 60
+    while not list(journal.glob("point-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "interrupted" in err
+    assert "kept in kept; run the same command again" in err
+    first = {p.name: p.stat().st_mtime_ns for p in journal.glob("point-*")}
+    assert first
+    assert not (tmp_path / "kept/result.json").exists()
+
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "A small machine" in done.stdout
+    for name, written in first.items():
+        assert (journal / name).stat().st_mtime_ns == written
+    subprocess.run([*words[:-1], "whole"], cwd=tmp_path, capture_output=True, check=True)
+    assert files(tmp_path / "kept") == files(tmp_path / "whole")
+
+
+# Bad input: each told in one line, with what would be right.
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("locality = 0.2", "localty = 0.2", ["small.toml:10", "localty", "locality"]),
+        ("locality = 0.2", 'interarrival = "0.2"', ["small.toml:10", "interarrival", "ms"]),
+        ("locality = 0.2", "locality = 1.5", ["small.toml:10", "workload.locality", "0 to 1"]),
+        ("dimension = 3", "dimension = 21", ["small.toml:7", "machine.dimension", "1 to 20"]),
+        ("dimension = 3", "dimension = 3\nlanes.pe = 0", ["small.toml:8", "machine.lanes.pe"]),
+        (
+            "dimension = 3",
+            'dimension = 3\nplacement = { kind = "list", pes = [0, 9] }',
+            ["small.toml:8", "machine.placement.pes", "9"],
+        ),
+        ('["2 /ms", "4 /ms"]', "[]", ["small.toml:14", "sweep", "workload.rate"]),
+        ("version = 1", "version = 1\nversion = 2", ["small.toml:2"]),
+    ],
+)
+def test_a_scenario_that_makes_no_sense(isthmus, small, old, new, parts):
+    small.write_text(SMALL.replace(old, new))
+    line = one_line(isthmus("run", small), *parts)
+    assert one_line(isthmus("check", small)) == line
+    assert not (small.parent / "out").exists()
+
+
+def test_a_change_that_makes_no_sense(isthmus, small):
+    one_line(isthmus("run", small, "workload.locality"), "not of the form key=value")
+    one_line(isthmus("run", small, "workload.localty=0.3"), "localty")
+    one_line(isthmus("run", small, "--jobs", 0), "--jobs", "see `isthmus run --help`")
+
+
+def test_a_missing_file(isthmus, tmp_path):
+    one_line(isthmus("run", "none.toml"), "none.toml: cannot be read (No such file or directory)")
+    (tmp_path / "bin.toml").write_bytes(b"\xff\xfe\x00")
+    one_line(isthmus("check", "bin.toml"), "bin.toml: not a text file in UTF-8")
+
+
+def test_an_unwritable_folder_is_told_before_any_work(isthmus, small):
+    (small.parent / "file").write_text("")
+    began = time.monotonic()
+    one_line(isthmus("run", small, "--out", "file/out"), "file/out: cannot write results here")
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(isthmus, small):
+    locked = small.parent / "locked"
+    locked.mkdir(mode=0o500)
+    one_line(isthmus("run", small, "--out", locked), "cannot write results here")
+
+
+def test_a_truncated_journal_is_told_and_left_alone(finished, isthmus, tmp_path):
+    folder, _ = finished
+    import shutil
+
+    shutil.copytree(folder / "out/small", tmp_path / "cut")
+    point = sorted((tmp_path / "cut/points").glob("point-*"))[1]
+    point.write_bytes(point.read_bytes()[:100])
+    before = files(tmp_path / "cut")
+    words = ("run", folder / "small.toml", "--seed", 3, "--out", tmp_path / "cut")
+    one_line(isthmus(*words), point.name)
+    assert files(tmp_path / "cut") == before
+    assert isthmus(*words, "--fresh").returncode == 0
+
+
+def test_a_truncated_result_is_told_and_left_alone(finished, isthmus, tmp_path):
+    folder, _ = finished
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    (cut / "result.json").write_bytes((folder / "out/small/result.json").read_bytes()[:200])
+    one_line(isthmus("report", "cut"), "cut/result.json:1: not a whole result file")
+    one_line(isthmus("run", folder / "small.toml", "--out", "cut"), "damaged result", "--fresh")
+    assert len((cut / "result.json").read_bytes()) == 200
+
+
+def test_check_says_what_would_run(isthmus, small):
+    done = isthmus("check", small, "machine.dimension=4")
+    assert done.returncode == 0
+    assert "4 points, 0 searches" in done.stdout
+    assert "16 PEs" in done.stdout
+    told = json.loads(isthmus("check", small, "--json").stdout)
+    assert told["points"] == 4
+    effective = isthmus("check", small, "--effective").stdout
+    (small.parent / "again.toml").write_text(effective)
+    again = json.loads(isthmus("check", "again.toml", "--json").stdout)
+    assert again["digest"] == told["digest"]
+
+
+def test_check_lists_the_fields(isthmus):
+    fields = json.loads(isthmus("check", "--fields", "--json").stdout)
+    assert "machine.lanes.io_link" in [f["key"] for f in fields]
+    assert "machine.dimension" in isthmus("check", "--fields").stdout
+    one_line(isthmus("check"), "Missing FILE")
+
+
+def test_the_demo_is_well_formed(isthmus):
+    assert isthmus("check", DEMO).returncode == 0

@@ -1,0 +1,73 @@
+import io
+
+import polars as pl
+from isthmus.results.folder import parquet
+
+COLUMNS = [
+    "point",
+    "machine.lanes.io_link",
+    "workload.arrival.mean [ms]",
+    "offered [1/ms]",
+    "verdict",
+    "measure",
+    "statistic",
+    "unit",
+    "value",
+    "low",
+    "high",
+    "analytic",
+    "residual",
+    "samples",
+    "converged",
+]
+
+
+def test_one_row_per_point_measure_and_statistic(load_sweep):
+    table = load_sweep.table
+    assert table.columns == COLUMNS
+    # Three latencies with mean, p50, p90, p99 and one rate with its mean, at 24 points.
+    assert table.height == 24 * (3 * 4 + 1)
+    assert table["machine.lanes.io_link"].dtype == pl.Float64
+
+
+def test_values_are_the_result_s_own(load_sweep):
+    point = load_sweep.run.points[9]
+    row = load_sweep.table.filter(point=9, measure="read.network", statistic="mean").row(
+        0, named=True
+    )
+    measure = point.measure("read.network")
+    assert (row["value"], row["low"], row["high"]) == (measure.mean, measure.low, measure.high)
+    assert (row["analytic"], row["residual"]) == (measure.analytic, measure.residual)
+    assert row["workload.arrival.mean [ms]"] == point.values[1].number
+    tail = load_sweep.table.filter(point=9, measure="read.network", statistic="p99").row(
+        0, named=True
+    )
+    assert tail["value"] == measure.percentiles[2].value
+    assert tail["analytic"] is None
+
+
+def test_parquet_and_csv_hold_the_same(load_sweep):
+    table = load_sweep.table
+    again = pl.read_parquet(io.BytesIO(parquet(table)))
+    assert again.equals(table)
+    assert pl.read_csv(io.StringIO(table.write_csv()), schema=table.schema).equals(table)
+    assert parquet(load_sweep.table) == parquet(load_sweep.table)
+
+
+def test_other_tables(load_sweep):
+    histograms = load_sweep.histograms
+    total = histograms.filter(point=0, measure="read.network")["count"].sum()
+    assert total == sum(n for *_, n in load_sweep.run.points[0].histograms[1].bins)
+    channels = load_sweep.channels
+    assert channels.height == sum(len(p.channels) for p in load_sweep.run.points)
+    searches = load_sweep.searches
+    assert "workload.arrival.mean [ms]" not in searches.columns
+    assert searches["highest_stable"].to_list() == [
+        s.highest_stable for s in load_sweep.run.searches
+    ]
+
+
+def test_pandas(load_sweep):
+    frame = load_sweep.to_pandas()
+    assert list(frame.columns) == COLUMNS
+    assert len(frame) == load_sweep.table.height

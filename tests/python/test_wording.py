@@ -1,0 +1,40 @@
+import pytest
+from isthmus.wording import estimate, interval, measure_label, number, with_unit
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1.23456, "1.23"),
+        (123.456, "123"),
+        (12345.6, "12,346"),
+        (0.00123456, "0.00123"),
+        (1.5e7, "1.50e+07"),
+        (-0.5, "-0.500"),
+        (None, "–"),
+        (float("nan"), "–"),
+    ],
+)
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_both_ends_of_an_interval_have_the_same_digits():
+    assert interval(9.96, 10.2) == "10.0–10.2"
+    assert interval(11.466, 11.8755) == "11.5–11.9"
+    assert interval(None, 3.0) == "–"
+
+
+def test_an_estimate_has_the_digits_that_its_interval_allows():
+    assert estimate(3.3216, 3.3116, 3.3316) == "3.322 ± 0.010"
+    assert estimate(443.2, 403.0, 483.4) == "443 ± 40"
+    assert estimate(2.5, None, None) == "2.50"
+    assert estimate(None, None, None) == "–"
+
+
+def test_labels():
+    assert measure_label("read.network") == "I/O read time in the network"
+    assert measure_label("some_new.thing") == "Some new, thing"
+    assert with_unit("latency", "us") == "latency (µs)"
+    assert with_unit("ratio", "1") == "ratio"
