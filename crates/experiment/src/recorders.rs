@@ -66,9 +66,9 @@ impl Recorders {
         self.marked = true;
     }
 
-    /// Offered and done demands per cycle, both flows together, over the latter part of the run:
-    /// since the mark, or else since the first quarter of it.
-    pub fn rates(&self) -> Option<(f64, f64)> {
+    /// Offered and done demands per cycle of each flow over the latter part of the run: since the
+    /// mark, or else since the first quarter of it.
+    pub fn rates(&self) -> Option<Rates> {
         let first = if self.marked {
             self.checkpoints.first()?
         } else {
@@ -76,12 +76,21 @@ impl Recorders {
         };
         let last = self.checkpoints.last()?;
         let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)? as f64;
-        let rate = |of: fn(&Checkpoint) -> [u64; 2]| {
-            let (from, to) = (of(first), of(last));
-            ((to[0] + to[1]) - (from[0] + from[1])) as f64 / cycles
+        let per_cycle = |from: [u64; 2], to: [u64; 2]| {
+            [0, 1].map(|flow: usize| (to[flow] - from[flow]) as f64 / cycles)
         };
-        Some((rate(|c| c.offered), rate(|c| c.done)))
+        Some(Rates {
+            offered: per_cycle(first.offered, last.offered),
+            done: per_cycle(first.done, last.done),
+        })
     }
+}
+
+/// Demands per cycle, by flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rates {
+    pub offered: [f64; 2],
+    pub done: [f64; 2],
 }
 
 impl Observer for Recorders {

@@ -2,7 +2,7 @@
 
 use crate::analysis::Overlay;
 use crate::measurement::Measurement;
-use crate::recorders::Recorders;
+use crate::recorders::{Rates, Recorders};
 use crate::replication::Replication;
 use crate::result::{ChannelUse, Histogram, Measure, Percentile, VerdictSummary};
 use crate::rules::Rules;
@@ -227,10 +227,10 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Offered and accepted demands per PE and millisecond.
+/// Offered and accepted demands per PE and millisecond: all, and I/O demands alone.
 fn rates(measurement: &Measurement, machine: &Machine, rules: &Rules) -> Vec<Measure> {
     let per_ms = 1e3 / machine.clock().cycle_us() / f64::from(machine.cube().node_count());
-    let rates: Vec<(f64, f64)> = measurement
+    let rates: Vec<Rates> = measurement
         .replications
         .iter()
         .filter_map(|replication| replication.recorders().rates())
@@ -252,9 +252,12 @@ fn rates(measurement: &Measurement, machine: &Machine, rules: &Rules) -> Vec<Mea
             warmup_share: 0.0,
         })
     };
+    let of = |pick: fn(&Rates) -> f64| rates.iter().map(pick).collect::<Vec<f64>>();
     [
-        measure("offered", rates.iter().map(|rate| rate.0).collect()),
-        measure("accepted", rates.iter().map(|rate| rate.1).collect()),
+        measure("offered", of(|rate| rate.offered.iter().sum())),
+        measure("accepted", of(|rate| rate.done.iter().sum())),
+        measure("io.offered", of(|rate| rate.offered[Flow::Io as usize])),
+        measure("io.accepted", of(|rate| rate.done[Flow::Io as usize])),
     ]
     .into_iter()
     .flatten()

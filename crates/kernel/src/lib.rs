@@ -8,7 +8,7 @@ mod queue;
 mod stream;
 
 pub use distribution::{Chance, Gap, Uniform, unit_interval};
-pub use queue::{Event, EventQueue};
+pub use queue::EventQueue;
 pub use stream::{Stream, Streams};
 
 /// A point in time or a span, in cycles.

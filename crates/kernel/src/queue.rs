@@ -1,8 +1,8 @@
 //! A totally ordered event queue on integer time.
 //!
-//! Events are served by time and, within one time, by an `order` number that the caller gives.
-//! Two events of the same time and order must be interchangeable; then the sequence does not
-//! depend on how the queue works inside.
+//! Events are served by time and, within one time, by their own order. Two equal events of the
+//! same time are interchangeable, so that the sequence does not depend on how the queue works
+//! inside.
 //!
 //! Inside: a timing wheel of one slot per cycle for the near future, with a bitmap to find the
 //! next slot in use, and a binary heap for what lies beyond the wheel. Both a hypercube of 128
@@ -13,18 +13,9 @@ use crate::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An event that is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Event<E> {
-    /// Rank among the events of one time; the lowest is served first.
-    pub order: u64,
-    /// What the caller attached.
-    pub payload: E,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
-    event: Event<E>,
+    event: E,
     next: u32,
 }
 
@@ -36,7 +27,8 @@ const SPAN: u64 = 1 << 14;
 const MASK: u64 = SPAN - 1;
 const WORDS: usize = (SPAN / 64) as usize;
 
-/// The queue. `E` is a small copyable payload.
+/// The queue. `E` says what is to happen, and its rank among the events of one time: the lowest is
+/// served first.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
@@ -44,13 +36,13 @@ pub struct EventQueue<E> {
     next: Cycles,
     /// The earliest time in `far`.
     next_far: Cycles,
-    /// Events of time `now`, the lowest order last.
-    due: Vec<Event<E>>,
+    /// Events of time `now`, the lowest last.
+    due: Vec<E>,
     heads: Box<[u32]>,
     used: Box<[u64; WORDS]>,
     nodes: Vec<Node<E>>,
     free: u32,
-    far: BinaryHeap<Reverse<(Cycles, Event<E>)>>,
+    far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
 
 impl<E: Copy + Ord> Default for EventQueue<E> {
@@ -106,9 +98,8 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// # Panics
     /// In debug builds, if `time` lies before [`EventQueue::now`].
     #[inline]
-    pub fn push(&mut self, time: Cycles, order: u64, payload: E) {
+    pub fn push(&mut self, time: Cycles, event: E) {
         debug_assert!(time >= self.now, "event at {time}, now {}", self.now);
-        let event = Event { order, payload };
         if time == self.now {
             self.push_due(event);
         } else {
@@ -122,13 +113,13 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    fn push_due(&mut self, event: Event<E>) {
-        let at = self.due.partition_point(|other| other.order > event.order);
+    fn push_due(&mut self, event: E) {
+        let at = self.due.partition_point(|other| *other > event);
         self.due.insert(at, event);
     }
 
     #[inline]
-    fn push_near(&mut self, time: Cycles, event: Event<E>) {
+    fn push_near(&mut self, time: Cycles, event: E) {
         let slot = (time & MASK) as usize;
         let node = Node {
             event,
@@ -149,7 +140,7 @@ impl<E: Copy + Ord> EventQueue<E> {
 
     /// Serves the next event, if it is due no later than `limit`.
     #[inline]
-    pub fn pop_until(&mut self, limit: Cycles) -> Option<Event<E>> {
+    pub fn pop_until(&mut self, limit: Cycles) -> Option<E> {
         if let Some(event) = self.due.pop() {
             return Some(event);
         }
@@ -181,7 +172,7 @@ impl<E: Copy + Ord> EventQueue<E> {
             self.collect_far();
         }
         if self.due.len() > 1 {
-            self.due.sort_unstable_by_key(|event| Reverse(event.order));
+            self.due.sort_unstable_by_key(|event| Reverse(*event));
         }
         self.next = self.next_near().min(self.next_far);
     }
@@ -252,17 +243,17 @@ mod tests {
                     order += 1;
                     let rank = order.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                     let time = queue.now() + delay * (k + 1) / 2;
-                    queue.push(time, rank, order as u32);
+                    queue.push(time, (rank, order as u32));
                     oracle.0.push((time, rank, order as u32));
                 }
                 if pop {
-                    let served = queue.pop_until(NEVER).map(|e| (queue.now(), e.order, e.payload));
+                    let served = queue.pop_until(NEVER).map(|(rank, order)| (queue.now(), rank, order));
                     prop_assert_eq!(served, oracle.pop());
                 }
             }
             while let Some(expected) = oracle.pop() {
                 prop_assert_eq!(queue.next_time(), expected.0);
-                let served = queue.pop_until(NEVER).map(|e| (queue.now(), e.order, e.payload));
+                let served = queue.pop_until(NEVER).map(|(rank, order)| (queue.now(), rank, order));
                 prop_assert_eq!(served, Some(expected));
             }
             prop_assert_eq!(queue.pop_until(NEVER), None);
@@ -272,12 +263,12 @@ mod tests {
     #[test]
     fn a_limit_leaves_later_events_in_place() {
         let mut queue = EventQueue::new();
-        queue.push(5, 0, 'a');
-        queue.push(50_000, 1, 'b');
-        assert_eq!(queue.pop_until(10).map(|e| e.payload), Some('a'));
+        queue.push(5, 'a');
+        queue.push(50_000, 'b');
+        assert_eq!(queue.pop_until(10), Some('a'));
         assert_eq!(queue.pop_until(49_999), None);
         assert_eq!(queue.now(), 5);
         assert_eq!(queue.next_time(), 50_000);
-        assert_eq!(queue.pop_until(50_000).map(|e| e.payload), Some('b'));
+        assert_eq!(queue.pop_until(50_000), Some('b'));
     }
 }

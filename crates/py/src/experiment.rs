@@ -67,8 +67,8 @@ pub(crate) fn check(
     overrides: Vec<String>,
 ) -> PyResult<String> {
     let checked = py.detach(|| {
-        let scenario = Scenario::parse(text, file, &overrides)
-            .map_err(|error| SetupFailure(error.into()))?;
+        let scenario =
+            Scenario::parse(text, file, &overrides).map_err(|error| SetupFailure(error.into()))?;
         let mut checked = Checked {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -89,8 +89,7 @@ pub(crate) fn check(
             canonical: scenario.canonical(),
             digest: scenario.digest(),
         };
-        let experiment =
-            Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
+        let experiment = Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
         checked.machines = experiment.machines();
         Ok::<_, SetupFailure>(checked)
     })?;
@@ -183,7 +182,9 @@ impl PyExperiment {
     fn start(&self) -> PyResult<()> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Idle) {
-            return Err(PyRuntimeError::new_err("the experiment was started already"));
+            return Err(PyRuntimeError::new_err(
+                "the experiment was started already",
+            ));
         }
         *state = State::Running;
         drop(state);

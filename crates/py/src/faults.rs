@@ -85,10 +85,11 @@ impl FaultsQuestion {
             return Err(Refusal::at("faults.io_nodes", problem));
         }
         let pes = self.pe_network(cube)?;
-        let fails = |&io_node: &u32| {
-            self.io_nodes.contains(&Whole(io_node))
-                || pes.is_failed(placement.io_nodes()[io_node as usize])
-        };
-        Ok((0..count).filter(fails).collect())
+        let pe_of = placement.io_nodes();
+        let mut silent: Vec<bool> = pe_of.iter().map(|&pe| pes.is_failed(pe)).collect();
+        for io_node in &self.io_nodes {
+            silent[io_node.0 as usize] = true;
+        }
+        Ok((0..count).filter(|&index| silent[index as usize]).collect())
     }
 }

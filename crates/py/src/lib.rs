@@ -1,11 +1,23 @@
 //! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out.
 
+mod balance;
+mod broadcast;
+mod distance;
 mod experiment;
+mod faults;
+mod graph;
+mod graph_routes;
+mod place;
+mod question;
+mod topology;
 
 use isthmus_scenario::schema;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+
+/// Largest network whose nodes and links are listed one by one.
+const LISTED_MAX: u32 = 1 << 12;
 
 create_exception!(
     isthmus._core,
@@ -47,6 +59,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fields, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
+    module.add_function(wrap_pyfunction!(place::place, module)?)?;
+    module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;
     Ok(())
 }

@@ -42,21 +42,21 @@ impl Channels {
     /// Free channels with the given numbers of lanes.
     ///
     /// # Panics
-    /// If a channel has no lane or there are more than 2^32 - 2 lanes.
+    /// If a channel has no lane or there are 2^31 lanes or more.
     pub fn new(lanes: impl IntoIterator<Item = u32>) -> Self {
         let mut further = vec![0];
         let mut total: LaneId = 0;
         for count in lanes {
             assert!(count > 0, "channel {} has no lane", further.len() - 1);
-            total = total.checked_add(count - 1).expect("fewer than 2^32 lanes");
+            total = total.checked_add(count - 1).expect("fewer than 2^31 lanes");
             further.push(total);
         }
         let count = further.len() - 1;
         let lanes = u32::try_from(count)
             .ok()
             .and_then(|first_lanes| total.checked_add(first_lanes))
-            .filter(|&lanes| lanes < NONE)
-            .expect("fewer than 2^32 - 1 lanes");
+            .filter(|&lanes| lanes < 1 << 31)
+            .expect("fewer than 2^31 lanes");
         for lane in &mut further {
             *lane += count as LaneId;
         }

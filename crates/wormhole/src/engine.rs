@@ -4,10 +4,10 @@ use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
 use crate::requests::{Request, Requests};
 use isthmus_kernel::{Cycles, EventQueue};
 
-/// Kinds of events, the top bit of their order: within a cycle releases come first, then the
-/// handler's timers. Requests come last and have a queue of their own.
-const WAKE: u64 = 0;
-const TIMER: u64 = 1 << 63;
+/// Marks the timers among the events, which are numbers: below it are channels to be woken. So
+/// within a cycle releases come first, then the handler's timers. Requests come last and have a
+/// queue of their own.
+const TIMER: u32 = 1 << 31;
 
 /// Channels that a path has room for before the first longer one.
 const STRIDE_MIN: usize = 16;
@@ -71,6 +71,26 @@ struct Worm<T> {
     tag: T,
 }
 
+impl<T> Worm<T> {
+    /// What is known of the release of a lane granted at `time`.
+    #[inline]
+    fn release(&self, time: Cycles) -> Cycles {
+        if self.stalled {
+            HELD
+        } else {
+            time + Cycles::from(self.length)
+        }
+    }
+}
+
+/// Fixes the release of a lane that was held, and wakes who waits for it.
+#[inline]
+fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, time: Cycles) {
+    if let Some((channel, at)) = channels.release_at(lane, time) {
+        queue.push(at, channel);
+    }
+}
+
 /// The engine: channels, worms under way and the event queue.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
@@ -125,9 +145,13 @@ impl<T: Copy> Engine<T> {
 
     /// Calls [`Handler::timer`] with `timer` at `time`, not before now. Timers of one cycle are
     /// served by their number; one set twice for the same cycle is served twice.
+    ///
+    /// # Panics
+    /// If `timer` is 2^31 or more.
     #[inline]
     pub fn schedule(&mut self, time: Cycles, timer: u32) {
-        self.queue.push(time, TIMER | u64::from(timer), timer);
+        assert!(timer < TIMER, "timers are numbered below 2^31, not {timer}");
+        self.queue.push(time, TIMER | timer);
     }
 
     /// Starts a message of `length` flits along `path` now; it asks for the first channel in the
@@ -211,10 +235,10 @@ impl<T: Copy> Engine<T> {
             }
             if event <= request {
                 let event = self.queue.pop_until(limit).expect("an event is due");
-                if event.order & TIMER == 0 {
-                    self.wake(handler, event.payload);
+                if event < TIMER {
+                    self.wake(handler, event);
                 } else {
-                    handler.timer(self, event.payload);
+                    handler.timer(self, event - TIMER);
                 }
             } else {
                 self.queue.advance_to(time);
@@ -238,76 +262,46 @@ impl<T: Copy> Engine<T> {
 
     /// Serves a request, and goes on with it as long as no other event comes in between.
     #[inline]
-    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, request: Request) {
-        let Request {
-            number,
-            worm: index,
-            mut channel,
-        } = request;
-        let next = self.next_request().min(self.queue.next_time());
-        let worm = &mut self.worms[index as usize];
-        if worm.stalled {
-            self.advance_stalled(handler, request);
-            return;
-        }
-        let length = Cycles::from(worm.length);
-        let path = &mut self.paths[index as usize * self.stride..][..usize::from(worm.hops)];
+    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, mut request: Request) {
+        let mut next = self.next_request().min(self.queue.next_time());
+        let index = request.worm as usize;
+        let worm = &mut self.worms[index];
+        let path = &mut self.paths[index * self.stride..][..usize::from(worm.hops)];
         let mut hop = usize::from(worm.hop);
         let mut now = self.queue.now();
         loop {
-            let Some(lane) = self
-                .channels
-                .request(channel, now, worm.length, now + length)
+            let Some(lane) =
+                self.channels
+                    .request(request.channel, now, worm.length, worm.release(now))
             else {
                 worm.hop = hop as u16;
                 self.queue.advance_to(now);
-                self.wait(channel, index);
+                self.wait(request.channel, request.worm);
                 return;
             };
             path[hop] = lane;
-            handler.granted(number, hop as u32, now);
+            handler.granted(request.number, hop as u32, now);
             hop += 1;
-            let Some(&onward) = path.get(hop) else {
+            let Some(&channel) = path.get(hop) else {
                 break;
             };
-            channel = onward;
+            request.channel = channel;
+            if hop >= worm.length as usize && worm.stalled {
+                let left = path[hop - worm.length as usize];
+                release(&mut self.channels, &mut self.queue, left, now + 1);
+                next = next.min(self.queue.next_time());
+            }
             if next <= now + 1 {
                 worm.hop = hop as u16;
                 self.queue.advance_to(now);
-                self.requests.go_on(Request {
-                    number,
-                    worm: index,
-                    channel,
-                });
+                self.requests.go_on(request);
                 return;
             }
             now += 1;
         }
         worm.hop = hop as u16;
         self.queue.advance_to(now);
-        self.deliver(handler, index);
-    }
-
-    /// As `advance`, for a worm that does not know when it releases what it holds.
-    fn advance_stalled(&mut self, handler: &mut impl Handler<Tag = T>, mut request: Request) {
-        loop {
-            let Request { channel, worm, .. } = request;
-            let now = self.now();
-            let length = self.worms[worm as usize].length;
-            let Some(lane) = self.channels.request(channel, now, length, HELD) else {
-                self.wait(channel, worm);
-                return;
-            };
-            let Some(channel) = self.cross(handler, worm, lane) else {
-                return;
-            };
-            request.channel = channel;
-            if self.next_request().min(self.queue.next_time()) <= now + 1 {
-                self.requests.go_on(request);
-                return;
-            }
-            self.queue.advance_to(now + 1);
-        }
+        self.deliver(handler, request.worm);
     }
 
     /// Moves the head of `index` over `lane` in the present cycle. Returns the channel that it
@@ -333,7 +327,7 @@ impl<T: Copy> Engine<T> {
         if worm.stalled && u32::from(worm.hop) >= worm.length {
             // Shorter than its path: the tail has just crossed an earlier channel.
             let left = self.paths[base + usize::from(worm.hop) - worm.length as usize];
-            self.release(left, now + 1);
+            release(&mut self.channels, &mut self.queue, left, now + 1);
         }
         Some(self.paths[base + usize::from(worm.hop)])
     }
@@ -372,14 +366,8 @@ impl<T: Copy> Engine<T> {
         for hop in hops.saturating_sub(length)..hops {
             let lane = self.paths[base + hop as usize];
             let behind = hops - 1 - hop;
-            self.release(lane, now + length - behind);
-        }
-    }
-
-    #[inline]
-    fn release(&mut self, lane: LaneId, time: Cycles) {
-        if let Some((channel, at)) = self.channels.release_at(lane, time) {
-            self.queue.push(at, WAKE | u64::from(channel), channel);
+            let time = now + length - behind;
+            release(&mut self.channels, &mut self.queue, lane, time);
         }
     }
 
@@ -411,7 +399,7 @@ impl<T: Copy> Engine<T> {
 
     fn wake_up(&mut self, channel: ChannelId, at: Option<Cycles>) {
         if let Some(at) = at {
-            self.queue.push(at, WAKE | u64::from(channel), channel);
+            self.queue.push(at, channel);
         }
     }
 
@@ -423,12 +411,10 @@ impl<T: Copy> Engine<T> {
             let worm = &mut self.worms[index as usize];
             // Whoever waits behind it is better woken once, when the release is known for sure.
             worm.stalled |= worm.next != NONE;
-            let release = if worm.stalled {
-                HELD
-            } else {
-                now + Cycles::from(worm.length)
-            };
-            let Some(lane) = self.channels.request(channel, now, worm.length, release) else {
+            let Some(lane) =
+                self.channels
+                    .request(channel, now, worm.length, worm.release(now))
+            else {
                 let wake = self.channels.watch(channel);
                 self.wake_up(channel, wake);
                 return;

@@ -78,19 +78,25 @@ impl Requests {
         }
     }
 
+    /// Brings both lists into one. Each element is taken without a branch, since which list it
+    /// comes from cannot be guessed.
     fn merge(&mut self) {
         self.woken.sort_unstable_by_key(|request| request.number);
-        let mut in_order = self.next.as_slice();
-        for woken in self.woken.drain(..) {
-            while let Some((first, rest)) = in_order.split_first()
-                && first.number < woken.number
-            {
-                self.present.push(*first);
-                in_order = rest;
-            }
-            self.present.push(woken);
+        let (mut next, mut woken) = (0, 0);
+        while next < self.next.len() && woken < self.woken.len() {
+            let (a, b) = (self.next[next], self.woken[woken]);
+            let first = a.number < b.number;
+            self.present.push(Request {
+                number: a.number.min(b.number),
+                worm: if first { a.worm } else { b.worm },
+                channel: if first { a.channel } else { b.channel },
+            });
+            next += usize::from(first);
+            woken += usize::from(!first);
         }
-        self.present.extend_from_slice(in_order);
+        self.present.extend_from_slice(&self.next[next..]);
+        self.present.extend_from_slice(&self.woken[woken..]);
         self.next.clear();
+        self.woken.clear();
     }
 }

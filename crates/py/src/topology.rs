@@ -1,0 +1,171 @@
+//! What a machine's networks look like.
+
+mod deadlock;
+mod hypercube;
+mod imported;
+
+use crate::faults::FaultsQuestion;
+use crate::graph::Format;
+use crate::place::PlacementQuestion;
+use crate::question::{Whole, answer};
+use crate::{broadcast, distance};
+use deadlock::Deadlock;
+use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Hypercube,
+    Graph,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    kind: Kind,
+    dimension: Option<Whole>,
+    format: Option<Format>,
+    text: Option<String>,
+    file: Option<String>,
+    io_network: Option<bool>,
+    #[serde(default)]
+    placement: PlacementQuestion,
+    #[serde(default)]
+    faults: FaultsQuestion,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    kind: Kind,
+    nodes: u32,
+    links: usize,
+    dimension: Option<u32>,
+    diameter: Option<usize>,
+    connected: bool,
+    names: Option<Vec<String>>,
+    edges: Vec<(u32, u32)>,
+    io_nodes: Vec<u32>,
+    servers: Vec<u32>,
+    io_edges: Vec<(u32, u32)>,
+    coverage: Vec<u32>,
+    pes_per_io_node: (u32, u32),
+    distances: Vec<u64>,
+    io_distances: Vec<u64>,
+    deadlock: Deadlock,
+    broadcast: Option<Broadcast>,
+    io_broadcast: Option<Broadcast>,
+    faults: Vec<String>,
+    unreachable: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Broadcast {
+    steps: u32,
+    lower_bound: u32,
+    root: u32,
+}
+
+impl Broadcast {
+    /// From the lowest working node of the network's largest part; `None` if nothing works.
+    fn over(faults: &CubeFaults) -> Option<Self> {
+        let (part, _) = distance::largest_part(&distance::Working(faults), faults.working_nodes());
+        let tree = BroadcastTree::new(faults, *part.first()?).ok()?;
+        Some(Self {
+            steps: tree.step_count(),
+            lower_bound: broadcast::lower_bound(faults, &tree),
+            root: tree.root(),
+        })
+    }
+}
+
+/// The network that the I/O nodes of a placement form; of zero size if there is none.
+struct IoNetwork {
+    edges: Vec<(u32, u32)>,
+    distances: Vec<u64>,
+    broadcast: Option<Broadcast>,
+}
+
+impl IoNetwork {
+    const NONE: Self = Self {
+        edges: Vec::new(),
+        distances: Vec::new(),
+        broadcast: None,
+    };
+
+    /// `links` are the links that work; of `nodes` those that do not pass a broadcast on are failed.
+    fn new(links: &CubeFaults, nodes: &CubeFaults) -> Self {
+        Self {
+            edges: edges(links),
+            distances: distances(links),
+            broadcast: Broadcast::over(nodes),
+        }
+    }
+}
+
+/// Describes a machine's networks.
+#[pyfunction]
+pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Question| match question.kind {
+        Kind::Hypercube => hypercube::describe(question),
+        Kind::Graph => imported::describe(question),
+    })
+}
+
+/// The working links of a cube by their ends, lower one first; empty in large cubes.
+fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
+    if faults.cube().node_count() > crate::LISTED_MAX {
+        return Vec::new();
+    }
+    let upward = |node| {
+        let neighbors = faults.usable_dimensions(node).map(move |d| node ^ (1 << d));
+        neighbors.filter(move |&neighbor| node < neighbor)
+    };
+    let nodes = faults.cube().nodes();
+    let mut edges: Vec<_> = nodes
+        .flat_map(|node| upward(node).map(move |neighbor| (node, neighbor)))
+        .collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// Number of working links of a cube.
+fn link_count(faults: &CubeFaults) -> usize {
+    let nodes = faults.cube().nodes();
+    let ends: usize = nodes
+        .map(|node| faults.usable_dimensions(node).count())
+        .sum();
+    ends / 2
+}
+
+/// Ordered pairs of working nodes by hops; empty where faults would have to be walked in a cube too
+/// large for it.
+fn distances(faults: &CubeFaults) -> Vec<u64> {
+    let cube = faults.cube();
+    if faults.is_none() {
+        distance::of_cube(cube)
+    } else if distance::can_walk(cube.node_count(), link_count(faults)) {
+        distance::walked(&distance::Working(faults), faults.working_nodes())
+    } else {
+        Vec::new()
+    }
+}
+
+/// The longest distance in a histogram.
+fn diameter(distances: &[u64]) -> Option<usize> {
+    distances.len().checked_sub(1)
+}
+
+fn servers(placement: &Placement) -> Vec<u32> {
+    if placement.pe_count() > crate::LISTED_MAX {
+        return Vec::new();
+    }
+    placement.servers().to_vec()
+}
+
+/// The I/O nodes of a graph, by rank, form a cube as those of a hypercube do.
+fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
+    let none = CubeFaults::none(cube);
+    IoNetwork::new(&none, &none)
+}

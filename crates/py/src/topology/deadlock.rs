@@ -1,0 +1,177 @@
+//! Whether messages can wait for one another in a circle.
+
+use isthmus_topology::deadlock::{DependencyCycle, check};
+use isthmus_topology::{CubeFaults, FaultyCube, IncompleteHypercube, RoutingScheme};
+use serde::Serialize;
+
+/// Largest cube without faults whose dependencies are all walked.
+const WALKED_MAX: u32 = 1 << 16;
+/// Largest cube with faults all of whose pairs are walked, and the same with up*/down* routing,
+/// which searches for every route.
+const ROUTED_MAX: u32 = 1 << 12;
+const SEARCHED_MAX: u32 = 1 << 10;
+
+#[derive(Serialize)]
+pub(super) struct Deadlock {
+    pub free: bool,
+    pub routing: String,
+    pub channels: usize,
+    pub dependencies: Option<u64>,
+    pub proof: String,
+    pub cycle: Vec<String>,
+    pub alternative: Option<Alternative>,
+}
+
+/// A routing to use instead of one that can deadlock.
+#[derive(Serialize)]
+pub(super) struct Alternative {
+    pub routing: String,
+    pub free: bool,
+    pub dependencies: u64,
+    pub proof: String,
+    /// Ordered pairs by hops of their route.
+    pub hops: Vec<u64>,
+}
+
+/// The proof that follows from a numbering of the channels.
+pub(super) const NUMBERED: &str = "the channels are numbered so that every route rises";
+/// The proof of up*/down* routing.
+pub(super) const UP_DOWN: &str =
+    "no route goes up again after it went down, so no circle can close";
+
+/// One network of a hypercube machine.
+pub(super) struct CubeNetwork<'a> {
+    pub name: &'static str,
+    pub faults: &'a CubeFaults,
+    /// Links in one direction that work.
+    pub channels: usize,
+    /// Ordered pairs two hops apart if nothing has failed.
+    pub pairs_at_two: u64,
+}
+
+struct Verdict {
+    routing: String,
+    dependencies: Option<u64>,
+    proof: Result<&'static str, DependencyCycle>,
+}
+
+/// The verdict on all networks of a machine. No circle spans two of them: a message passes from the
+/// I/O network to the PEs' and never back, and end channels lead nowhere else.
+pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
+    let verdicts: Vec<Verdict> = networks.iter().map(judge).collect();
+    let cycle = networks
+        .iter()
+        .zip(&verdicts)
+        .find_map(|(network, verdict)| {
+            let cycle = verdict.proof.as_ref().err()?;
+            Some(names(network, cycle))
+        });
+    let proofs = verdicts.iter().map(|verdict| verdict.proof.as_ref().ok());
+    Deadlock {
+        free: cycle.is_none(),
+        routing: joined(networks, verdicts.iter().map(|verdict| &*verdict.routing)),
+        channels: networks.iter().map(|network| network.channels).sum(),
+        dependencies: verdicts.iter().map(|verdict| verdict.dependencies).sum(),
+        proof: match &cycle {
+            None => joined(networks, proofs.map(|proof| proof.copied().unwrap_or(""))),
+            Some(_) => String::new(),
+        },
+        cycle: cycle.unwrap_or_default(),
+        alternative: None,
+    }
+}
+
+/// One text for all networks if it is the same, else one for each.
+fn joined<'a>(networks: &[CubeNetwork<'_>], texts: impl Iterator<Item = &'a str>) -> String {
+    let texts: Vec<&str> = texts.collect();
+    if texts.windows(2).all(|pair| pair[0] == pair[1]) {
+        return texts.first().copied().unwrap_or_default().to_owned();
+    }
+    let named = networks.iter().zip(texts);
+    let named: Vec<_> = named
+        .map(|(network, text)| format!("{} network: {text}", network.name))
+        .collect();
+    named.join("; ")
+}
+
+fn names(network: &CubeNetwork<'_>, cycle: &DependencyCycle) -> Vec<String> {
+    let cube = network.faults.cube();
+    let name = |&channel: &usize| {
+        let hop = cube.hop(channel);
+        format!("{} {} to {}", network.name, hop.node, hop.target())
+    };
+    cycle.channels.iter().map(name).collect()
+}
+
+fn judge(network: &CubeNetwork<'_>) -> Verdict {
+    let cube = network.faults.cube();
+    if !network.faults.is_none() {
+        return judge_faulty(network.faults);
+    }
+    let by_order = if cube.is_complete() {
+        "every route crosses its dimensions in falling order (section 4.2 of the hypercube paper)"
+    } else {
+        "every route crosses its dimensions in falling order, but for the climb into a part that is \
+         not complete, which comes last"
+    };
+    let walked = cube.node_count() <= WALKED_MAX;
+    Verdict {
+        routing: "e-cube, highest dimension first".to_owned(),
+        // A link is asked for by a message that holds another exactly if the two make a route.
+        dependencies: Some(network.pairs_at_two),
+        proof: match walked.then(|| check(cube.link_count(), |link| asked_for(cube, link))) {
+            None => Ok(by_order),
+            Some(Ok(_)) => Ok(NUMBERED),
+            Some(Err(cycle)) => Err(cycle),
+        },
+    }
+}
+
+/// The links that a route of two hops takes after `held`.
+fn asked_for(cube: IncompleteHypercube, held: usize) -> impl Iterator<Item = usize> {
+    let held = cube.hop(held);
+    let exists = cube.contains(held.target());
+    let dimensions = if exists { cube.dimension() } else { 0 };
+    (0..dimensions).filter_map(move |dimension| {
+        let to = cube.neighbor(held.target(), dimension)?;
+        let mut route = cube.route(held.node, to);
+        let second = route.nth(1).filter(|_| route.len() == 0)?;
+        (second.node == held.target()).then(|| cube.link(second.node, second.dimension))
+    })
+}
+
+fn judge_faulty(faults: &CubeFaults) -> Verdict {
+    let faulty = FaultyCube::new(faults.clone());
+    let nodes = faults.cube().node_count();
+    let (routing, by_construction, walked_max) = match faulty.scheme() {
+        RoutingScheme::Unaffected => (
+            "e-cube, highest dimension first".to_owned(),
+            "every route crosses its dimensions in falling order",
+            ROUTED_MAX,
+        ),
+        RoutingScheme::Detours { affected } => (
+            format!("e-cube; detours for {affected} pairs"),
+            "each detour was taken only because it closes no circle with the other routes",
+            ROUTED_MAX,
+        ),
+        RoutingScheme::LocalDetours { places } => (
+            format!("e-cube; local detours at {places} places"),
+            "each detour was taken only because it closes no circle with the other routes",
+            ROUTED_MAX,
+        ),
+        RoutingScheme::UpDown => ("up*/down*".to_owned(), UP_DOWN, SEARCHED_MAX),
+    };
+    if nodes > walked_max {
+        return Verdict {
+            routing,
+            dependencies: None,
+            proof: Ok(by_construction),
+        };
+    }
+    let dependencies = faulty.dependencies();
+    Verdict {
+        routing,
+        dependencies: Some(dependencies.len() as u64),
+        proof: dependencies.check().map(|_| NUMBERED),
+    }
+}

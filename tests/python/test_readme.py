@@ -1,0 +1,73 @@
+"""The README runs: every command and example on it, and every file it names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(command: str, tmp_path: Path):
+    words = shlex.split(command)
+    assert words[0] == "isthmus"
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    (tmp_path / "papers").symlink_to(REPOSITORY / "papers")
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_are_commands_and_examples():
+    assert len(COMMANDS) >= 5
+    assert len(blocks("python")) >= 1
+
+
+@pytest.mark.parametrize("example", blocks("python"))
+def test_python_examples_run(example: str, tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pe_pe.header" in done.stdout
+
+
+def test_links_lead_to_files():
+    targets = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", README)
+    assert len(targets) > 15
+    missing = [target for target in targets if not (REPOSITORY / target).exists()]
+    assert not missing
+
+
+def test_the_two_commands_are_targets():
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`make (\w+)`", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
