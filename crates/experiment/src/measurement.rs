@@ -1,8 +1,8 @@
 //! Runs one point until its rules are met.
 
 use crate::progress::Progress;
-use crate::recorders::FlowCount;
-use crate::replication::{Halt, Replication};
+use crate::recorders::{FlowCount, Recorders};
+use crate::replication::{Finished, Halt, Replication};
 use crate::rules::Rules;
 use crate::summary;
 use isthmus_kernel::Cycles;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Zero-load round trips that a run must last before it is judged: a backlog that only fills the
 /// delays of software and devices would look like saturation.
-const ROUND_TRIPS_MIN: u64 = 20;
+const ROUND_TRIPS_MIN: u64 = 10;
 /// The least growth of the run between two looks, so that the last look reaches the longest run.
 const LENGTHEN_MIN: f64 = 2.0;
 /// Demands that a flow must have offered in all to be judged.
@@ -24,7 +24,7 @@ const DEMANDS_MIN: u64 = 200;
 /// A point that has been run.
 #[derive(Debug)]
 pub(crate) struct Measurement {
-    pub replications: Vec<Replication>,
+    pub replications: Vec<Finished>,
     /// The verdict, the flow that decides and what it rests on; none if there was too little to
     /// judge.
     pub verdict: Verdict,
@@ -38,7 +38,7 @@ impl Measurement {
     pub fn messages(&self) -> u64 {
         self.replications
             .iter()
-            .map(|replication| replication.recorders().delivered)
+            .map(|replication| replication.recorders.delivered)
             .sum()
     }
 }
@@ -60,14 +60,9 @@ impl Subject {
         precise: bool,
         progress: &Progress,
     ) -> Result<Measurement, Halt> {
-        let replications: Vec<Replication> = (0..u64::from(rules.stop.replications))
-            .into_par_iter()
-            .map(|number| {
-                Replication::new(Arc::clone(&self.machine), &self.traffic, self.seed, number)
-            })
-            .collect();
         let (first, max) = rules.messages();
-        let plan = Sequential {
+        let plan = Plan {
+            subject: self,
             rules,
             test,
             precise,
@@ -77,8 +72,12 @@ impl Subject {
                 StopRule::Fixed { .. } => 0,
                 StopRule::Precision { .. } => self.cycles_min(),
             },
+            progress,
         };
-        plan.run(replications, progress)
+        match rules.stop.rule {
+            StopRule::Fixed { .. } => plan.fixed(),
+            StopRule::Precision { .. } => plan.sequential(),
+        }
     }
 
     /// Cycles that a run must last before it is judged.
@@ -98,43 +97,83 @@ impl Subject {
     }
 }
 
-/// Ever longer runs until everything is known.
-struct Sequential<'a> {
+/// How one point is run.
+struct Plan<'a> {
+    subject: &'a Subject,
     rules: &'a Rules,
     test: &'a SaturationTest,
     precise: bool,
     first: u64,
     max: u64,
     cycles_min: Cycles,
+    progress: &'a Progress,
 }
 
-impl Sequential<'_> {
-    fn run(
-        &self,
-        mut replications: Vec<Replication>,
-        progress: &Progress,
-    ) -> Result<Measurement, Halt> {
+impl Plan<'_> {
+    fn replication(&self, number: u64) -> Replication {
+        let Subject {
+            machine,
+            traffic,
+            seed,
+        } = self.subject;
+        Replication::new(Arc::clone(machine), traffic, *seed, number)
+    }
+
+    fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
+        (0..self.rules.stop.replications)
+            .into_par_iter()
+            .map(u64::from)
+    }
+
+    /// Runs of fixed length; only those at work are held in memory.
+    fn fixed(&self) -> Result<Measurement, Halt> {
+        let replications: Vec<Finished> = self
+            .numbers()
+            .with_max_len(1)
+            .map(|number| {
+                let mut replication = self.replication(number);
+                self.warm_up(&mut replication)?;
+                replication.run_to(self.max, 0, self.progress)?;
+                Ok(replication.finish())
+            })
+            .collect::<Result<_, _>>()?;
+        let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
+        let (verdict, flow, judgement) = judge(&recorders, self.test);
+        Ok(Measurement {
+            replications,
+            verdict,
+            flow,
+            judgement,
+            converged: true,
+        })
+    }
+
+    /// Ever longer runs until everything is known.
+    fn sequential(&self) -> Result<Measurement, Halt> {
+        let mut replications: Vec<Replication> = self
+            .numbers()
+            .map(|number| self.replication(number))
+            .collect();
         let mut messages = self.first.min(self.max);
         let mut looks_left = self.rules.looks();
         loop {
             replications.par_iter_mut().try_for_each(|replication| {
-                if replication.now() == 0 {
-                    self.warm_up(replication, progress)?;
+                if !replication.has_begun() {
+                    self.warm_up(replication)?;
                 }
-                replication.run_to(messages, self.cycles_min, progress)
+                replication.run_to(messages, self.cycles_min, self.progress)
             })?;
             looks_left -= 1;
-            let (verdict, flow, judgement) = judge(&replications, self.test);
+            let recorders: Vec<&Recorders> =
+                replications.iter().map(Replication::recorders).collect();
+            let (verdict, flow, judgement) = judge(&recorders, self.test);
             let (converged, factor) = match verdict {
                 // Latencies of a saturated run depend on its length: more of it tells nothing.
                 Verdict::Saturated => (false, None),
-                _ => self.progress_of(&replications, verdict, judgement.as_ref()),
+                _ => self.progress_of(&recorders, verdict, judgement.as_ref()),
             };
-            let reached = replications
-                .iter()
-                .map(|replication| replication.recorders().delivered)
-                .max()
-                .unwrap_or(messages);
+            let delivered = recorders.iter().map(|recorders| recorders.delivered);
+            let reached = delivered.max().unwrap_or(messages);
             match factor {
                 Some(factor) if looks_left > 0 && reached < self.max => {
                     let longer = reached as f64 * factor.max(LENGTHEN_MIN);
@@ -142,7 +181,7 @@ impl Sequential<'_> {
                 }
                 _ => {
                     return Ok(Measurement {
-                        replications,
+                        replications: replications.into_iter().map(Replication::finish).collect(),
                         verdict,
                         flow,
                         judgement,
@@ -155,7 +194,8 @@ impl Sequential<'_> {
 
     /// Runs up to where measuring may begin. MSER-5 finds that place for each measure afterwards;
     /// channels leave out the first quarter of the first look.
-    fn warm_up(&self, replication: &mut Replication, progress: &Progress) -> Result<(), Halt> {
+    fn warm_up(&self, replication: &mut Replication) -> Result<(), Halt> {
+        let progress = self.progress;
         match self.rules.stop.warmup {
             Warmup::Fixed { messages } => {
                 replication.run_to(messages, 0, progress)?;
@@ -173,7 +213,7 @@ impl Sequential<'_> {
     /// the verdict is missing.
     fn progress_of(
         &self,
-        replications: &[Replication],
+        replications: &[&Recorders],
         verdict: Verdict,
         judgement: Option<&Judgement>,
     ) -> (bool, Option<f64>) {
@@ -209,16 +249,13 @@ impl Sequential<'_> {
 }
 
 /// The verdict over both flows: saturated if either is, stable if both are.
-fn judge(
-    replications: &[Replication],
-    test: &SaturationTest,
-) -> (Verdict, Flow, Option<Judgement>) {
+fn judge(replications: &[&Recorders], test: &SaturationTest) -> (Verdict, Flow, Option<Judgement>) {
     let mut decisive: Option<(Verdict, Flow, Judgement)> = None;
     let mut unjudged = None;
     for flow in [Flow::Messages, Flow::Io] {
         let counts: Vec<&FlowCount> = replications
             .iter()
-            .map(|replication| &replication.recorders().flows[flow as usize])
+            .map(|recorders| &recorders.flows[flow as usize])
             .collect();
         let offered: u64 = counts.iter().map(|count| count.offered).sum();
         if offered == 0 {

@@ -28,6 +28,16 @@ pub(crate) struct Replication {
     counting_from: Option<Cycles>,
 }
 
+/// What is left of a replication that will not go on: the state of a large machine is let go.
+#[derive(Debug, Clone)]
+pub(crate) struct Finished {
+    pub recorders: Recorders,
+    /// Cycles simulated.
+    pub cycles: Cycles,
+    /// Flits per channel, and the cycles over which they were counted.
+    pub channels: Option<(Vec<u64>, Cycles)>,
+}
+
 impl Replication {
     pub fn new(machine: Arc<Machine>, traffic: &TrafficSpec, seed: u64, number: u64) -> Self {
         let mut recorders = Recorders::default();
@@ -86,13 +96,20 @@ impl Replication {
         &self.recorders
     }
 
-    pub fn now(&self) -> Cycles {
-        self.simulation.now()
+    pub fn has_begun(&self) -> bool {
+        self.simulation.now() > 0
     }
 
-    /// Flits per channel since counting began, and the cycles since then.
-    pub fn channel_flits(&self) -> Option<(&[u64], Cycles)> {
-        let cycles = self.simulation.now() - self.counting_from?;
-        (cycles > 0).then(|| (self.simulation.flits(), cycles))
+    /// Ends the replication.
+    pub fn finish(self) -> Finished {
+        let cycles = self.simulation.now();
+        let counted = self.counting_from.map(|from| cycles - from);
+        Finished {
+            channels: counted
+                .filter(|&cycles| cycles > 0)
+                .map(|cycles| (self.simulation.flits().to_vec(), cycles)),
+            recorders: self.recorders,
+            cycles,
+        }
     }
 }

@@ -302,7 +302,7 @@ impl Experiment {
             let overlay = self.overlay(job);
             let machine = &built.machine;
             let report = Report::new(&measurement, machine, &self.rules, &test, &overlay);
-            let cycles: u64 = measurement.replications.iter().map(|r| r.now()).sum();
+            let cycles: u64 = measurement.replications.iter().map(|r| r.cycles).sum();
             Ok(PointResult {
                 index: job.index,
                 values: job.values.clone(),

@@ -3,7 +3,6 @@
 use crate::analysis::Overlay;
 use crate::measurement::Measurement;
 use crate::recorders::{Rates, Recorders};
-use crate::replication::Replication;
 use crate::result::{ChannelUse, Histogram, Measure, Percentile, VerdictSummary};
 use crate::rules::Rules;
 use isthmus_machine::{ChannelKind, Class, Flow, Machine, Operation};
@@ -71,13 +70,13 @@ pub(crate) enum Known {
 }
 
 /// The present estimate of the measure `name`.
-pub(crate) fn estimate(replications: &[Replication], rules: &Rules, name: &str) -> Known {
+pub(crate) fn estimate(replications: &[&Recorders], rules: &Rules, name: &str) -> Known {
     let Some(source) = Source::all().find(|source| source.name() == name) else {
         return Known::Absent;
     };
     let counts: Vec<u64> = replications
         .iter()
-        .map(|replication| source.of(replication.recorders()).series().count())
+        .map(|recorders| source.of(recorders).series().count())
         .collect();
     if counts.iter().all(|&count| count == 0) {
         return Known::Absent;
@@ -87,7 +86,7 @@ pub(crate) fn estimate(replications: &[Replication], rules: &Rules, name: &str) 
     }
     let recorders = replications
         .iter()
-        .map(|replication| source.of(replication.recorders()).series());
+        .map(|recorders| source.of(recorders).series());
     match ReplicationMeans::new(recorders, rules.warm_up()) {
         // Half of the run is gone as warm-up and it may not have been enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
@@ -100,13 +99,13 @@ pub(crate) fn estimate(replications: &[Replication], rules: &Rules, name: &str) 
 
 fn interval(
     means: &ReplicationMeans,
-    replications: &[Replication],
+    replications: &[&Recorders],
     source: Source,
     rules: &Rules,
 ) -> Result<Estimate, Error> {
     match (rules.stop.intervals, replications) {
         (Intervals::BatchMeans, [only]) => {
-            let series = source.of(only.recorders()).series();
+            let series = source.of(only).series();
             let truncation = isthmus_statistics::Truncation {
                 observations: means.discarded[0],
                 detected: means.warm_up_detected,
@@ -158,10 +157,10 @@ impl Report {
         overlay: &Overlay,
         cycle_us: f64,
     ) {
-        let replications = &measurement.replications;
-        let recorders = || replications.iter().map(|r| source.of(r.recorders()));
+        let finished = measurement.replications.iter();
+        let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
         let Ok(summary) = Summary::of(
-            recorders(),
+            replications.iter().map(|recorders| source.of(recorders)),
             rules.warm_up(),
             &rules.measure.percentiles,
             rules.stop.confidence,
@@ -169,7 +168,7 @@ impl Report {
             // It does not occur, or not in every replication.
             return;
         };
-        let estimate = interval(&summary.replications, replications, source, rules)
+        let estimate = interval(&summary.replications, &replications, source, rules)
             .unwrap_or(summary.mean)
             .scaled(cycle_us);
         let name = source.name();
@@ -233,7 +232,7 @@ fn rates(measurement: &Measurement, machine: &Machine, rules: &Rules) -> Vec<Mea
     let rates: Vec<Rates> = measurement
         .replications
         .iter()
-        .filter_map(|replication| replication.recorders().rates())
+        .filter_map(|replication| replication.recorders.rates())
         .collect();
     let measure = |name: &str, values: Vec<f64>| {
         let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
@@ -290,7 +289,8 @@ fn channels(measurement: &Measurement, machine: &Machine, overlay: &Overlay) -> 
     let counted: Vec<(&[u64], u64)> = measurement
         .replications
         .iter()
-        .filter_map(Replication::channel_flits)
+        .filter_map(|replication| replication.channels.as_ref())
+        .map(|(flits, cycles)| (flits.as_slice(), *cycles))
         .collect();
     if counted.is_empty() {
         return Vec::new();
