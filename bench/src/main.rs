@@ -3,6 +3,7 @@
 mod clock;
 mod fingerprint;
 mod meter;
+mod reference;
 mod replications;
 mod uniform;
 
@@ -13,7 +14,8 @@ use std::str::FromStr;
 
 const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   replications  dimension=7 width=2 gap_us=156 messages=150000 replications=50
-  uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 runs=20
+  uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 sources=0 runs=20
+  reference     messages=2000
   fingerprint";
 
 /// The values given as `name=value`.
@@ -59,10 +61,16 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
                 offered: values.take("offered", 0.3)?,
                 warm_up: values.take("warm_up", 10_000)?,
                 measured: values.take("measured", 20_000)?,
+                sources: values.take("sources", 0)?,
                 runs: values.take("runs", 20)?,
             };
             values.end()?;
             Ok(json(&uniform::run(load)))
+        }
+        "reference" => {
+            let messages = values.take("messages", 2_000)?;
+            values.end()?;
+            Ok(json(&reference::run(messages)))
         }
         "fingerprint" => {
             values.end()?;

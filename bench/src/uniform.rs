@@ -22,6 +22,9 @@ pub struct Load {
     pub warm_up: u64,
     /// Cycles of the measured window.
     pub measured: u64,
+    /// Messages that a node has under way or waiting at most, in a closed loop whose think time
+    /// gives the offered load; 0: no limit, Poisson arrivals.
+    pub sources: u32,
     /// Number of runs, each with streams of its own.
     pub runs: u64,
 }
@@ -53,9 +56,14 @@ pub fn run(load: Load) -> Report {
     spec.device.startup = Time::from_ns(0);
     let machine = Arc::new(Machine::new(&spec).expect("a plain hypercube can be built"));
     let gap_us = f64::from(load.length) / load.offered * machine.clock().cycle_us();
+    let spans = |count: u32| Time::from_ns((gap_us * f64::from(count) * 1e3).round() as u64);
     let traffic = TrafficSpec {
-        arrival: Arrival::Exponential {
-            mean: Time::from_ns((gap_us * 1e3).round() as u64),
+        arrival: match load.sources {
+            0 => Arrival::Exponential { mean: spans(1) },
+            sources => Arrival::Closed {
+                think: spans(sources),
+                outstanding: sources,
+            },
         },
         io_probability: 0.0,
         message: Bytes::new(u64::from(load.length) * spec.flit.get()),

@@ -15,7 +15,7 @@ LOADED = re.compile(
 )
 
 
-def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ANN401 - MkDocs objects
+def on_post_page(output: str, page: Any, config: Any) -> str:
     """Warn, which ends a strict build, of whatever a page would load from another host."""
     del config
     for found in LOADED.findall(output):

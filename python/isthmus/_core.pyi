@@ -5,6 +5,10 @@ field, what would be right) when the input does not make sense. Lists of PEs and
 ascending; I/O nodes are numbered by their position in `io_nodes`.
 """
 
+from typing import final
+
+__all__: list[str]
+
 class ScenarioError(ValueError):
     """A scenario that makes no sense. The message is one complete line:
     ``file:line: field: problem; hint``.
@@ -40,11 +44,12 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
 
     """
 
+@final
 class Experiment:
     """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         text: str,
         file: str,
         overrides: list[str],
@@ -52,7 +57,7 @@ class Experiment:
         jobs: int,
         quick: bool,
         journal: str | None,
-    ) -> None:
+    ) -> Experiment:
         """Read the scenario and the journal; nothing runs yet.
 
         Raises:
@@ -88,66 +93,107 @@ def topology(spec_json: str) -> str:
 
     `spec_json` is one of::
 
-        {"kind": "hypercube", "dimension": 7, "io_network": true,
-         "placement": {"method": "combined" | "hamming" | "dominating" | "stride" | "clustered"
-                                 | "list",
+        {"kind": "hypercube", "dimension": 7, "io_network": true (the default),
+         "placement": {"method": "combined" (the default) | "hamming" | "dominating" | "stride"
+                                 | "clustered" | "list",
                        "count": 16 (stride, clustered), "pes": [0, 7] (list)},
          "faults": {"pes": [], "io_nodes": [], "links": [[0, 1]], "io_links": [[0, 1]]}}
         {"kind": "graph", "format": "graphml" | "edge-list", "text": "...", "file": "net.graphml",
-         "placement": {"method": "dominating" | "list" | ..., as above}}
+         "io_network": false (the default),
+         "placement": {"method": "dominating" (the default) | "stride" | "clustered" | "list",
+                       "count": 16, "pes": [0, "name of a node"]}}
+
+    A graph's I/O network, if asked for, is the hypercube over the numbers of its I/O nodes, as in
+    a hypercube. Faults of a graph are refused unless they are empty lists.
 
     Returns JSON::
 
-        {"kind", "nodes": int, "links": int (undirected), "dimension": int | null,
-         "diameter": int, "connected": bool,
+        {"kind", "nodes": int (failed ones too), "links": int (undirected; only those that work),
+         "dimension": int | null, "diameter": int | null (as `distances`), "connected": bool,
          "names": [text] | null (imported graphs), "edges": [[a, b]] (empty above 4096 nodes),
          "io_nodes": [pe], "servers": [io node of each PE] (empty above 4096 nodes),
-         "io_edges": [[i, j]] (links of the I/O network, by I/O node number),
-         "coverage": [PEs at distance 0, 1, 2, ... of their I/O node],
-         "distances": [ordered pairs of nodes at distance 0, 1, 2, ...],
+         "io_edges": [[i, j]] (links of the I/O network, by I/O node number; empty above 4096 I/O
+         nodes), "coverage": [PEs at distance 0, 1, 2, ... of their I/O node],
+         "pes_per_io_node": [smallest, largest],
+         "distances": [ordered pairs of nodes at distance 0, 1, 2, ...] (empty for hypercubes with
+         faults above 8192 nodes and for graphs of nodes * (nodes + 2 * links) above 2^29),
          "io_distances": [the same over the I/O network],
-         "deadlock": {"free": bool, "routing": text, "channels": int, "dependencies": int,
-                      "proof": text, "cycle": [text] (channels, empty if free)},
-         "broadcast": {"steps": int, "lower_bound": int, "root": int},
+         "deadlock": {"free": bool, "routing": text, "channels": int, "dependencies": int | null
+                      (not counted), "proof": text, "cycle": [text] (channels, empty if free),
+                      "alternative": {"routing": text, "free": bool, "dependencies": int,
+                                      "proof": text, "hops": [ordered pairs whose route has 0, 1,
+                                      2, ... hops]} | null (graphs whose shortest paths can
+                                      deadlock)},
+         "broadcast": {"steps": int, "lower_bound": int, "root": int} | null (graphs, and where
+         nothing works), "io_broadcast": the same over the working I/O nodes, by number | null,
          "faults": [text], "unreachable": [pe]}
+
+    A channel is one direction of a link. `distances` count pairs that some path of working links
+    joins. With faults, `servers` are the I/O nodes that do the work in the end and `coverage`
+    counts working PEs by the address bits between them and that I/O node; where faults cut a
+    network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
+    `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the
+    lowest node of that part. Graphs too large for `distances` are judged under up*/down* routing.
     """
 
 def place(spec_json: str) -> str:
     """Place I/O nodes.
 
     `spec_json` is ``{"dimension": 7}`` or ``{"graph": {"format", "text", "file"}}``, with
-    ``"method"``: ``combined`` (hypercubes), ``hamming`` (hypercubes of 2^m - 1 dimensions),
-    ``dominating``, ``stride`` and ``clustered`` (with ``"count"``) or ``list`` (with ``"pes"``).
+    ``"method"``: ``combined`` (hypercubes, the default there), ``hamming`` (hypercubes of 2^m - 1
+    dimensions), ``dominating`` (the default for graphs), ``stride`` and ``clustered`` (with
+    ``"count"``) or ``list`` (with ``"pes"``, in graphs numbers or names of nodes).
 
     Returns JSON::
 
         {"method", "pes": int, "io_nodes": [pe], "servers": [io node of each PE],
          "names": [text] | null, "coverage": [PEs at distance 0, 1, 2, ...],
-         "pes_per_io_node": [smallest, largest], "dominating": bool (all within one hop),
+         "mean_distance": float (hops), "pes_per_io_node": [smallest, largest],
+         "dominating": bool (all within one hop), "perfect": bool (within one hop of exactly one),
          "optimal": true | false | null (unknown), "lower_bound": int (I/O nodes that any
-         placement within one hop needs), "note": text}
+         placement within one hop needs), "fewest_known": int (I/O nodes of the smallest placement
+         within one hop that was found), "note": text}
+
+    `optimal` is false where a smaller placement within one hop was found, and for placements that
+    leave a PE further away.
     """
 
 def balance(spec_json: str) -> str:
     """Size the I/O side after section 3 of the hypercube paper.
 
-    `spec_json`: ``{"application": "sorting" | "matrix-product", "pes": 128,
-    "memory": "8 MB" (per PE), "compute": 20.0 (MIPS of one PE) | null,
-    "io_bandwidth": "5 MB/s" (of one PE or I/O node) | null}``.
+    `spec_json`: ``{"application": "sorting" | "fft" | "matrix-product" | "grid" | "io-bound"
+    | "search", "pes": 128, "grid_dimensions": 3 (grid only), "memory": "8 MB" (per PE) | null,
+    "word": "8 B" (of one value, the default) | null, "compute": 20.0 (MIPS of one PE) | null,
+    "io_bandwidth": "5 MB/s" (with which one PE is balanced) | null,
+    "io_node_bandwidth": "20 MB/s" (of one I/O node, else that of one PE) | null}``.
 
     Returns JSON::
 
         {"application", "pes", "factor": float (I/O bandwidth of the system over that of one
          PE), "law": text (for example "N log M / (log N + log M)"), "simple_factor": float
          (N / log N or sqrt N), "simple_law": text, "io_nodes": int, "pes_per_io_node": float,
-         "compute_mips": float | null, "io_bandwidth_mb_per_s": float | null, "source": text}
+         "simple_io_nodes": int, "simple_pes_per_io_node": float,
+         "hamming": {"io_nodes": int, "pes_per_io_node": int, "perfect": bool} | null,
+         "memory_words": float | null (M), "compute_mips": float | null,
+         "io_bandwidth_mb_per_s": float | null, "instructions_per_byte": float | null,
+         "instructions_per_byte_pe": float | null, "source": text}
+
+    `factor`, `io_nodes` and `io_bandwidth_mb_per_s` count the memory if it is given and follow the
+    simple law if not; the `simple_` ones leave it out, as the paper does for its number of I/O
+    nodes. `hamming` is the code whose number of I/O nodes is nearest to `simple_io_nodes`, null
+    where the PEs form no hypercube. `compute_mips` and `io_bandwidth_mb_per_s` are of the whole
+    machine, `instructions_per_byte` of the machine and of one PE.
     """
 
 def broadcast(spec_json: str) -> str:
-    """Plan a broadcast over a hypercube and, where there is one, its I/O network.
+    """Plan a broadcast over a hypercube or over its I/O network.
 
-    `spec_json`: ``{"dimension": 7, "root": 0, "faults": {...as in topology}}``.
+    `spec_json`: ``{"dimension": 7, "root": 0, "faults": {...as in topology}}``, and for the I/O
+    network ``"network": "io"`` with a ``"placement"`` as in topology; roots are I/O nodes there.
+    Without a root the lowest working node sends.
 
-    Returns JSON: ``{"steps": int, "lower_bound": int, "sends": [[step, from, to]],
-    "unreached": [pe]}``.
+    Returns JSON: ``{"network": "pe" | "io", "root": int, "nodes": int (working), "reached": int,
+    "steps": int, "lower_bound": int, "reached_by_step": [nodes that have it after step 0, 1, ...],
+    "sends": [[step, from, to]] (ascending; empty above 4096 nodes), "unreached": [working nodes
+    without a path]}``.
     """

@@ -1,4 +1,4 @@
-"""What all tests share: results made up in the schema's form, and a small scenario for real runs."""
+"""What all tests share: made-up results and a small scenario for real runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from fixtures import synthetic
 from isthmus.results import Results
 

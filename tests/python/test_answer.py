@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from fixtures import synthetic
 from isthmus.answer import Bracket, answer, per_ms
 from isthmus.results import Results, RunResult
@@ -38,8 +39,7 @@ def test_sentences_hold_the_numbers(load_sweep):
     )
     ratio = one.ratios["read.network"]
     base, own = (
-        p.measure("read.network").mean
-        for p in (load_sweep.answer.series[0].point, one.point)
+        p.measure("read.network").mean for p in (load_sweep.answer.series[0].point, one.point)
     )
     assert ratio.value == own / base
     assert f"take {own / base:.0f} times as long in the network" in one.sentence

@@ -3,8 +3,9 @@ import json
 import subprocess
 import sys
 
-import isthmus
 import pytest
+
+import isthmus
 from isthmus import Hypercube, IsthmusError, Placement, Results, Scenario, Search, Workload
 from isthmus.machine import Device, Disk, Faults
 from isthmus.scenario_fields import names, toml_value

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from conftest import REPOSITORY, SMALL
 
 DEMO = REPOSITORY / "examples" / "hypercube-128.toml"
@@ -170,7 +171,7 @@ def test_fresh_replaces_what_runs_left_and_nothing_else(isthmus, small):
     (out / "mine.txt").write_text("notes")
     done = isthmus("run", small, "workload.locality=0.9", "--fresh")
     assert done.returncode == 0
-    assert '0.9' in (out / "scenario.toml").read_text()
+    assert "0.9" in (out / "scenario.toml").read_text()
     assert (out / "mine.txt").read_text() == "notes"
 
 
@@ -180,10 +181,10 @@ def test_quick_runs_have_a_folder_of_their_own(isthmus, small):
 
 
 def test_interrupted_runs_keep_their_points_and_go_on(tmp_path):
-    slow = SMALL.replace('precision = "10%"', 'precision = "1%"').replace(
-        "messages_max = 40000", "messages_max = 100000000"
-    )
-    slow = slow.replace('["2 /ms", "4 /ms"]', '["0.5 /ms", "1 /ms", "2 /ms", "4 /ms", "8 /ms"]')
+    # A dozen points of some tenths of a second each.
+    slow = SMALL.replace("messages_first = 4000", "messages_first = 100000")
+    slow = slow.replace("messages_max = 40000", "messages_max = 200000")
+    slow = slow.replace('["2 /ms", "4 /ms"]', '{ from = "1 /ms", to = "6 /ms", points = 6 }')
     (tmp_path / "slow.toml").write_text(slow)
     words = [sys.executable, "-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--out", "kept"]
     process = subprocess.Popen(

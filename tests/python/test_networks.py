@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from test_cli import one_line
 
 EDGES = "a b\nb c\nc d\nd e\ne a\n"

@@ -1,6 +1,7 @@
 import nbclient
 import nbformat
 import pytest
+
 from conftest import REPOSITORY
 
 NOTEBOOKS = sorted((REPOSITORY / "examples").glob("*.ipynb"))

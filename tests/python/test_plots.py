@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+
 from fixtures import synthetic
 from isthmus import plots
 from isthmus.errors import IsthmusError
@@ -27,7 +28,9 @@ ALL = [
 @pytest.fixture(scope="module")
 def drawn(request):
     run = Results.from_json(synthetic.result_json()).run
-    return {name: (figure, plots.image(figure, "svg").decode()) for name, figure in plots.draw_all(run)}
+    return {
+        name: (figure, plots.image(figure, "svg").decode()) for name, figure in plots.draw_all(run)
+    }
 
 
 def words(svg):
@@ -98,9 +101,7 @@ def test_the_same_bytes_each_time(load_sweep):
 
 def test_projection_keeps_nodes_apart():
     for dimension in range(1, 8):
-        places = {
-            tuple(round(c, 6) for c in project(n, dimension)) for n in range(1 << dimension)
-        }
+        places = {tuple(round(c, 6) for c in project(n, dimension)) for n in range(1 << dimension)}
         assert len(places) == 1 << dimension
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from conftest import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+
 from isthmus.report import render
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from fixtures import synthetic
 from isthmus.errors import IsthmusError
 from isthmus.results import Results, RunResult

@@ -1,6 +1,7 @@
 import io
 
 import polars as pl
+
 from isthmus.results.folder import parquet
 
 COLUMNS = [

@@ -1,4 +1,5 @@
 import pytest
+
 from isthmus.wording import estimate, interval, measure_label, number, with_unit
 
 

@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Zero-load round trips that a run must last before it is judged: a backlog that only fills the
-/// delays of software and devices would look like saturation.
-const ROUND_TRIPS_MIN: u64 = 10;
+/// delays of software and devices would look like saturation. The test compares the two halves of
+/// a run, so the filling must be over well within the first.
+const ROUND_TRIPS_MIN: u64 = 5;
 /// The least growth of the run between two looks, so that the last look reaches the longest run.
 const LENGTHEN_MIN: f64 = 2.0;
 /// Demands that a flow must have offered in all to be judged.
@@ -68,10 +69,7 @@ impl Subject {
             precise,
             first,
             max,
-            cycles_min: match rules.stop.rule {
-                StopRule::Fixed { .. } => 0,
-                StopRule::Precision { .. } => self.cycles_min(),
-            },
+            cycles_min: self.cycles_min(),
             progress,
         };
         match rules.stop.rule {
@@ -139,9 +137,10 @@ impl Plan<'_> {
             .collect::<Result<_, _>>()?;
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let (verdict, flow, judgement) = judge(&recorders, self.test);
+        let long_enough = replications.iter().all(|r| r.cycles >= self.cycles_min);
         Ok(Measurement {
             replications,
-            verdict,
+            verdict: if long_enough { verdict } else { Verdict::Undecided },
             flow,
             judgement,
             converged: true,

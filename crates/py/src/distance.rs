@@ -2,9 +2,6 @@
 
 use isthmus_topology::{Adjacency, CubeFaults, IncompleteHypercube};
 
-/// Elementary steps that walking all pairs may take: about two seconds.
-const STEPS_MAX: u64 = 1 << 30;
-
 /// What works of a cube with faults. Failed nodes are there, but have no neighbours.
 pub(crate) struct Working<'a>(pub &'a CubeFaults);
 
@@ -19,10 +16,10 @@ impl Adjacency for Working<'_> {
     }
 }
 
-/// Whether the network is small enough to walk from every node.
-pub(crate) fn can_walk(node_count: u32, link_count: usize) -> bool {
-    let step = u64::from(node_count) + 2 * link_count as u64;
-    u64::from(node_count).saturating_mul(step) <= STEPS_MAX
+/// Elementary steps of walking a network from every node.
+pub(crate) fn steps(node_count: u32, link_count: usize) -> u64 {
+    let walk = u64::from(node_count) + 2 * link_count as u64;
+    u64::from(node_count).saturating_mul(walk)
 }
 
 /// Hops from `start` to every node; `None` where there is no path.

@@ -119,7 +119,7 @@ enum State {
     /// Going on in a thread.
     Running,
     /// Ended.
-    Ended(Result<RunResult, RunError>),
+    Ended(Result<Box<RunResult>, RunError>),
 }
 
 #[derive(Default)]
@@ -190,7 +190,7 @@ impl PyExperiment {
         drop(state);
         let (experiment, shared) = (Arc::clone(&self.experiment), Arc::clone(&self.shared));
         thread::spawn(move || {
-            let result = experiment.run();
+            let result = experiment.run().map(Box::new);
             *shared.lock() = State::Ended(result);
             shared.ended.notify_all();
         });

@@ -1,18 +1,22 @@
 //! Faults of a hypercube in a question.
 
-use crate::question::{Refusal, Whole};
+use crate::question::{Link, Refusal, Whole};
 use isthmus_machine::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
 use serde::Deserialize;
 
 /// What has failed; I/O nodes by number.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "an object with lists of failed pes, io_nodes, links and io_links"
+)]
 pub(crate) struct FaultsQuestion {
     pub pes: Vec<Whole>,
     pub io_nodes: Vec<Whole>,
-    pub links: Vec<(Whole, Whole)>,
-    pub io_links: Vec<(Whole, Whole)>,
+    pub links: Vec<Link>,
+    pub io_links: Vec<Link>,
 }
 
 /// The cube that the I/O nodes of a placement form.
@@ -25,8 +29,8 @@ fn plain(list: &[Whole]) -> Vec<u32> {
     list.iter().map(|whole| whole.0).collect()
 }
 
-fn pairs(list: &[(Whole, Whole)]) -> Vec<(u32, u32)> {
-    list.iter().map(|(from, to)| (from.0, to.0)).collect()
+fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
+    list.iter().map(|&Link(from, to)| (from, to)).collect()
 }
 
 impl FaultsQuestion {

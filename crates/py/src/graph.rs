@@ -13,7 +13,10 @@ pub(crate) enum Format {
 
 /// A graph and the file that it came from.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with the format, text and file of a graph"
+)]
 pub(crate) struct GraphQuestion {
     pub format: Format,
     pub text: String,

@@ -29,7 +29,10 @@ pub(crate) enum Method {
 
 /// A placement in a question.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with a method and what it needs, such as {\"method\": \"combined\"}"
+)]
 pub(crate) struct PlacementQuestion {
     pub method: Option<Method>,
     pub count: Option<Whole>,

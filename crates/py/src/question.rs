@@ -39,6 +39,11 @@ where
 fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
+    if !value.is_object() {
+        return Err(Refusal(
+            "the question is not a JSON object, {...}".to_owned(),
+        ));
+    }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         match path.as_str() {
@@ -75,6 +80,23 @@ impl<'de> Deserialize<'de> for Whole {
             }
         }
         deserializer.deserialize_u32(Read)
+    }
+}
+
+/// A link by the numbers of its two ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link(pub u32, pub u32);
+
+impl<'de> Deserialize<'de> for Link {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ends: Vec<Whole> = Deserialize::deserialize(deserializer)?;
+        match ends[..] {
+            [from, to] => Ok(Self(from.0, to.0)),
+            _ => Err(D::Error::invalid_length(
+                ends.len(),
+                &"the numbers of the two ends of a link, such as [0, 1]",
+            )),
+        }
     }
 }
 

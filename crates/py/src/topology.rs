@@ -14,6 +14,9 @@ use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
+/// Elementary steps that walking a cube with faults from every node may take: about two seconds.
+const STEPS_MAX: u64 = 1 << 30;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -145,7 +148,7 @@ fn distances(faults: &CubeFaults) -> Vec<u64> {
     let cube = faults.cube();
     if faults.is_none() {
         distance::of_cube(cube)
-    } else if distance::can_walk(cube.node_count(), link_count(faults)) {
+    } else if distance::steps(cube.node_count(), link_count(faults)) <= STEPS_MAX {
         distance::walked(&distance::Working(faults), faults.working_nodes())
     } else {
         Vec::new()

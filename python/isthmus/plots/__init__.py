@@ -8,7 +8,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from isthmus.answer import bracket
 from isthmus.errors import IsthmusError
 from isthmus.plots import channels, curves, distribution, machine, saturation
 from isthmus.plots.style import Plot, image, styled
@@ -30,9 +29,7 @@ class Kind:
 
 
 def _has_latency(layout: View) -> bool:
-    return layout.x_axis is not None and any(
-        s.values(layout, m) for s in layout.series for m in layout.asked
-    )
+    return any(s.values(layout, m) for s in layout.series for m in layout.asked)
 
 
 def _others(layout: View) -> list[str]:
@@ -59,7 +56,7 @@ _ALL = [
         "saturation",
         "The load at which the backlog begins to grow without end.",
         saturation.saturation,
-        lambda v: any(bracket(v, s) for s in v.series),
+        lambda v: saturation.has_rows(v) or saturation.has_curves(v),
     ),
     Kind(
         "accepted",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -41,8 +42,13 @@ LOG_SPAN = 12.0
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Plot:
-    """Draw the measures asked for (or `measures`) against the x axis, a panel each."""
+    """Draw the measures asked for (or `measures`) against the x axis, a panel each.
+
+    Where there is no x axis, the series are rows.
+    """
     names = list(measures or [m for m in ordered(view) if _drawable(view, m)])
+    if view.x_axis is None:
+        return variants(view, names)
     figure, axes = panels(len(names), height=height)
     for ax, name in zip(axes, names, strict=True):
         curve_panel(ax, view, _mean_of(name), _model_of(name))
@@ -50,6 +56,42 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
         ax.set_ylabel(with_unit("mean", view.unit(name)))
         finish(ax, view)
     legend_above(figure, view, marks(view))
+    return figure
+
+
+def variants(view: View, names: Sequence[str]) -> Plot:
+    """Draw the measures as rows, one per series: mean, interval and model."""
+    height = 1.3 + 0.42 * len(view.series)
+    figure, axes = panels(len(names), width=4.2, height=height)
+    for column, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        for y, series in enumerate(view.series):
+            style = look(view, series)
+            for _, point in series.values(view, name):
+                value, low, high = _mean_of(name)(point)
+                fill = PAPER if point.verdict.verdict == "saturated" else style.colour
+                if value is not None:
+                    ends = [[value - (low or value)], [(high or value) - value]]
+                    ax.errorbar(
+                        value,
+                        y,
+                        xerr=ends,
+                        color=style.colour,
+                        marker=style.marker,
+                        markerfacecolor=fill,
+                        capsize=3,
+                    )
+                model, *_ = _model_of(name)(point)
+                if model is not None:
+                    ax.plot(model, y, marker="d", ls="", mfc="none", color=MUTED, ms=8)
+        ax.set_yticks(range(len(view.series)), [s.label for s in view.series] if not column else [])
+        ax.set_ylim(len(view.series) - 0.5, -0.5)
+        ax.set_xlim(left=0)
+        ax.grid(axis="y", visible=False)
+        ax.set_title(measure_label(name))
+        ax.set_xlabel(with_unit("mean", view.unit(name)))
+    entries = [e for e in marks(view) if "model" not in e.get_label()]
+    entries.append(key("queueing model", marker="d", ls="", mfc="none"))
+    legend_above(figure, replace(view, series=[]), entries)
     return figure
 
 

@@ -1,15 +1,63 @@
-"""Where each series saturates: a bar from the highest stable to the lowest saturated load."""
+"""Where each series saturates: from the highest stable to the lowest saturated load."""
 
 from __future__ import annotations
 
-from isthmus.answer import LOAD_UNIT, bracket
-from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look
-from isthmus.results.series import View
+from isthmus.answer import LOAD_UNIT, bracket, per_ms
+from isthmus.plots.curves import finish
+from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look, panels
+from isthmus.results.series import View, belongs
 from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Plot:
-    """Draw a row per series: every load tried, the bracket, the model's value."""
+    """Draw a row per series, or, where each series has several searches, a curve."""
+    return _rows(view) if has_rows(view) else _curves(view)
+
+
+def has_rows(view: View) -> bool:
+    """Whether series have a bracket each."""
+    return any(bracket(view, s) for s in view.series)
+
+
+def has_curves(view: View) -> bool:
+    """Whether series have a bracket at several places of the x axis."""
+    return view.x_axis is not None and any(len(s.searches) > 1 for s in view.series)
+
+
+def _curves(view: View) -> Plot:
+    """Draw the bracket against the x axis, a curve per series."""
+    figure, (ax,) = panels(1, width=5.4, height=4.0)
+    for series in view.series:
+        style = look(view, series)
+        drawn = []
+        for search in series.searches:
+            low = per_ms(search.highest_stable, search.unit)
+            high = per_ms(search.lowest_saturated, search.unit)
+            points = (p for p in series.points if belongs(view.run, search, p))
+            x = next((view.x(p) for p in points), None)
+            if x is None or low is None or high is None:
+                continue
+            middle = (low + high) / 2
+            drawn.append((x, middle))
+            error = [[middle - low], [high - middle]]
+            ax.errorbar(x, middle, error, color=style.colour, marker=style.marker, capsize=3)
+            if (model := per_ms(search.analytic, search.unit)) is not None:
+                ax.plot(x, model, marker="d", ls="", color=style.colour, mfc="none", ms=7)
+        ax.plot([x for x, _ in drawn], [y for _, y in drawn], color=style.colour, ls=style.dash)
+    ax.set_title("Saturates between")
+    ax.set_ylabel(with_unit("load per PE", LOAD_UNIT))
+    ax.set_ylim(bottom=0)
+    finish(ax, view)
+    entries = [
+        key("highest stable to lowest saturated load", marker="o", ls="-"),
+        key("queueing model", marker="d", ls="", mfc="none"),
+    ]
+    legend_above(figure, view, entries)
+    return figure
+
+
+def _rows(view: View) -> Plot:
+    """Draw a row per series: the bracket and the model's value."""
     rows = [(s, bracket(view, s)) for s in view.series]
     rows = [(s, b) for s, b in rows if b]
     figure = Plot(figsize=(7.2, 1.5 + 0.48 * len(rows)), layout="constrained")

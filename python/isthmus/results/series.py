@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
 
+VARIANTS = 12
+"""Most points that are shown as variants rather than as a curve where there are searches."""
+
 
 @dataclass(frozen=True)
 class Series:
@@ -18,6 +21,9 @@ class Series:
     machine: int
     points: list[PointResult] = field(repr=False)
     search: SearchResult | None = None
+    """Its saturation search, where it has one."""
+    searches: list[SearchResult] = field(default_factory=list, repr=False)
+    """All searches that belong to its points; several where x is not the load."""
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
         """Return (x, point) for each point that has a mean or a model value of this measure."""
@@ -48,7 +54,7 @@ class View:
         if self.by_load:
             return point.offered_per_ms
         if self.x_axis is None:
-            return float(point.index)
+            return 0.0
         return point.values[self.x_axis].number
 
     @property
@@ -76,22 +82,13 @@ class View:
 
 
 def view(run: RunResult) -> View:
-    """Lay a run out: the load on x if it is swept over three or more values, else the numeric
-    axis with most values.
-    """
+    """Lay a run out: the x axis is that of `_x_axis`, the others make the series."""
     count = len(run.axes)
     values: list[dict[str, AxisValue]] = [{} for _ in range(count)]
     for point in run.points:
         for seen, value in zip(values, point.values, strict=True):
             seen.setdefault(value.text, value)
-    numeric = [
-        i
-        for i in range(count)
-        if values[i] and all(v.number is not None for v in values[i].values())
-    ]
-    x_axis = max(numeric, key=lambda i: (len(values[i]), i == run.load_axis, i), default=None)
-    if run.load_axis in numeric and len(values[run.load_axis]) >= 3:
-        x_axis = run.load_axis
+    x_axis = _x_axis(run, values)
     by_load = (
         x_axis is not None
         and x_axis == run.load_axis
@@ -110,6 +107,24 @@ def view(run: RunResult) -> View:
     return layout
 
 
+def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
+    """The load if it is swept over three or more values, or over two and there are searches;
+    none where searches tell a few variants apart; else the numeric axis with most values.
+    """
+    counts = [len(seen) for seen in values]
+    numeric = [
+        i
+        for i, seen in enumerate(values)
+        if len(seen) > 1 and all(v.number is not None for v in seen.values())
+    ]
+    load = run.load_axis
+    if load in numeric and counts[load] >= (2 if run.searches else 3):
+        return load
+    if run.searches and len(run.points) <= VARIANTS:
+        return None
+    return max(numeric, key=lambda i: (counts[i], i == load, i), default=None)
+
+
 def _series(layout: View, constant: set[int]) -> list[Series]:
     run, x_axis = layout.run, layout.x_axis
     groups: dict[tuple[str, ...], list[PointResult]] = {}
@@ -119,20 +134,23 @@ def _series(layout: View, constant: set[int]) -> list[Series]:
     found = []
     for position, points in enumerate(groups.values()):
         first = points[0]
-        search = next((s for s in run.searches if _belongs(s, first, run.load_axis)), None)
+        belonging = [s for s in run.searches if any(belongs(run, s, p) for p in points)]
+        search = belonging[0] if len(belonging) == 1 else None
         label = series_label(run, first, {x_axis, *constant})
         in_order = sorted(points, key=lambda p: (layout.x(p) is None, layout.x(p) or 0.0))
-        found.append(Series(position, label, first.machine, in_order, search))
+        found.append(Series(position, label, first.machine, in_order, search, belonging))
     if not found:
         for position, search in enumerate(run.searches):
             found.append(Series(position, search_label(run, search), search.machine, [], search))
     return found
 
 
-def _belongs(search: SearchResult, point: PointResult, load_axis: int | None) -> bool:
+def belongs(run: RunResult, search: SearchResult, point: PointResult) -> bool:
+    """Whether a search is over the load of this point's combination of the other axes."""
+    pairs = zip(search.values, point.values, strict=True)
     return all(
-        i == load_axis or theirs is None or theirs.text == ours.text
-        for i, (theirs, ours) in enumerate(zip(search.values, point.values, strict=True))
+        i == run.load_axis or theirs is None or theirs.text == ours.text
+        for i, (theirs, ours) in enumerate(pairs)
     )
 
 

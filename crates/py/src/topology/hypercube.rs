@@ -5,7 +5,7 @@ use super::{Answer, Broadcast, IoNetwork, Kind, Question};
 use crate::distance;
 use crate::faults::{self, FaultsQuestion};
 use crate::place::Choice;
-use crate::question::Refusal;
+use crate::question::{Link, Refusal};
 use isthmus_machine::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_machine::{Machine, MachineError};
 use isthmus_topology::{CubeFaults, Hypercube, Placement};
@@ -182,9 +182,9 @@ fn faulted(
         told.push(match placement.io_node_at(pe.0) {
             None => format!("PE {} has failed, with its router", pe.0),
             Some(io_node) => format!(
-                "PE {} has failed, with its router and I/O node {io_node}{}",
-                pe.0,
-                heir(io_node)
+                "PE {} has failed, with its router and I/O node {io_node}; the PEs that it served \
+                 ask the nearest one",
+                pe.0
             ),
         });
     }
@@ -194,8 +194,8 @@ fn faulted(
         told.push(format!("I/O node {} (PE {pe}) has failed{heir}", io_node.0));
     }
     for (network, links) in [("PE", &faults.links), ("I/O", &faults.io_links)] {
-        for (from, to) in links {
-            told.push(format!("{network} link {}-{} has failed", from.0, to.0));
+        for Link(from, to) in links {
+            told.push(format!("{network} link {from}-{to} has failed"));
         }
     }
     if let Some(problem) = serving.and_then(|serving| serving.problem.as_ref()) {
