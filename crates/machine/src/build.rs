@@ -6,8 +6,8 @@ use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
 use isthmus_topology::deadlock::{self, DependencyCycle};
 use isthmus_topology::{
-    BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
-    IncompleteHypercube, Placement, PlacementError, RoutingScheme,
+    BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, FaultyRoute, Hop,
+    Hypercube, IncompleteHypercube, Placement, PlacementError, RoutingScheme,
 };
 use isthmus_units::{Bytes, Clock};
 use isthmus_wormhole::ChannelId;
@@ -261,43 +261,27 @@ impl Machine {
 
     #[inline]
     fn push_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        let mut push = |node, dimension| {
-            let link = self.layout.cube.link(node, dimension);
-            path.push(self.layout.channel(ChannelKind::Link, link as u32));
+        let cube = self.layout.cube;
+        let mut push = |hop: Hop| {
+            let link = cube.link(hop.node, hop.dimension) as u32;
+            path.push(self.layout.channel(ChannelKind::Link, link));
         };
         match &self.routes {
-            None => {
-                for hop in self.layout.cube.route(from, to) {
-                    push(hop.node, hop.dimension);
-                }
-            }
-            Some(routes) => {
-                let route = routes.route(from, to).expect("working PEs are connected");
-                for hop in route {
-                    push(hop.node, hop.dimension);
-                }
-            }
+            None => cube.route(from, to).for_each(&mut push),
+            Some(routes) => around(routes, from, to).for_each(&mut push),
         }
     }
 
     #[inline]
     fn push_io_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        let mut push = |node, dimension| {
-            let link = self.layout.io_cube.link(node, dimension);
-            path.push(self.layout.channel(ChannelKind::IoLink, link as u32));
+        let cube = self.layout.io_cube;
+        let mut push = |hop: Hop| {
+            let link = cube.link(hop.node, hop.dimension) as u32;
+            path.push(self.layout.channel(ChannelKind::IoLink, link));
         };
         match &self.io_routes {
-            None => {
-                for hop in self.layout.io_cube.route(from, to) {
-                    push(hop.node, hop.dimension);
-                }
-            }
-            Some(routes) => {
-                let route = routes.route(from, to).expect("I/O routers are connected");
-                for hop in route {
-                    push(hop.node, hop.dimension);
-                }
-            }
+            None => cube.route(from, to).for_each(&mut push),
+            Some(routes) => around(routes, from, to).for_each(&mut push),
         }
     }
 
@@ -345,6 +329,11 @@ impl Machine {
         }
         Ok(DeadlockProof::Numbered)
     }
+}
+
+/// A route around faults. Machines whose working nodes are cut apart are never built.
+fn around(routes: &FaultyCube, from: u32, to: u32) -> FaultyRoute<'_> {
+    routes.route(from, to).expect("working nodes are connected")
 }
 
 fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementError> {

@@ -8,6 +8,7 @@ mod build;
 mod layout;
 mod observe;
 mod operation;
+mod protocol;
 mod simulation;
 pub mod spec;
 

@@ -1,34 +1,34 @@
 //! A workload running on a machine.
 
 use crate::build::Machine;
-use crate::observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
-use crate::operation::{Errand, Open, Slab, Step};
+use crate::observe::{Class, Flow, Leg, Observer, Started};
+use crate::operation::{Errand, Open, Slab};
 use isthmus_device::IoNode;
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
-use isthmus_workload::spec::{FileLayout, TrafficSpec};
-use isthmus_workload::{Demand, Location, Traffic};
+use isthmus_workload::spec::TrafficSpec;
+use isthmus_workload::{Demand, Traffic};
 use isthmus_wormhole::{ChannelId, Channels, Delivered, Engine, Handler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the engine carries with a message.
 #[derive(Debug, Clone, Copy)]
-struct Tag {
-    class: Class,
+pub(crate) struct Tag {
+    pub class: Class,
     /// The sending PE of a PE-PE message, else the errand.
-    value: u32,
+    pub value: u32,
 }
 
 /// Lengths in flits, and of a block in bytes for the devices.
 #[derive(Debug, Clone, Copy)]
-struct Lengths {
-    message: u32,
-    request: u32,
-    block: u32,
-    block_bytes: u64,
-    split: u32,
+pub(crate) struct Lengths {
+    pub message: u32,
+    pub request: u32,
+    pub block: u32,
+    pub block_bytes: u64,
+    pub split: u32,
 }
 
 /// One replication: a machine, its traffic and everything under way.
@@ -39,19 +39,19 @@ pub struct Simulation {
 }
 
 #[derive(Debug, Clone)]
-struct State {
-    machine: Arc<Machine>,
-    traffic: Traffic,
-    lengths: Lengths,
-    io_nodes: Vec<IoNode>,
-    open: Slab<Open>,
-    errands: Slab<Errand>,
-    path: Vec<ChannelId>,
+pub(crate) struct State {
+    pub machine: Arc<Machine>,
+    pub traffic: Traffic,
+    pub lengths: Lengths,
+    pub io_nodes: Vec<IoNode>,
+    pub open: Slab<Open>,
+    pub errands: Slab<Errand>,
+    pub path: Vec<ChannelId>,
     /// Broadcast trees by root, made when first used.
-    trees: BTreeMap<u32, Arc<BroadcastTree>>,
+    pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
     /// Numbers below are timers of PEs, the others of errands.
-    pes: u32,
-    delivered: u64,
+    pub pes: u32,
+    pub delivered: u64,
 }
 
 impl Simulation {
@@ -138,9 +138,9 @@ impl Simulation {
     }
 }
 
-struct Driver<'a, O> {
-    state: &'a mut State,
-    observer: &'a mut O,
+pub(crate) struct Driver<'a, O> {
+    pub state: &'a mut State,
+    pub observer: &'a mut O,
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
@@ -220,135 +220,20 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// After a completion at `time`, a PE of a closed loop thinks and asks again.
-    fn think(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
+    pub(crate) fn think(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
         let state = &mut *self.state;
         let pause = state.traffic.next(pe) + state.machine.startup();
         engine.schedule(time + pause, pe);
     }
 
-    #[cold]
-    fn io_demand(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand) {
-        let now = engine.now();
-        self.observer.offered(Flow::Io, now);
-        let (operation, blocks) = match demand {
-            Demand::Read { blocks } => (Operation::Read, blocks),
-            Demand::Write { blocks } => (Operation::Write, blocks),
-            Demand::Broadcast => (Operation::Broadcast, 1),
-            Demand::Scatter => (Operation::Scatter, 1),
-            Demand::Gather => (Operation::Gather, 1),
-            Demand::Message { .. } => unreachable!("messages are not I/O demands"),
-        };
-        let state = &mut *self.state;
-        let open = state.open.insert(Open {
-            operation,
-            pe,
-            generated: now - state.machine.startup(),
-            parts: 0,
-            network: 0,
-            last: now,
-        });
-        let mut ask = |from: u32, blocks: u32, data: bool| {
-            let errand = state.errands.insert(Errand {
-                open,
-                step: Step::Ask { pe: from },
-                blocks,
-                network: 0,
-                data,
-                cause: u64::MAX,
-            });
-            state.open.get_mut(open).parts += 1;
-            errand
-        };
-        let mut errands = Vec::new();
-        match operation {
-            Operation::Read | Operation::Write => {
-                let split = state.lengths.split;
-                for first in (0..blocks).step_by(split as usize) {
-                    let part = split.min(blocks - first);
-                    errands.push(ask(pe, part, operation == Operation::Write));
-                }
-            }
-            Operation::Broadcast | Operation::Scatter => errands.push(ask(pe, 1, false)),
-            Operation::Gather => {
-                for member in state.traffic.group(pe) {
-                    if state.machine.is_alive(member) {
-                        errands.push(ask(member, 1, true));
-                    }
-                }
-            }
-        }
-        for errand in errands {
-            self.send(engine, errand);
-        }
-    }
-
-    /// Starts the message of an errand now.
-    fn send(&mut self, engine: &mut Engine<Tag>, index: u32) {
-        let state = &mut *self.state;
-        let errand = *state.errands.get_mut(index);
-        let machine = &state.machine;
-        let path = &mut state.path;
-        path.clear();
-        let class = match errand.step {
-            Step::Ask { pe } => {
-                machine.path_ask(pe, machine.asks(pe), path);
-                if errand.data {
-                    Class::Write
-                } else {
-                    Class::Request
-                }
-            }
-            Step::Redirect { failed, to } => {
-                machine.path_ask(machine.pe_of(failed), to, path);
-                Class::Redirect
-            }
-            Step::Forward { from, to } => {
-                machine.path_forward(from, to, path);
-                Class::Forward
-            }
-            Step::Reply { from, asked, pe } => {
-                machine.path_reply(from, asked, pe, path);
-                if from == asked {
-                    Class::ReplyLocal
-                } else {
-                    Class::ReplyRemote
-                }
-            }
-            Step::Spread { from, to, .. } => {
-                machine.path_forward(from, to, path);
-                Class::Broadcast
-            }
-            Step::Copy { from, pe } => {
-                machine.path_reply(from, from, pe, path);
-                Class::Broadcast
-            }
-        };
-        let lengths = state.lengths;
-        let carries_data = errand.data;
-        let header = match errand.step {
-            // A request travels with the data it announces.
-            Step::Ask { .. } | Step::Redirect { .. } => lengths.request,
-            _ => 0,
-        };
-        let length = if carries_data {
-            header + lengths.block * errand.blocks
-        } else {
-            lengths.request
-        };
-        let cause = (errand.cause != u64::MAX).then_some(errand.cause);
-        self.start(
-            engine,
-            Tag {
-                class,
-                value: index,
-            },
-            length,
-            cause,
-        );
-    }
-
     #[inline]
-    fn start(&mut self, engine: &mut Engine<Tag>, tag: Tag, length: u32, cause: Option<u64>) {
+    pub(crate) fn start(
+        &mut self,
+        engine: &mut Engine<Tag>,
+        tag: Tag,
+        length: u32,
+        cause: Option<u64>,
+    ) {
         let path = &self.state.path;
         let number = engine.start(tag, length, path);
         self.observer.started(&Started {
@@ -359,251 +244,5 @@ impl<O: Observer> Driver<'_, O> {
             path,
             cause,
         });
-    }
-
-    /// The head of an errand's message has arrived: what comes next, once the tail is there.
-    fn arrive(&mut self, engine: &mut Engine<Tag>, index: u32, leg: &Leg) {
-        let state = &mut *self.state;
-        let mut errand = state.errands.remove(index);
-        errand.network += leg.header_latency();
-        errand.cause = leg.number;
-        match errand.step {
-            Step::Ask { pe } => {
-                let asked = state.machine.asks(pe);
-                let attends = state.machine.attends(asked);
-                if attends == asked {
-                    self.asked(engine, errand, asked, leg.tail);
-                } else {
-                    let step = Step::Redirect {
-                        failed: asked,
-                        to: attends,
-                    };
-                    let delay = state.machine.startup();
-                    self.follow(engine, Errand { step, ..errand }, leg.tail + delay);
-                }
-            }
-            Step::Redirect { to, .. } => self.asked(engine, errand, to, leg.tail),
-            Step::Forward { from, to } => self.forwarded(engine, errand, from, to, leg.tail),
-            Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, leg.tail),
-            Step::Reply { .. } | Step::Copy { .. } => self.part_done(engine, &errand, leg.tail),
-        }
-    }
-
-    /// A request or a write is at the I/O node `node`, complete at `time`.
-    fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, time: Cycles) {
-        let state = &mut *self.state;
-        let operation = state.open.get_mut(errand.open).operation;
-        match operation {
-            Operation::Write => {
-                let done = self.serve(node, time, errand.blocks);
-                self.part_done(engine, &errand, done);
-            }
-            Operation::Read => {
-                let pieces = match state.traffic.layout() {
-                    FileLayout::Contiguous => 1,
-                    FileLayout::Declustered => errand.blocks,
-                };
-                state.open.get_mut(errand.open).parts += pieces - 1;
-                for _ in 0..pieces {
-                    let piece = Errand {
-                        blocks: errand.blocks / pieces,
-                        ..errand
-                    };
-                    self.find(engine, piece, node, time);
-                }
-            }
-            Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node, time),
-            Operation::Gather => {
-                // Blocks are collected at the I/O node that serves the PE that asked for it.
-                let pe = state.open.get_mut(errand.open).pe;
-                let to = state.machine.attends(state.machine.asks(pe));
-                if to == node {
-                    let done = self.serve(node, time, errand.blocks);
-                    self.part_done(engine, &errand, done);
-                } else {
-                    let step = Step::Forward { from: node, to };
-                    let at = time + state.machine.startup();
-                    self.follow(engine, Errand { step, ..errand }, at);
-                }
-            }
-        }
-    }
-
-    /// Finds out where the data are and asks there.
-    fn find(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, time: Cycles) {
-        let state = &mut *self.state;
-        let count = state.machine.placement().io_node_count();
-        let stream = state.io_nodes[node as usize].stream();
-        let holder = match state.traffic.locate(node, count, stream) {
-            Location::Local => node,
-            // The devices of a failed I/O node are reached through the one that stands in.
-            Location::Remote(other) => state.machine.attends(other),
-        };
-        if holder == node {
-            self.provide(engine, errand, node, node, time);
-        } else {
-            let step = Step::Forward {
-                from: node,
-                to: holder,
-            };
-            let at = time + state.machine.startup();
-            self.follow(engine, Errand { step, ..errand }, at);
-        }
-    }
-
-    /// A forwarded request, or a block to be collected, is at the I/O node `to`.
-    fn forwarded(
-        &mut self,
-        engine: &mut Engine<Tag>,
-        errand: Errand,
-        from: u32,
-        to: u32,
-        time: Cycles,
-    ) {
-        if errand.data {
-            let done = self.serve(to, time, errand.blocks);
-            self.part_done(engine, &errand, done);
-        } else {
-            self.provide(engine, errand, to, from, time);
-        }
-    }
-
-    /// The I/O node `node` fetches the data, asked for by way of `asked`, and sends them.
-    fn provide(
-        &mut self,
-        engine: &mut Engine<Tag>,
-        errand: Errand,
-        node: u32,
-        asked: u32,
-        time: Cycles,
-    ) {
-        let ready = self.serve(node, time, errand.blocks);
-        let state = &mut *self.state;
-        let at = ready + state.machine.startup();
-        let open = state.open.get_mut(errand.open);
-        let (pe, operation) = (open.pe, open.operation);
-        let errand = Errand {
-            data: true,
-            ..errand
-        };
-        match operation {
-            Operation::Broadcast => self.spread(engine, errand, node, node, ready),
-            Operation::Scatter => {
-                let machine = Arc::clone(&state.machine);
-                let members: Vec<u32> = state
-                    .traffic
-                    .group(pe)
-                    .filter(|&pe| machine.is_alive(pe))
-                    .collect();
-                state.open.get_mut(errand.open).parts += members.len() as u32 - 1;
-                for member in members {
-                    let step = Step::Reply {
-                        from: node,
-                        asked: machine.attends(machine.asks(member)),
-                        pe: member,
-                    };
-                    self.follow(engine, Errand { step, ..errand }, at);
-                }
-            }
-            _ => {
-                let step = Step::Reply {
-                    from: node,
-                    asked,
-                    pe,
-                };
-                self.follow(engine, Errand { step, ..errand }, at);
-            }
-        }
-    }
-
-    /// The I/O node `node` has a block that all PEs want, complete at `time`: it sends it on
-    /// down the tree from `root`, and to the PEs it serves.
-    fn spread(
-        &mut self,
-        engine: &mut Engine<Tag>,
-        errand: Errand,
-        root: u32,
-        node: u32,
-        time: Cycles,
-    ) {
-        let state = &mut *self.state;
-        let machine = Arc::clone(&state.machine);
-        let tree = state
-            .trees
-            .entry(root)
-            .or_insert_with(|| Arc::new(machine.broadcast(root)));
-        let tree = Arc::clone(tree);
-        let mut next: Vec<Step> = tree
-            .children(node)
-            .iter()
-            .map(|&to| Step::Spread {
-                root,
-                from: node,
-                to,
-            })
-            .collect();
-        if node == root {
-            // Working I/O nodes that the tree does not reach are served straight from the root.
-            next.extend(
-                (0..machine.placement().io_node_count())
-                    .filter(|&other| machine.attends(other) == other && tree.step(other).is_none())
-                    .map(|to| Step::Spread {
-                        root,
-                        from: root,
-                        to,
-                    }),
-            );
-        }
-        let pes = 0..machine.cube().node_count();
-        next.extend(
-            pes.filter(|&pe| machine.is_alive(pe) && machine.attends(machine.asks(pe)) == node)
-                .map(|pe| Step::Copy { from: node, pe }),
-        );
-        if next.is_empty() {
-            self.part_done(engine, &errand, time);
-            return;
-        }
-        // The chain that arrived here goes on as all of these.
-        let state = &mut *self.state;
-        let open = state.open.get_mut(errand.open);
-        open.parts = open.parts + next.len() as u32 - 1;
-        let at = time + machine.startup();
-        for step in next {
-            self.follow(engine, Errand { step, ..errand }, at);
-        }
-    }
-
-    fn serve(&mut self, node: u32, time: Cycles, blocks: u32) -> Cycles {
-        let state = &mut *self.state;
-        let bytes = state.lengths.block_bytes * u64::from(blocks);
-        state.io_nodes[node as usize].serve(state.machine.times(), time, bytes)
-    }
-
-    /// Sets the next message of a chain for `time`.
-    fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
-        let index = self.state.errands.insert(errand);
-        engine.schedule(time, self.state.pes + index);
-    }
-
-    /// One chain of an I/O demand has ended at `time`.
-    fn part_done(&mut self, engine: &mut Engine<Tag>, errand: &Errand, time: Cycles) {
-        let state = &mut *self.state;
-        let open = state.open.get_mut(errand.open);
-        open.parts -= 1;
-        open.network = open.network.max(errand.network);
-        open.last = open.last.max(time);
-        if open.parts > 0 {
-            return;
-        }
-        let open = state.open.remove(errand.open);
-        self.observer.completed(&Completed {
-            operation: open.operation,
-            network: open.network,
-            response: open.last - open.generated,
-            time: open.last,
-        });
-        if self.state.traffic.is_closed() {
-            self.think(engine, open.pe, open.last);
-        }
     }
 }
