@@ -49,13 +49,13 @@ test-python: $(VENV)/.test-tools
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench
-	$(BIN)/ruff check python tests bench
+	$(BIN)/ruff format --check python tests bench docs/.hooks
+	$(BIN)/ruff check python tests bench docs/.hooks
 	$(BIN)/mypy
 
 docs: $(VENV)/.test-tools
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 papers: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --jobs $(JOBS)

@@ -102,7 +102,11 @@ pub fn all() -> Vec<(String, u64)> {
         file_blocks_split: 2,
         ..gap(2)
     };
-    add("9-cube of short messages", &HypercubeSpec::paper(9, 1), &short);
+    add(
+        "9-cube of short messages",
+        &HypercubeSpec::paper(9, 1),
+        &short,
+    );
     let mixed = TrafficSpec {
         arrival: Arrival::Closed {
             think: Time::from_us(20),
@@ -121,6 +125,10 @@ pub fn all() -> Vec<(String, u64)> {
         },
         ..TrafficSpec::default()
     };
-    add("closed loop with collectives", &HypercubeSpec::paper(5, 2), &mixed);
+    add(
+        "closed loop with collectives",
+        &HypercubeSpec::paper(5, 2),
+        &mixed,
+    );
     rows
 }

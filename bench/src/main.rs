@@ -2,6 +2,7 @@
 
 mod clock;
 mod fingerprint;
+mod growth;
 mod meter;
 mod reference;
 mod replications;
@@ -15,6 +16,7 @@ use std::str::FromStr;
 const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   replications  dimension=7 width=2 gap_us=156 messages=150000 replications=50
   uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 sources=0 runs=20
+  growth        dimension=7 width=2 gap_us=156 messages=2000000 warm_up=20000
   reference     messages=2000
   fingerprint";
 
@@ -25,7 +27,9 @@ impl Values {
     fn take<T: FromStr>(&mut self, name: &str, default: T) -> Result<T, String> {
         match self.0.remove(name) {
             None => Ok(default),
-            Some(text) => text.parse().map_err(|_| format!("{name}={text} is no number")),
+            Some(text) => text
+                .parse()
+                .map_err(|_| format!("{name}={text} is no number")),
         }
     }
 
@@ -66,6 +70,17 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&uniform::run(load)))
+        }
+        "growth" => {
+            let load = growth::Load {
+                dimension: values.take("dimension", 7)?,
+                width: values.take("width", 2)?,
+                gap_us: values.take("gap_us", 156.0)?,
+                messages: values.take("messages", 2_000_000)?,
+                warm_up: values.take("warm_up", 20_000)?,
+            };
+            values.end()?;
+            Ok(json(&growth::run(load)))
         }
         "reference" => {
             let messages = values.take("messages", 2_000)?;

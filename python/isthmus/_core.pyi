@@ -7,7 +7,19 @@ ascending; I/O nodes are numbered by their position in `io_nodes`.
 
 from typing import final
 
-__all__: list[str]
+__all__ = [
+    "Experiment",
+    "ResumeError",
+    "ScenarioError",
+    "analyze",
+    "balance",
+    "broadcast",
+    "check",
+    "fields",
+    "place",
+    "topology",
+    "version",
+]
 
 class ScenarioError(ValueError):
     """A scenario that makes no sense. The message is one complete line:
@@ -45,6 +57,32 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
     """
 
 @final
+def model(spec_json: str) -> str:
+    """Evaluate section 6's queueing model at every point of a scenario, under named readings.
+
+    `spec_json` is ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"],
+    "readings": ["literal", "table_2_one_lane", "table_2_two_lanes", "control_bound",
+    "counted"]}``; all readings if none are named.
+
+    Returns JSON; numbers that are infinite are null::
+
+        {"points": [{"values": [text of each axis],
+          "readings": null (not covered by the model) | {reading:
+            {"saturation_per_ms": float (messages per PE), "saturation_channel": text,
+             "bound_per_ms": float (the same without blocking), "bound_channel": text,
+             "saturated": text | null (the channel that is saturated at this point),
+             "classes": {class: {"router_us", "generation_us", "channels": float}},
+             "read_us": float (a whole read), "reply_us": float (the mean reply),
+             "channels": [{"kind", "dimension": int | null, "lanes": int, "rate_per_ms": float,
+                           "rate_ratio": float (messages per message of one PE),
+                           "base_service_cycles", "base_scv", "service_cycles", "scv",
+                           "wait_cycles", "carried", "utilisation": float}]}}}]}
+
+    Raises:
+        ValueError: the question or the scenario makes no sense.
+
+    """
+
 class Experiment:
     """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`."""
 

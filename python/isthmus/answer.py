@@ -304,7 +304,8 @@ def _baseline_sentence(
             if m and m.best[0] is not None:
                 value = f"{estimate(*m.best)} {unit_label(m.unit)}"
                 parts.append(
-                    f"{measure_label(name)} {value}" + ("" if len(parts) > 1 else f" {place}")
+                    f"{measure_label(name)} {value}"
+                    + (f" {place}" if place and len(parts) < 2 else "")
                 )
     return _join(parts) or "no stable point to compare with"
 

@@ -83,9 +83,9 @@ def test_sweeps_are_named_by_attribute_or_key_and_hold_arrays():
 
 
 def test_mistakes_are_told():
-    with pytest.raises(IsthmusError, match="machine.dimension: 21 is out of range; give 1 to 20"):
+    with pytest.raises(IsthmusError, match=r"machine.dimension: 21 is out of range; give 1 to 20"):
         isthmus.check(Hypercube(dimension=21, io_link_lanes=1), WORK)
-    with pytest.raises(IsthmusError, match="'localty': no such field .* did you mean 'locality'"):
+    with pytest.raises(IsthmusError, match=r"'localty': no such field .* did you mean 'locality'"):
         Scenario.of(CUBE, WORK, sweep={"localty": [1]})
     with pytest.raises(IsthmusError, match="not something a scenario can hold"):
         Scenario.of(Hypercube(dimension=object()), WORK)

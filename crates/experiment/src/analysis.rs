@@ -10,6 +10,45 @@ use isthmus_machine::spec::{FaultSpec, HypercubeSpec};
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
 
+/// A point in the model's numbers, for any reading of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Queueing {
+    /// The machine and its traffic.
+    pub model: HypercubeIo,
+    /// Messages per cycle that each PE generates.
+    pub rate: f64,
+    /// Microseconds in one cycle.
+    pub cycle_us: f64,
+}
+
+impl Queueing {
+    /// `traffic` on `machine`, which was built from `spec`; `None` for what the model does not
+    /// cover: closed loops and arrivals that are not Poisson, hot spots, collective demands,
+    /// files that are broken up, faults.
+    pub(crate) fn new(
+        machine: &Machine,
+        spec: &HypercubeSpec,
+        traffic: &TrafficSpec,
+    ) -> Option<Self> {
+        let Arrival::Exponential { mean } = traffic.arrival else {
+            return None;
+        };
+        let collectives = traffic.collectives;
+        let covered = traffic.hot_pe.is_none()
+            && traffic.hot_io_node.is_none()
+            && collectives.broadcast + collectives.scatter + collectives.gather == 0.0
+            && spec.faults == FaultSpec::default();
+        if !covered {
+            return None;
+        }
+        Some(Self {
+            model: model(machine, spec, traffic).ok()?,
+            rate: 1.0 / machine.clock().cycles_exact(mean),
+            cycle_us: machine.clock().cycle_us(),
+        })
+    }
+}
+
 /// What the model says of a point; empty where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overlay {
@@ -26,37 +65,24 @@ pub(crate) struct Overlay {
 impl Overlay {
     /// What section 6's model, in the reading that serves best beside a simulation, says of
     /// `traffic` on `machine`, which was built from `spec`. Empty for what the model does not
-    /// cover: closed loops and arrivals that are not Poisson, hot spots, collective demands,
-    /// faults.
+    /// cover.
     pub fn new(machine: &Machine, spec: &HypercubeSpec, traffic: &TrafficSpec) -> Self {
-        let Arrival::Exponential { mean } = traffic.arrival else {
-            return Self::default();
-        };
-        let collectives = traffic.collectives;
-        let covered = traffic.hot_pe.is_none()
-            && traffic.hot_io_node.is_none()
-            && collectives.broadcast + collectives.scatter + collectives.gather == 0.0
-            && spec.faults == FaultSpec::default();
-        if !covered {
-            return Self::default();
-        }
-        let rate = 1.0 / machine.clock().cycles_exact(mean);
-        Self::solve(machine, spec, traffic, rate).unwrap_or_default()
+        Queueing::new(machine, spec, traffic)
+            .and_then(|queueing| Self::solve(machine, spec, &queueing).ok())
+            .unwrap_or_default()
     }
 
-    fn solve(
-        machine: &Machine,
-        spec: &HypercubeSpec,
-        traffic: &TrafficSpec,
-        rate: f64,
-    ) -> Result<Self, Error> {
-        let model = model(machine, spec, traffic)?;
+    fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result<Self, Error> {
+        let Queueing {
+            model,
+            rate,
+            cycle_us,
+        } = queueing;
         let reading = Reading::default();
-        let solution = model.solve(rate, &reading)?;
+        let solution = model.solve(*rate, &reading)?;
         let saturation = model.saturation(&reading)?;
-        let cycle_us = machine.clock().cycle_us();
         Ok(Self {
-            measures: measures(machine, spec, &model, &solution),
+            measures: measures(machine, spec, model, &solution),
             utilisation: utilisation(machine, &solution),
             saturation_per_ms: Some(saturation.per_ms(1e3 / cycle_us)),
             bottleneck: Some(saturation.channel.to_string()),

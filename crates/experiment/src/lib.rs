@@ -17,6 +17,7 @@ mod run;
 mod search;
 mod summary;
 
+pub use analysis::Queueing;
 pub use journal::JournalError;
 pub use progress::Progress;
 pub use run::{Experiment, Options, RunError, SetupError};

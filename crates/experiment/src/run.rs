@@ -1,6 +1,6 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
-use crate::analysis::Overlay;
+use crate::analysis::{Overlay, Queueing};
 use crate::journal::{Header, Journal, JournalError};
 use crate::machines::Machines;
 use crate::measurement::Subject;
@@ -318,6 +318,19 @@ impl Experiment {
                 channels: report.channels,
             })
         })
+    }
+
+    /// Every point in the numbers of the analytic model, with the values of its axes; `None` for
+    /// points that the model does not cover.
+    pub fn queueing(&self) -> Vec<(Vec<AxisValue>, Option<Queueing>)> {
+        let queueing = |job: &Job| {
+            let built = self.machines.get(job.machine);
+            Queueing::new(&built.machine, &built.spec, &job.traffic)
+        };
+        let points = self.points.iter();
+        points
+            .map(|job| (job.values.clone(), queueing(job)))
+            .collect()
     }
 
     fn overlay(&self, job: &Job) -> Overlay {

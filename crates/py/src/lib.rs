@@ -7,6 +7,7 @@ mod experiment;
 mod faults;
 mod graph;
 mod graph_routes;
+mod model;
 mod place;
 mod question;
 mod topology;
@@ -59,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fields, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;

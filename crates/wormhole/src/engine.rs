@@ -411,9 +411,9 @@ impl<T: Copy> Engine<T> {
             let worm = &mut self.worms[index as usize];
             // Whoever waits behind it is better woken once, when the release is known for sure.
             worm.stalled |= worm.next != NONE;
-            let Some(lane) =
-                self.channels
-                    .request(channel, now, worm.length, worm.release(now))
+            let Some(lane) = self
+                .channels
+                .request(channel, now, worm.length, worm.release(now))
             else {
                 let wake = self.channels.watch(channel);
                 self.wake_up(channel, wake);

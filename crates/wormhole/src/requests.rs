@@ -47,7 +47,11 @@ impl Requests {
     /// Lets a head that was just served ask again in the next cycle.
     #[inline]
     pub fn go_on(&mut self, request: Request) {
-        debug_assert!(self.next.last().is_none_or(|last| last.number < request.number));
+        debug_assert!(
+            self.next
+                .last()
+                .is_none_or(|last| last.number < request.number)
+        );
         self.next.push(request);
     }
 

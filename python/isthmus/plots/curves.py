@@ -85,7 +85,7 @@ def variants(view: View, names: Sequence[str]) -> Plot:
                     ax.plot(model, y, marker="d", ls="", mfc="none", color=MUTED, ms=8)
         ax.set_yticks(range(len(view.series)), [s.label for s in view.series] if not column else [])
         ax.set_ylim(len(view.series) - 0.5, -0.5)
-        ax.set_xlim(left=0)
+        ax.set_xlim(0, 1.05 * ax.get_xlim()[1])
         ax.grid(axis="y", visible=False)
         ax.set_title(measure_label(name))
         ax.set_xlabel(with_unit("mean", view.unit(name)))

@@ -1,0 +1,103 @@
+"""The peer: CAMINOS, a cycle-driven network simulator, on the same hypercube."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import ROOT, run
+
+VERSION = "0.6.3"
+PEERS = ROOT / "bench" / ".peers"
+
+DIMENSION = 7
+NODES = 2**DIMENSION
+
+# One virtual channel, buffers of two phits (one would halve the rate of a link, since a credit
+# takes a cycle to come back), no output buffers, and whole messages as packets: wormhole switching.
+CONFIGURATION = """
+Configuration
+{{
+    random_seed: {seed},
+    warmup: {warm_up},
+    measured: {measured},
+    topology: Hamming {{ sides: [{sides}], servers_per_router: 1 }},
+    traffic: HomogeneousTraffic {{
+        pattern: Uniform, tasks: {nodes}, load: {load}, message_size: {length},
+    }},
+    maximum_packet_size: {length},
+    router: Basic {{
+        virtual_channels: 1,
+        virtual_channel_policies: [ EnforceFlowControl, Random ],
+        buffer_size: 2,
+        output_buffer_size: 0,
+        flit_size: 1,
+        bubble: false,
+        intransit_priority: false,
+        allow_request_busy_port: true,
+        output_prioritize_lowest_label: false,
+    }},
+    routing: DOR {{ order: [{order}] }},
+    link_classes: [ {links} ],
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What the peer did in the measured window."""
+
+    messages: float
+    cpu_s: float
+    accepted: float
+    """Flits per cycle and node."""
+
+    @property
+    def rate_per_s(self) -> float:
+        """Messages delivered for each CPU second."""
+        return self.messages / self.cpu_s
+
+
+def install() -> Path:
+    """The program, built if it is not there yet."""
+    program = PEERS / "bin" / "caminos"
+    if not program.exists():
+        run(
+            ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
+            + ["--root", str(PEERS), "--target-dir", str(PEERS / "target")]
+        )
+    return program
+
+
+def measure(
+    program: Path, *, seed: int, length: int, load: float, warm_up: int, measured: int
+) -> Window:
+    """CPU time of the window: of a run with it less that of a run that ends where it begins."""
+
+    def cost(measured: int) -> tuple[float, str]:
+        text = CONFIGURATION.format(
+            seed=seed,
+            warm_up=warm_up,
+            measured=measured,
+            length=length,
+            load=load,
+            nodes=NODES,
+            sides=", ".join(["2"] * DIMENSION),
+            order=", ".join(map(str, reversed(range(DIMENSION)))),
+            links=", ".join(["LinkClass { delay: 1 }"] * (DIMENSION + 1)),
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            configuration, results = Path(folder, "run.cfg"), Path(folder, "results")
+            configuration.write_text(text)
+            spent = run([str(program), str(configuration), f"--results={results}"])
+            return spent.cpu_s, results.read_text()
+
+    before_s, _ = cost(1)
+    with_window_s, results = cost(measured)
+    accepted = re.search(r"accepted_load:\s*([\d.eE+-]+)", results)
+    if accepted is None:
+        raise SystemExit("CAMINOS reports no accepted_load")
+    flits = float(accepted[1]) * measured * NODES
+    return Window(flits / length, with_window_s - before_s, float(accepted[1]))

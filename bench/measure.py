@@ -1,0 +1,131 @@
+"""Runs programs and says what they cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a program cost, and what it printed."""
+
+    cpu_s: float
+    """CPU seconds, user and system together."""
+    wall_s: float
+    memory_gib: float
+    """Largest resident memory."""
+    output: str
+
+
+def run(command: list[str], *, cwd: Path | None = None) -> Cost:
+    """Run ``command`` to its end. Raises ``SystemExit`` with its last words if it fails."""
+    begin = time.perf_counter()
+    with subprocess.Popen(
+        command,
+        cwd=cwd or ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        # The resources of this child alone, not of all children so far.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        last_words = "\n".join(output.splitlines()[-20:])
+        raise SystemExit(f"{' '.join(command)} failed:\n{last_words}")
+    return Cost(
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        wall_s=time.perf_counter() - begin,
+        memory_gib=usage.ru_maxrss / 2**20,
+        output=output,
+    )
+
+
+class Engine:
+    """The measuring program of this folder."""
+
+    def __init__(self) -> None:
+        build = ["cargo", "build", "--release", "--locked", "--package", "isthmus-bench"]
+        messages = run([*build, "--message-format=json"]).output
+        programs = [
+            line["executable"]
+            for line in map(json.loads, filter(_is_json, messages.splitlines()))
+            if line.get("executable")
+        ]
+        self._program = programs[-1]
+
+    def words(self, what: str, **values: float) -> list[str]:
+        """The command line that measures ``what``."""
+        return [self._program, what, *(f"{name}={value}" for name, value in values.items())]
+
+    def measure(self, what: str, **values: float) -> tuple[dict[str, Any], Cost]:
+        """What the program reports, and what the whole process cost."""
+        cost = run(self.words(what, **values))
+        return json.loads(cost.output), cost
+
+
+def _is_json(line: str) -> bool:
+    return line.startswith("{")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of ``results.json``."""
+
+    name: str
+    ours: float | None
+    peer: float | None
+    unit: str
+    ratio: float | None
+    command: str
+    detail: dict[str, Any]
+    """What lies behind the figures; kept in ``results/`` only."""
+
+    def row(self) -> dict[str, Any]:
+        """The row as the schema of ``results.json`` has it."""
+        return {
+            "name": self.name,
+            "ours": rounded(self.ours),
+            "peer": rounded(self.peer),
+            "unit": self.unit,
+            "ratio": rounded(self.ratio),
+            "command": self.command,
+        }
+
+
+def rounded(value: float | None) -> float | None:
+    """``value`` to four significant digits."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    """Least, middle and greatest of some measurements, with their number."""
+    return {
+        "min": rounded(min(values)),
+        "median": rounded(statistics.median(values)),
+        "max": rounded(max(values)),
+        "runs": len(values),
+    }
+
+
+def machine_kind() -> str:
+    """The kind of machine: processor and number of cores, nothing that names this one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    info = Path("/proc/cpuinfo")
+    text = info.read_text() if info.exists() else ""
+    fields = dict(re.findall(r"^(vendor_id|cpu family|model name)\s*: (.*)$", text, re.MULTILINE))
+    name = fields.get("model name", "unknown processor")
+    family = f" family {fields['cpu family']}" if "cpu family" in fields else ""
+    return f"{name}{family}, {cores} cores"

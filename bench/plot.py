@@ -1,0 +1,58 @@
+"""The plot of the cost of a message against the size of the cube."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+INK = "#222222"
+MESSAGE = "#1b6ca8"
+CHANNEL = "#c8553d"
+
+
+def growth(points: list[dict[str, Any]], path: Path) -> None:
+    """Draw ``points`` (of ``isthmus-bench growth``) to ``path`` with .png and .svg."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import FuncFormatter, MultipleLocator
+
+    dimensions = [point["dimension"] for point in points]
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for key, color, label in (
+        ("ns_per_message", MESSAGE, "per message"),
+        ("ns_per_channel", CHANNEL, "per channel crossed"),
+    ):
+        values = [point[key] for point in points]
+        axes.plot(dimensions, values, color=color, marker="o", markersize=4)
+        axes.annotate(
+            f"{label}\n{values[-1]:,.0f} ns",
+            (dimensions[-1], values[-1]),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            color=color,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_major_locator(MultipleLocator(2))
+    axes.set_xlim(dimensions[0] - 0.5, dimensions[-1] + 3.2)
+    axes.set_ylim(5, 3_000)
+    axes.set_xlabel("dimension of the PE hypercube (2$^d$ PEs)")
+    axes.set_ylabel("CPU time, one core (ns)")
+    axes.set_title(
+        "Cost of a message as the cube grows (b = 2, t$_a$ = 0.156 ms)", loc="left", color=INK
+    )
+    for first, last, text in (
+        (4, 8.5, "events seldom meet:\na head walks its path at once"),
+        (8.5, 14.5, "heads move side by side:\none event per channel"),
+        (14.5, 20.5, "state outgrows the caches:\none miss per channel"),
+    ):
+        axes.axvspan(first, last, color=INK, alpha=0.03 if first != 8.5 else 0.07, linewidth=0)
+        axes.text((first + last) / 2, 5.6, text, ha="center", fontsize=8, color=INK)
+    axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150)
+    plt.close(figure)

@@ -1,0 +1,231 @@
+"""All benchmarks: ``python bench/run.py [--quick] [NAME ...]``. See ``bench/README.md``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import re
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import caminos
+import plot
+from measure import ROOT, Engine, Line, machine_kind, run, spread
+
+RESULTS = ROOT / "bench" / "results"
+DRIVER = "python bench/run.py"
+
+# Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
+SATURATION = 0.46
+# Messages that a node of the peer keeps waiting at most.
+PEER_SOURCE_QUEUE = 20
+
+
+def replications(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Whole replications of the paper's setting, set-up included."""
+    runs = [
+        engine.measure("replications", replications=20 if quick else 100)[0]
+        for _ in range(3 if quick else 9)
+    ]
+    rates = [run["rate_per_s"] for run in runs]
+    yield Line(
+        name="7-cube, b = 2, t_a = 0.156 ms, replications of 150,000 messages",
+        ours=statistics.median(rates),
+        peer=None,
+        unit="messages per CPU second",
+        ratio=None,
+        command=f"{DRIVER} replications",
+        detail={"rate": spread(rates), "first": spread([run["first_per_s"] for run in runs])},
+    )
+
+
+def peer(engine: Engine, quick: bool) -> Iterator[Line]:
+    """CAMINOS on the same hypercube under the same traffic, in alternation."""
+    program = caminos.install()
+    windows = {32: (2_000, 8_000), 4096: (20_000, 20_000 if quick else 60_000)}
+    for length, (warm_up, measured) in windows.items():
+        for load in (0.3, 0.6, 0.9):
+            ours: list[dict[str, float]] = []
+            unbounded: list[dict[str, float]] = []
+            theirs: list[caminos.Window] = []
+            for pair in range(1 if quick else 5):
+                window = {"warm_up": warm_up, "measured": measured}
+                theirs.append(
+                    caminos.measure(program, seed=pair + 1, length=length, load=load, **window)
+                )
+                setting = {"length": length, "offered": load, "runs": 50, **window}
+                unbounded.append(engine.measure("uniform", **setting, sources=0)[0])
+                ours.append(
+                    unbounded[-1]
+                    if load < SATURATION
+                    else engine.measure("uniform", **setting, sources=PEER_SOURCE_QUEUE)[0]
+                )
+
+            def line(name: str, runs: list[dict[str, float]], note: str) -> Line:
+                ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(runs, theirs, strict=True)]
+                return Line(
+                    name=name,
+                    ours=statistics.median(a["rate_per_s"] for a in runs),
+                    peer=statistics.median(b.rate_per_s for b in theirs),
+                    unit="delivered messages per CPU second",
+                    ratio=statistics.median(ratios),
+                    command=f"{DRIVER} peer",
+                    detail={
+                        "peer": f"caminos {caminos.VERSION}",
+                        "sources": note,
+                        "ratio": spread(ratios),
+                        "ours": spread([a["rate_per_s"] for a in runs]),
+                        "theirs": spread([b.rate_per_s for b in theirs]),
+                        "accepted_ours": spread([a["accepted"] for a in runs]),
+                        "accepted_theirs": spread([b.accepted for b in theirs]),
+                        **window,
+                    },
+                )
+
+            name = f"7-cube, uniform, {length} flits, {load:.0%} load"
+            bounded = f"at most {PEER_SOURCE_QUEUE} messages of a node"
+            if load < SATURATION:
+                yield line(name, ours, "Poisson")
+            else:
+                yield line(name, ours, f"closed loop, {bounded}")
+                yield line(f"{name}, unbounded sources", unbounded, "Poisson, backlog grows")
+
+
+def reference(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Our own flit-by-flit reference on the same list of messages."""
+    messages = 1_000 if quick else 2_000
+    runs = [engine.measure("reference", messages=messages)[0] for _ in range(1 if quick else 5)]
+    ratios = [run["reference_s"] / run["engine_s"] for run in runs]
+    yield Line(
+        name=f"7-cube, b = 2, one list of {messages:,} messages",
+        ours=statistics.median(run["messages"] / run["engine_s"] for run in runs),
+        peer=statistics.median(run["messages"] / run["reference_s"] for run in runs),
+        unit="messages per CPU second",
+        ratio=statistics.median(ratios),
+        command=f"{DRIVER} reference",
+        detail={"peer": "the flit-by-flit reference of this repository", "ratio": spread(ratios)},
+    )
+
+
+def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
+    """The whole paper: every point of every figure and table."""
+    command = ["isthmus", "papers", "run", "hypercube-io", "--jobs", "2", "--json"]
+    command += ["--quick"] if quick else []
+    program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
+    known = program is not None and "papers" in run([program, "--help"]).output
+    cost = run([program or "", *command[1:]]) if known else None
+    yield Line(
+        name="the whole paper on 2 cores" + (" (quick)" if quick else ""),
+        ours=cost.wall_s if cost else None,
+        peer=None,
+        unit="s",
+        ratio=None,
+        command=" ".join(command),
+        detail={"cpu_s": cost.cpu_s, "memory_gib": cost.memory_gib} if cost else {},
+    )
+
+
+def million(engine: Engine, quick: bool) -> Iterator[Line]:
+    """A 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
+    messages = 1_000_000 if quick else 10_000_000
+    report, cost = engine.measure("replications", dimension=20, messages=messages, replications=1)
+    for what, value, unit in (
+        ("wall-clock time", cost.wall_s, "s"),
+        ("CPU time", cost.cpu_s, "s"),
+        ("memory", cost.memory_gib, "GiB"),
+    ):
+        yield Line(
+            name=f"20-cube, b = 2, t_a = 0.156 ms, {messages:,} messages: {what}",
+            ours=value,
+            peer=None,
+            unit=unit,
+            ratio=None,
+            command=f"{DRIVER} million",
+            detail=report,
+        )
+
+
+def growth(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Cost per message as the cube grows."""
+    messages = 500_000 if quick else 2_000_000
+    points = []
+    for dimension in range(4, 21, 4 if quick else 1):
+        setting = {"dimension": dimension, "messages": messages}
+        runs = [engine.measure("growth", **setting)[0] for _ in range(1 if quick else 3)]
+        points.append(min(runs, key=lambda run: run["ns_per_message"]))
+    if not quick:
+        plot.growth(points, RESULTS / "cost-per-message")
+    for dimension in (4, 20):
+        point = next(point for point in points if point["dimension"] == dimension)
+        yield Line(
+            name=f"{dimension}-cube, b = 2: cost of a message",
+            ours=point["ns_per_message"],
+            peer=None,
+            unit="CPU ns per message",
+            ratio=None,
+            command=f"{DRIVER} growth",
+            detail={"points": points},
+        )
+
+
+PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
+    part.__name__: part for part in (replications, peer, reference, paper, million, growth)
+}
+
+
+def merged(rows: list[dict[str, Any]], old: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """``old`` with the rows of the same name replaced, and new ones at the end."""
+    fresh = {row["name"]: row for row in rows}
+    kept = [fresh.pop(row["name"], row) for row in old]
+    return kept + list(fresh.values())
+
+
+def keep(lines: list[Line], *, quick: bool, partial: bool) -> None:
+    """Write ``results.json`` and, unless quick, the details by date and kind of machine.
+
+    A run of some benchmarks only replaces their rows.
+    """
+    summary = ROOT / "bench" / "results.json"
+    old = json.loads(summary.read_text()) if partial and summary.exists() else []
+    rows = merged([line.row() for line in lines], old)
+    summary.write_text(json.dumps(rows, indent=2) + "\n")
+    if quick:
+        return
+    kind = machine_kind()
+    slug = re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
+    today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{today}-{slug}.json"
+    old = json.loads(path.read_text())["lines"] if partial and path.exists() else []
+    rows = merged([line.row() | {"detail": line.detail} for line in lines], old)
+    kept = {"date": today, "machine": kind, "lines": rows}
+    path.write_text(json.dumps(kept, indent=2) + "\n")
+
+
+def main() -> None:
+    """Measure what was asked for, everything by default."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="shorter runs, not kept by date")
+    options = parser.parse_args()
+    if unknown := [part for part in options.parts if part not in PARTS]:
+        parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
+    engine = Engine()
+    lines = []
+    for part in options.parts or PARTS:
+        for line in PARTS[part](engine, options.quick):
+            row = line.row()
+            beside = f", peer {row['peer']:,}: {row['ratio']:,} times" if row["peer"] else ""
+            ours = "not yet measured" if row["ours"] is None else f"{row['ours']:,} {line.unit}"
+            sys.stdout.write(f"{line.name}: {ours}{beside}\n")
+            sys.stdout.flush()
+            lines.append(line)
+    keep(lines, quick=options.quick, partial=bool(options.parts))
+
+
+if __name__ == "__main__":
+    main()

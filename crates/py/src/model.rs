@@ -1,0 +1,209 @@
+//! Section 6's queueing model under the readings of it that have a name.
+
+use crate::question::{Refusal, answer};
+use isthmus_analytic::Error;
+use isthmus_analytic::hypercube_io::{ChannelKind, Reading, Saturation, Solution};
+use isthmus_analytic::path::MessageClass;
+use isthmus_experiment::{Experiment, Options, Queueing};
+use isthmus_scenario::Scenario;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ReadingName {
+    Literal,
+    #[serde(rename = "table_2_one_lane")]
+    Table2OneLane,
+    #[serde(rename = "table_2_two_lanes")]
+    Table2TwoLanes,
+    ControlBound,
+    Counted,
+}
+
+impl ReadingName {
+    const ALL: [Self; 5] = [
+        Self::Literal,
+        Self::Table2OneLane,
+        Self::Table2TwoLanes,
+        Self::ControlBound,
+        Self::Counted,
+    ];
+
+    const fn reading(self) -> Reading {
+        match self {
+            Self::Literal => Reading::literal(),
+            Self::Table2OneLane => Reading::table_2_one_lane(),
+            Self::Table2TwoLanes => Reading::table_2_two_lanes(),
+            Self::ControlBound => Reading::control_bound(),
+            Self::Counted => Reading::counted(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    scenario: String,
+    #[serde(default = "unnamed")]
+    file: String,
+    #[serde(default)]
+    overrides: Vec<String>,
+    #[serde(default = "all_readings")]
+    readings: Vec<ReadingName>,
+}
+
+fn unnamed() -> String {
+    "scenario".to_owned()
+}
+
+fn all_readings() -> Vec<ReadingName> {
+    ReadingName::ALL.to_vec()
+}
+
+#[derive(Serialize)]
+struct Answer {
+    points: Vec<Point>,
+}
+
+#[derive(Serialize)]
+struct Point {
+    values: Vec<String>,
+    /// None for what the model does not cover.
+    readings: Option<BTreeMap<ReadingName, Solved>>,
+}
+
+/// The model at one point under one reading; numbers that are infinite become null.
+#[derive(Serialize)]
+struct Solved {
+    saturation_per_ms: f64,
+    saturation_channel: String,
+    bound_per_ms: f64,
+    bound_channel: String,
+    saturated: Option<String>,
+    classes: BTreeMap<&'static str, Latency>,
+    /// A whole read, each message from its generation.
+    read_us: f64,
+    /// The mean reply, local and remote.
+    reply_us: f64,
+    channels: Vec<Channel>,
+}
+
+#[derive(Serialize)]
+struct Latency {
+    router_us: f64,
+    generation_us: f64,
+    channels: f64,
+}
+
+#[derive(Serialize)]
+struct Channel {
+    kind: ChannelKind,
+    dimension: Option<u32>,
+    lanes: u32,
+    rate_per_ms: f64,
+    /// Messages on the channel per message of one PE.
+    rate_ratio: f64,
+    base_service_cycles: f64,
+    base_scv: f64,
+    service_cycles: f64,
+    scv: f64,
+    wait_cycles: f64,
+    carried: f64,
+    utilisation: f64,
+}
+
+/// Evaluates the queueing model at the points of a scenario, as JSON.
+#[pyfunction]
+pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Question| {
+        let Question {
+            scenario,
+            file,
+            overrides,
+            readings,
+        } = question;
+        let scenario = Scenario::parse(&scenario, &file, &overrides)
+            .map_err(|error| Refusal::at("scenario", error))?;
+        let experiment = Experiment::new(scenario, Options::default())
+            .map_err(|error| Refusal::at("scenario", error))?;
+        let points = experiment
+            .queueing()
+            .into_iter()
+            .map(|(values, queueing)| {
+                let readings = queueing.map(|queueing| {
+                    let solve = |&name: &ReadingName| Ok((name, solved(&queueing, name)?));
+                    readings.iter().map(solve).collect()
+                });
+                Ok(Point {
+                    values: values.into_iter().map(|value| value.text).collect(),
+                    readings: readings
+                        .transpose()
+                        .map_err(|error: Error| Refusal::at("scenario", error))?,
+                })
+            })
+            .collect::<Result<_, Refusal>>()?;
+        Ok(Answer { points })
+    })
+}
+
+fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
+    let Queueing {
+        model,
+        rate,
+        cycle_us,
+    } = queueing;
+    let reading = name.reading();
+    let solution = model.solve(*rate, &reading)?;
+    let (saturation, bound) = (model.saturation(&reading)?, model.bound(&reading)?);
+    let per_ms = |found: &Saturation| found.per_ms(1e3 / cycle_us);
+    Ok(Solved {
+        saturation_per_ms: per_ms(&saturation),
+        saturation_channel: saturation.channel.to_string(),
+        bound_per_ms: per_ms(&bound),
+        bound_channel: bound.channel.to_string(),
+        saturated: solution.saturated.map(|channel| channel.to_string()),
+        classes: classes(&solution, *cycle_us),
+        read_us: solution.read_generation() * cycle_us,
+        reply_us: solution.reply_generation() * cycle_us,
+        channels: channels(&solution, *cycle_us),
+    })
+}
+
+fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency> {
+    MessageClass::ALL
+        .into_iter()
+        .map(|class| (class, solution.latency(class)))
+        .filter(|(_, latency)| latency.rate > 0.0)
+        .map(|(class, latency)| {
+            let latency = Latency {
+                router_us: latency.router * cycle_us,
+                generation_us: latency.generation * cycle_us,
+                channels: latency.channels,
+            };
+            (class.name(), latency)
+        })
+        .collect()
+}
+
+fn channels(solution: &Solution, cycle_us: f64) -> Vec<Channel> {
+    solution
+        .channels
+        .iter()
+        .map(|used| Channel {
+            kind: used.channel.kind,
+            dimension: used.channel.dimension,
+            lanes: used.lanes,
+            rate_per_ms: used.rate * 1e3 / cycle_us,
+            rate_ratio: used.rate / solution.rate,
+            base_service_cycles: used.base_service,
+            base_scv: used.base_scv,
+            service_cycles: used.service,
+            scv: used.scv,
+            wait_cycles: used.wait,
+            carried: used.carried,
+            utilisation: used.utilisation,
+        })
+        .collect()
+}

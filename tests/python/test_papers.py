@@ -1,0 +1,280 @@
+import json
+
+import pytest
+from conftest import SMALL
+from fixtures import synthetic
+from isthmus.errors import IsthmusError
+from isthmus.papers import find
+from isthmus.papers.folder import COLUMNS
+from isthmus.papers.select import Source, claim, conditions, is_analytic, value
+from isthmus.papers.verdict import judge
+from isthmus.results import Results
+from test_cli import one_line
+
+LOAD = "interarrival"
+
+
+@pytest.fixture(scope="module")
+def run():
+    data = synthetic.result()
+    data["axes"][1]["key"] = "workload.interarrival"
+    return Results.from_json(json.dumps(data)).run
+
+
+@pytest.fixture(scope="module")
+def source(run):
+    return Source(run, {LOAD: "0.156 ms"}, tolerance=0.05)
+
+
+def mean(run, b, index=3, name="read.network"):
+    """The measure at the b-th series and the index-th interarrival time (3: 0.156 ms)."""
+    return run.points[6 * b + index].measure(name)
+
+
+def test_a_mean_is_taken_with_its_interval(run, source):
+    found = value("mean read.network @ io_link=2", source)
+    wanted = mean(run, 2)
+    assert (found.value, found.low, found.high) == (wanted.mean, wanted.low, wanted.high)
+    other = value("mean read.network @ io_link=2; interarrival=0.313", source)
+    assert other.value == mean(run, 2, 2).mean
+
+
+def test_other_selectors(run, source):
+    point = run.points[6 + 3]
+    at = "@ machine.lanes.io_link=1"
+    assert value(f"p90 pe_pe.header {at}", source).value == (
+        point.measure("pe_pe.header").percentiles[1].value
+    )
+    assert value(f"analytic read.network {at}", source).value == mean(run, 1).analytic
+    growth = value(f"growth {at}", source)
+    assert growth.ends == (point.verdict.growth_low, point.verdict.growth_high)
+    assert value(f"stable {at}", source).value == 1.0
+    assert value(f"saturated {at}", source).value == 0.0
+    busy = next(c for c in point.channels if c.kind == "io_link" and c.from_ is None)
+    assert value(f"busy io_link {at}", source).value == busy.utilisation
+    assert value("3.5", source).value == 3.5
+
+
+def test_saturation_is_a_bracket(run):
+    found = value("saturation @ io_link=1", Source(run))
+    search = run.searches[1]
+    assert found.ends == (search.highest_stable, search.lowest_saturated)
+    assert found.text == "11.5–11.9"
+    assert value("saturation analytic @ io_link=1", Source(run)).value == search.analytic
+
+
+def test_quotients_carry_their_intervals(run, source):
+    found = value("mean read.network @ io_link=1 / mean read.network @ io_link=0", source)
+    a, b = mean(run, 1), mean(run, 0)
+    assert found.value == a.mean / b.mean
+    assert found.ends == (a.low / b.high, a.high / b.low)
+    assert value("5 - 3.5", source).value == 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("mean read.network @ io_link=1 > mean read.network @ io_link=0", True),
+        ("mean read.network @ io_link=0 > mean read.network @ io_link=1", False),
+        ("mean read.network @ io_link=1 > mean read.network @ io_link=0 > 4", True),
+        ("3.5 < 3.4", False),
+        ("1.00 ~ 1.04", True),
+        ("1.00 ~ 1.06", False),
+        ("1 < 2 and 2 < 1", False),
+        ("rises read.network along interarrival @ io_link=2", False),
+    ],
+)
+def test_claims(source, text, holds):
+    free = Source(source.run, {} if "along" in text else source.at, source.tolerance)
+    assert claim(text, free).holds is holds
+
+
+def test_claims_along_an_axis(run):
+    # Latency rises with load, so it falls with the interarrival time.
+    told = claim("falls read.network along interarrival @ io_link=2", Source(run))
+    assert told.holds
+    assert told.text.count("→") == 5
+    largest, smallest = mean(run, 2, 5).mean, mean(run, 2, 0).mean
+    found = value("range read.network along interarrival @ io_link=2", Source(run))
+    assert found.value == pytest.approx(largest / smallest)
+    assert value("lowest read.network along interarrival @ io_link=2", Source(run)).value == 1.25
+
+
+def test_overlapping_intervals_decide_nothing():
+    data = synthetic.result()
+    for point in data["points"]:
+        for each in point["measures"]:
+            each["low"], each["high"] = each["mean"] * 0.01, each["mean"] * 100
+    wide = Source(Results.from_json(json.dumps(data)).run, {"mean": "0.156 ms"})
+    text = "mean read.network @ io_link=1 > mean read.network @ io_link=0"
+    assert not claim(text, wide).holds
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mean read.network", r"4 points of scenario 'io-network-demo' fit, one must"),
+        ("mean read.network @ io_link=7", r"0 points"),
+        ("mean read.network @ lanes=1", r"'lanes': not an axis .* it has machine\.lanes\.io_link"),
+        ("men read.network", r"no such selector; there are mean"),
+        ("mean", r"say of what"),
+        ("range read.network", r"write `range MEASURE along KEY`"),
+    ],
+)
+def test_selectors_that_make_no_sense(source, text, message):
+    with pytest.raises(IsthmusError, match=message):
+        value(text, source)
+
+
+def test_conditions():
+    assert conditions("a=1; b = 0.156 ms;") == {"a": "1", "b": "0.156 ms"}
+    with pytest.raises(IsthmusError, match="a condition is key=value"):
+        conditions("a")
+
+
+def test_what_needs_no_simulation():
+    assert is_analytic("analytic read.network @ io_link=1")
+    assert is_analytic("saturation analytic @ io_link=1 / 2")
+    assert not is_analytic("analytic read.network / mean read.network")
+
+
+PAPER = """\
+title = "A paper"
+authors = "A. Author"
+year = 1995
+published = "J. Tests 1"
+"""
+ROWS = [
+    {
+        "id": "faster",
+        "where": "Fig. 1",
+        "quantity": "I/O latency",
+        "conditions": "4 /ms",
+        "rule": "holds",
+        "scenario": "small",
+        "select": "mean read.network @ io_link=0 > mean read.network @ io_link=1",
+        "at": "rate=4 /ms",
+        "note": "why",
+    },
+    {
+        "id": "near",
+        "where": "Table 1",
+        "quantity": "PE-PE header",
+        "expected": "0.5",
+        "tolerance": "100%",
+        "unit": "us",
+        "rule": "within",
+        "scenario": "small",
+        "select": "analytic pe_pe.header @ io_link=1; rate=2 /ms",
+        "if_met": "differs by reading",
+    },
+    {
+        "id": "wrong",
+        "quantity": "PE-PE header",
+        "expected": "100-200",
+        "unit": "us",
+        "rule": "inside",
+        "scenario": "small",
+        "set": "machine.dimension=4",
+        "select": "mean pe_pe.header @ io_link=1; rate=2 /ms",
+    },
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A paper of one scenario and three claims."""
+    home = tmp_path / "papers" / "tiny"
+    (home / "scenarios").mkdir(parents=True)
+    (home / "paper.toml").write_text(PAPER)
+    (home / "scenarios/small.toml").write_text(SMALL)
+    write_rows(home, ROWS)
+    return home
+
+
+def write_rows(home, rows):
+    lines = [",".join(COLUMNS)]
+    for row in rows:
+        lines.append(",".join(f'"{row.get(c, "")}"' for c in COLUMNS))
+    (home / "expected.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_a_paper_is_run(isthmus, folder):
+    done = isthmus("papers", "run", "tiny", "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)
+    assert [o["id"] for o in listed] == ["faster", "near", "wrong"]
+    for each in listed:
+        keys = {"id", "expected", "measured", "low", "high", "unit", "verdict", "note"}
+        assert keys <= set(each)
+    faster, near, wrong = listed
+    assert isinstance(faster["measured"], bool)
+    assert near["verdict"] == "differs by reading"
+    assert near["expected"] == 0.5
+    assert near["low"] is None
+    assert wrong["verdict"] == "not reproduced"
+    assert wrong["low"] < wrong["measured"] < wrong["high"]
+
+    # A second run takes what is there, and the table says the same.
+    again = isthmus("papers", "run", "tiny", "--quick", "--only", "wrong")
+    assert again.returncode == 0
+    assert "1 not reproduced" in again.stdout
+    assert "100-200 us" in again.stdout
+    kept = folder.parents[1] / "out/papers/tiny/verdicts.json"
+    assert [o["id"] for o in json.loads(kept.read_text())] == ["wrong"]
+    assert "A. Author: A paper (1995); 3 claims" in isthmus("papers").stdout
+
+
+def test_papers_that_make_no_sense(isthmus, folder):
+    one_line(isthmus("papers", "run", "none"), "no paper 'none'; there is tiny")
+    one_line(isthmus("papers", "run", "tiny", "--only", "x"), "tiny: no claim x")
+    write_rows(folder, [ROWS[0], ROWS[0]])
+    one_line(isthmus("papers", "run", "tiny"), "expected.csv:3: id 'faster' comes twice")
+    write_rows(folder, [{**ROWS[0], "scenario": "large"}])
+    one_line(isthmus("papers", "run", "tiny"), "expected.csv:2: scenario: no file")
+    (folder / "expected.csv").write_text("id,where\n")
+    one_line(isthmus("papers", "run", "tiny"), "expected.csv:1: no column 'quantity'")
+    (folder / "paper.toml").write_text("title =")
+    one_line(isthmus("papers"), "paper.toml: not TOML")
+    one_line(isthmus("papers", ISTHMUS_PAPERS="/nowhere"), "no papers found")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rule": "roughly"}, r"expected\.csv:2: rule: no rule 'roughly'; there are within"),
+        ({"select": "mean x y"}, r"expected\.csv:2: select: .* compares with"),
+        (
+            {"rule": "within", "select": "3", "expected": "many"},
+            r"expected: 'many': the rule `within`",
+        ),
+        ({"rule": "inside", "select": "3", "expected": "many"}, r"needs a range such as 10-12\.8"),
+        ({"tolerance": "some"}, r"tolerance 'some': write 3%"),
+        ({"select": "1 < 2", "if_met": "yes"}, r"no verdict 'yes'; there are reproduced"),
+    ],
+)
+def test_rows_that_make_no_sense(run, folder, change, message):
+    write_rows(folder, [{**ROWS[0], **change}])
+    paper = find(str(folder))
+    with pytest.raises(IsthmusError, match=message):
+        judge(paper, paper.rows()[0], run)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected", "tolerance", "select", "met"),
+    [
+        ("within", "3.3", "3%", "3.39", True),
+        ("within", "3.3", "3%", "3.41", False),
+        ("within", "3.3", "0.2", "3.49", True),
+        ("inside", "10-12.8", "", "saturation @ io_link=1", True),
+        ("inside", "11.6-12.8", "", "saturation @ io_link=1", False),
+        ("overlaps", "11.6-12.8", "", "saturation @ io_link=1", True),
+        ("overlaps", "22.2", "", "saturation @ io_link=0", False),
+    ],
+)
+def test_rules(run, folder, rule, expected, tolerance, select, met):
+    row = {"id": "x", "rule": rule, "expected": expected, "tolerance": tolerance, "select": select}
+    write_rows(folder, [row])
+    paper = find(str(folder))
+    told = judge(paper, paper.rows()[0], run)
+    assert told.verdict == ("reproduced" if met else "not reproduced")
