@@ -64,10 +64,8 @@ def install() -> Path:
     """The program, built if it is not there yet."""
     program = PEERS / "bin" / "caminos"
     if not program.exists():
-        run(
-            ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
-            + ["--root", str(PEERS), "--target-dir", str(PEERS / "target")]
-        )
+        install = ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
+        run([*install, "--root", str(PEERS), "--target-dir", str(PEERS / "target")])
     return program
 
 

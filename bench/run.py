@@ -47,52 +47,58 @@ def peer(engine: Engine, quick: bool) -> Iterator[Line]:
     """CAMINOS on the same hypercube under the same traffic, in alternation."""
     program = caminos.install()
     windows = {32: (2_000, 8_000), 4096: (20_000, 20_000 if quick else 60_000)}
+    pairs = 1 if quick else 5
     for length, (warm_up, measured) in windows.items():
         for load in (0.3, 0.6, 0.9):
-            ours: list[dict[str, float]] = []
-            unbounded: list[dict[str, float]] = []
-            theirs: list[caminos.Window] = []
-            for pair in range(1 if quick else 5):
-                window = {"warm_up": warm_up, "measured": measured}
+            window = {"warm_up": warm_up, "measured": measured}
+            setting = {"length": length, "offered": load, "runs": 50, **window}
+            theirs, bounded, poisson = [], [], []
+            for pair in range(pairs):
+                seed = pair + 1
                 theirs.append(
-                    caminos.measure(program, seed=pair + 1, length=length, load=load, **window)
+                    caminos.measure(program, seed=seed, length=length, load=load, **window)
                 )
-                setting = {"length": length, "offered": load, "runs": 50, **window}
-                unbounded.append(engine.measure("uniform", **setting, sources=0)[0])
-                ours.append(
-                    unbounded[-1]
-                    if load < SATURATION
-                    else engine.measure("uniform", **setting, sources=PEER_SOURCE_QUEUE)[0]
-                )
-
-            def line(name: str, runs: list[dict[str, float]], note: str) -> Line:
-                ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(runs, theirs, strict=True)]
-                return Line(
-                    name=name,
-                    ours=statistics.median(a["rate_per_s"] for a in runs),
-                    peer=statistics.median(b.rate_per_s for b in theirs),
-                    unit="delivered messages per CPU second",
-                    ratio=statistics.median(ratios),
-                    command=f"{DRIVER} peer",
-                    detail={
-                        "peer": f"caminos {caminos.VERSION}",
-                        "sources": note,
-                        "ratio": spread(ratios),
-                        "ours": spread([a["rate_per_s"] for a in runs]),
-                        "theirs": spread([b.rate_per_s for b in theirs]),
-                        "accepted_ours": spread([a["accepted"] for a in runs]),
-                        "accepted_theirs": spread([b.accepted for b in theirs]),
-                        **window,
-                    },
-                )
-
+                poisson.append(engine.measure("uniform", **setting, sources=0)[0])
+                if load > SATURATION:
+                    sources = PEER_SOURCE_QUEUE
+                    bounded.append(engine.measure("uniform", **setting, sources=sources)[0])
             name = f"7-cube, uniform, {length} flits, {load:.0%} load"
-            bounded = f"at most {PEER_SOURCE_QUEUE} messages of a node"
             if load < SATURATION:
-                yield line(name, ours, "Poisson")
+                yield beside(name, poisson, theirs, "Poisson", window)
             else:
-                yield line(name, ours, f"closed loop, {bounded}")
-                yield line(f"{name}, unbounded sources", unbounded, "Poisson, backlog grows")
+                limit = f"closed loop of {PEER_SOURCE_QUEUE} messages for each node"
+                yield beside(name, bounded, theirs, limit, window)
+                name += ", unbounded sources"
+                yield beside(name, poisson, theirs, "Poisson, the backlog grows", window)
+
+
+def beside(
+    name: str,
+    ours: list[dict[str, float]],
+    theirs: list[caminos.Window],
+    sources: str,
+    window: dict[str, int],
+) -> Line:
+    """A line from paired runs of engine and peer."""
+    ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(ours, theirs, strict=True)]
+    return Line(
+        name=name,
+        ours=statistics.median(run["rate_per_s"] for run in ours),
+        peer=statistics.median(run.rate_per_s for run in theirs),
+        unit="delivered messages per CPU second",
+        ratio=statistics.median(ratios),
+        command=f"{DRIVER} peer",
+        detail={
+            "peer": f"caminos {caminos.VERSION}",
+            "sources": sources,
+            "cycles": window,
+            "ratio": spread(ratios),
+            "ours": spread([run["rate_per_s"] for run in ours]),
+            "theirs": spread([run.rate_per_s for run in theirs]),
+            "accepted_ours": spread([run["accepted"] for run in ours]),
+            "accepted_theirs": spread([run.accepted for run in theirs]),
+        },
+    )
 
 
 def reference(engine: Engine, quick: bool) -> Iterator[Line]:

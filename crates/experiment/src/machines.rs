@@ -88,6 +88,9 @@ fn deadlock(machine: &Machine) -> String {
         Ok(DeadlockProof::ByDimensionOrder) => {
             "free of deadlock: every route crosses its dimensions in falling order".to_owned()
         }
+        Ok(DeadlockProof::ByConstruction) => {
+            "free of deadlock: no route around a fault closes a cycle of channels".to_owned()
+        }
         Err((network, cycle)) => format!("{network} network: {cycle}"),
     }
 }

@@ -140,7 +140,11 @@ impl Plan<'_> {
         let long_enough = replications.iter().all(|r| r.cycles >= self.cycles_min);
         Ok(Measurement {
             replications,
-            verdict: if long_enough { verdict } else { Verdict::Undecided },
+            verdict: if long_enough {
+                verdict
+            } else {
+                Verdict::Undecided
+            },
             flow,
             judgement,
             converged: true,

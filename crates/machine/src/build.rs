@@ -60,6 +60,8 @@ pub enum MachineError {
 
 /// Largest dimension whose links are all walked by the deadlock check.
 const DIMENSION_CHECKED_MAX: u32 = 12;
+/// Largest dimension in which all pairs are walked where there are faults.
+const DIMENSION_WALKED_MAX: u32 = 9;
 
 /// Why routes cannot deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,9 @@ pub enum DeadlockProof {
     /// Every route crosses its dimensions in falling order (section 4.2); not walked, the machine
     /// is too large.
     ByDimensionOrder,
+    /// Every route around a fault was accepted only after it closed no cycle with the others (see
+    /// [`FaultyCube`]); not walked again, the machine is too large.
+    ByConstruction,
 }
 
 /// A hypercube with its I/O nodes, ready to run any workload.
@@ -304,7 +309,12 @@ impl Machine {
     /// # Errors
     /// The cycle of links, with the network that has it.
     pub fn check_deadlock(&self) -> Result<DeadlockProof, (&'static str, DependencyCycle)> {
-        if self.cube().dimension() > DIMENSION_CHECKED_MAX {
+        let faulty = self.routes.is_some() || self.io_routes.is_some();
+        let dimension = self.cube().dimension();
+        if faulty && dimension > DIMENSION_WALKED_MAX {
+            return Ok(DeadlockProof::ByConstruction);
+        }
+        if dimension > DIMENSION_CHECKED_MAX {
             return Ok(DeadlockProof::ByDimensionOrder);
         }
         let pe = match &self.routes {
@@ -381,49 +391,29 @@ impl Faulted {
                 None => return missing(format!("PE {pe}")),
             }
         }
-        let mut working: Vec<bool> = placement
-            .io_nodes()
-            .iter()
-            .map(|&pe| alive[pe as usize])
-            .collect();
-        for &io_node in &faults.io_nodes {
-            match working.get_mut(io_node as usize) {
-                Some(state) => *state = false,
-                None => return missing(format!("I/O node {io_node}")),
-            }
+        let count = placement.io_node_count();
+        if let Some(io_node) = faults.io_nodes.iter().find(|&&io_node| io_node >= count) {
+            return missing(format!("I/O node {io_node}"));
         }
-        if !working.contains(&true) {
-            return Err(MachineError::NoIoNodeLeft);
-        }
-        let silent: Vec<u32> = (0..placement.io_node_count())
-            .filter(|&io_node| !working[io_node as usize])
-            .collect();
-        let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
-        // A failed I/O node's forwarding address is the nearest one that works (section 3.2); of
-        // several, the one with the lowest number.
-        let pe_of = |io_node: u32| placement.io_nodes()[io_node as usize];
-        let nearest = |pe: u32| {
-            (0..placement.io_node_count())
-                .filter(|&other| working[other as usize])
-                .min_by_key(|&other| (cube.distance(pe, pe_of(other)), other))
-                .expect("one I/O node works")
-        };
-        let attends: Vec<u32> = (0..placement.io_node_count())
-            .map(|io_node| {
-                if working[io_node as usize] {
-                    io_node
-                } else {
-                    nearest(pe_of(io_node))
-                }
+        let silent: Vec<u32> = (0..count)
+            .filter(|&io_node| {
+                let pe = placement.io_nodes()[io_node as usize];
+                !alive[pe as usize] || faults.io_nodes.contains(&io_node)
             })
             .collect();
+        if silent.len() == count as usize {
+            return Err(MachineError::NoIoNodeLeft);
+        }
+        let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
+        let attends = placement.forwarding(&cube, &silent)?;
+        // With its PE gone, too, nobody is left to pass requests on: they go straight to the heir.
         let asks = (0..cube.node_count())
             .map(|pe| {
                 let server = placement.server(pe);
-                if alive[pe_of(server) as usize] {
+                if alive[placement.server_pe(pe) as usize] {
                     server
                 } else {
-                    nearest(pe)
+                    attends[server as usize]
                 }
             })
             .collect();

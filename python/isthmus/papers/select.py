@@ -247,12 +247,14 @@ def _name(words: list[str]) -> str:
 
 
 def _mean(words: list[str], fixed: Conditions, source: Source) -> Value:
-    found = _point(source, fixed).measure(_name(words))
+    name = _name(words)
+    found = _point(source, fixed).measure(name)
     return Value(found.mean, found.low, found.high) if found else Value(None)
 
 
 def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
-    found = _point(source, fixed).measure(_name(words))
+    name = _name(words)
+    found = _point(source, fixed).measure(name)
     for each in found.percentiles if found else []:
         if f"p{each.percent:g}" == words[0]:
             return Value(each.value, each.low, each.high)
@@ -260,7 +262,8 @@ def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 
 def _analytic(words: list[str], fixed: Conditions, source: Source) -> Value:
-    found = _point(source, fixed).measure(_name(words))
+    name = _name(words)
+    found = _point(source, fixed).measure(name)
     return Value(found.analytic if found else None)
 
 

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from isthmus.errors import IsthmusError
 from isthmus.plots import channels, curves, distribution, machine, saturation
 from isthmus.plots.style import Plot, image, styled
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
 
-__all__ = ["KINDS", "Kind", "close", "draw", "draw_all", "image"]
+__all__ = ["KINDS", "Kind", "Picture", "draw", "draw_all", "image", "pictures"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +130,22 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
             yield kind.name, figure
 
 
-def close(figure: Figure) -> None:
-    """Free a figure's memory."""
-    figure.clear()
+@dataclass(frozen=True)
+class Picture:
+    """A plot of a run, drawn and kept in both forms."""
+
+    name: str
+    png: bytes
+    svg: bytes
+    width: float
+    """Width in inches."""
+
+
+def pictures(run: RunResult) -> list[Picture]:
+    """Every plot that the run has material for."""
+    drawn = []
+    for name, figure in draw_all(run):
+        png, svg = image(figure, "png"), image(figure, "svg")
+        drawn.append(Picture(name, png, svg, float(figure.get_figwidth())))
+        figure.clear()
+    return drawn

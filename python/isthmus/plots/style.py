@@ -84,9 +84,7 @@ def image(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     metadata: dict[str, Any] = {"Software": None} if suffix == "png" else {"Date": None}
     with styled():
-        figure.savefig(
-            buffer, format=suffix, metadata=metadata, bbox_inches="tight", pad_inches=0.1
-        )
+        figure.savefig(buffer, format=suffix, metadata=metadata)
     return buffer.getvalue()
 
 

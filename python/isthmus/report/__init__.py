@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
     from isthmus.answer import Answer
+    from isthmus.plots import Picture
     from isthmus.results.collection import Results
     from isthmus.results.schema import PointResult
     from isthmus.results.series import View
@@ -37,25 +38,27 @@ HEADINGS = {
 }
 
 
-def render(results: Results) -> str:
-    """Return the whole report as HTML; the same bytes for the same results."""
+def render(results: Results, pictures: list[Picture] | None = None) -> str:
+    """Return the whole report as HTML; the same bytes for the same results.
+
+    `pictures` are those of `isthmus.plots.pictures`, drawn here if they are not given.
+    """
     from isthmus import plots
 
     run = results.run
     said = results.answer
-    figures = []
-    for name, figure in plots.draw_all(run):
-        svg = inline_svg(plots.image(figure, "svg").decode(), name, plots.KINDS[name].caption)
-        figures.append(
-            {
-                "name": name,
-                "heading": HEADINGS[name],
-                "caption": plots.KINDS[name].caption,
-                "svg": svg,
-                "wide": figure.get_figwidth() > 8,
-            }
-        )
-        plots.close(figure)
+    figures = [
+        {
+            "name": picture.name,
+            "heading": HEADINGS[picture.name],
+            "caption": plots.KINDS[picture.name].caption,
+            "svg": inline_svg(
+                picture.svg.decode(), picture.name, plots.KINDS[picture.name].caption
+            ),
+            "wide": picture.width > 8,
+        }
+        for picture in (plots.pictures(run) if pictures is None else pictures)
+    ]
     return _template("report.html").render(
         run=run,
         answer=answer_rows(said),

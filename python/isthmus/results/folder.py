@@ -18,6 +18,7 @@ from isthmus.files import write_bytes, write_text
 if TYPE_CHECKING:
     import polars as pl
 
+    from isthmus.plots import Picture
     from isthmus.results.collection import Results
 
 JOURNAL = "points"
@@ -38,10 +39,14 @@ OWN_FOLDERS = (JOURNAL, "plots")
 
 def write_results(folder: Path, results: Results) -> None:
     """Write tables, plots and report; ``result.json`` last, as the sign that all is there."""
+    from isthmus import plots
+    from isthmus.report import render
+
     write_tables(folder, results)
-    write_plots(folder / "plots", results)
+    pictures = plots.pictures(results.run)
+    write_plots(folder / "plots", pictures)
     write_text(folder / "scenario.toml", results.canonical)
-    results.report(folder / "report.html")
+    write_text(folder / "report.html", render(results, pictures))
     write_text(folder / "result.json", results.json)
 
 
@@ -62,16 +67,13 @@ def parquet(table: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def write_plots(folder: Path, results: Results) -> None:
-    """Write every plot that the run has material for, as PNG and SVG."""
-    from isthmus import plots
-
+def write_plots(folder: Path, pictures: list[Picture]) -> None:
+    """Write plots as PNG and SVG; those of an earlier run that are no more are removed."""
     kept = set()
-    for name, figure in plots.draw_all(results.run):
-        for suffix in ("png", "svg"):
-            write_bytes(folder / f"{name}.{suffix}", plots.image(figure, suffix))
-            kept.add(f"{name}.{suffix}")
-        plots.close(figure)
+    for picture in pictures:
+        for suffix, data in (("png", picture.png), ("svg", picture.svg)):
+            write_bytes(folder / f"{picture.name}.{suffix}", data)
+            kept.add(f"{picture.name}.{suffix}")
     for old in folder.glob("*"):
         if old.suffix in (".png", ".svg") and old.name not in kept:
             old.unlink()
