@@ -14,7 +14,7 @@ from typing import Any
 
 import caminos
 import plot
-from measure import ROOT, Engine, Line, machine_kind, run, spread
+from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 
 RESULTS = ROOT / "bench" / "results"
 DRIVER = "python bench/run.py"
@@ -183,6 +183,16 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
 }
 
 
+def told(line: Line) -> str:
+    """The figures of ``line`` in words."""
+    if line.ours is None:
+        return "not measured"
+    ours = f"{rounded(line.ours):,.15g} {line.unit}"
+    if line.peer is None or line.ratio is None:
+        return ours
+    return f"{ours}, peer {rounded(line.peer):,.15g}: {rounded(line.ratio):,.15g} times"
+
+
 def merged(rows: list[dict[str, Any]], old: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """``old`` with the rows of the same name replaced, and new ones at the end."""
     fresh = {row["name"]: row for row in rows}
@@ -224,10 +234,7 @@ def main() -> None:
     lines = []
     for part in options.parts or PARTS:
         for line in PARTS[part](engine, options.quick):
-            row = line.row()
-            beside = f", peer {row['peer']:,}: {row['ratio']:,} times" if row["peer"] else ""
-            ours = "not yet measured" if row["ours"] is None else f"{row['ours']:,} {line.unit}"
-            sys.stdout.write(f"{line.name}: {ours}{beside}\n")
+            sys.stdout.write(f"{line.name}: {told(line)}\n")
             sys.stdout.flush()
             lines.append(line)
     keep(lines, quick=options.quick, partial=bool(options.parts))

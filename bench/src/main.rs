@@ -4,6 +4,7 @@ mod clock;
 mod fingerprint;
 mod growth;
 mod meter;
+mod parts;
 mod reference;
 mod replications;
 mod uniform;
@@ -18,6 +19,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 sources=0 runs=20
   growth        dimension=7 width=2 gap_us=156 messages=2000000 warm_up=20000
   reference     messages=2000
+  parts
   fingerprint";
 
 /// The values given as `name=value`.
@@ -86,6 +88,10 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             let messages = values.take("messages", 2_000)?;
             values.end()?;
             Ok(json(&reference::run(messages)))
+        }
+        "parts" => {
+            values.end()?;
+            Ok(json(&parts::run()))
         }
         "fingerprint" => {
             values.end()?;

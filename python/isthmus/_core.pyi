@@ -16,6 +16,7 @@ __all__ = [
     "broadcast",
     "check",
     "fields",
+    "model",
     "place",
     "topology",
     "version",
@@ -56,7 +57,6 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
 
     """
 
-@final
 def model(spec_json: str) -> str:
     """Evaluate section 6's queueing model at every point of a scenario, under named readings.
 
@@ -83,6 +83,7 @@ def model(spec_json: str) -> str:
 
     """
 
+@final
 class Experiment:
     """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`."""
 

@@ -199,21 +199,39 @@ def _place_text(layout: View, x: float | None) -> str:
 
 
 def bracket(layout: View, series: Series) -> Bracket | None:
-    """Where a series saturates, from its search or else from its points."""
+    """Where a series saturates: what its search found, narrowed by what its points show.
+
+    Points and search judge by the same rule at the same error rate. Where they contradict one
+    another, which they may at that rate, the search stands.
+    """
     search: SearchResult | None = series.search
     analytic = per_ms(search.analytic, search.unit) if search else None
+    if not layout.run.simulated and not search:
+        return None
+    low, high = _points_bracket(layout, series) if layout.by_load else (None, None)
+    searched = False
     if search and (search.highest_stable is not None or search.lowest_saturated is not None):
-        low = per_ms(search.highest_stable, search.unit)
-        return Bracket(low, per_ms(search.lowest_saturated, search.unit), True, analytic)
-    if not layout.by_load or not layout.run.simulated:
+        searched = True
+        lows = [low, per_ms(search.highest_stable, search.unit)]
+        highs = [high, per_ms(search.lowest_saturated, search.unit)]
+        low = max((x for x in lows if x is not None), default=None)
+        high = min((x for x in highs if x is not None), default=None)
+        if low is not None and high is not None and low >= high:
+            low, high = lows[1], highs[1]
+    if low is None and high is None:
         return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
+    return Bracket(low, high, searched, analytic)
+
+
+def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
+    """The highest stable load below the lowest saturated one, and that one."""
+    if not layout.run.simulated:
+        return None, None
     saturated = [layout.x(p) for p in series.points if p.verdict.verdict == "saturated"]
     high = min((x for x in saturated if x is not None), default=None)
     stable = [layout.x(p) for p in series.points if p.verdict.verdict == "stable"]
     low = max((x for x in stable if x is not None and (high is None or x < high)), default=None)
-    if low is None and high is None:
-        return None
-    return Bracket(low, high, False, analytic)
+    return low, high
 
 
 def per_ms(load: float | None, unit: str) -> float | None:

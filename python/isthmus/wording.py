@@ -15,6 +15,9 @@ _MEASURES = {
     "redirect.header": "redirect header latency",
     "broadcast.header": "broadcast header latency",
     "accepted": "accepted load",
+    "offered": "offered load",
+    "io.accepted": "accepted load of I/O demands",
+    "io.offered": "offered load of I/O demands",
 }
 _OPERATIONS = {
     "read": "I/O read",
@@ -27,6 +30,7 @@ _ASPECTS = {
     "network": "time in the network",
     "response": "response time",
     "header": "header latency",
+    "router": "header latency from router",
     "wait": "waiting time",
     "tail": "latency to the last flit",
 }
@@ -71,6 +75,8 @@ def measure_label(name: str) -> str:
     who, _, aspect = name.partition(".")
     if who in _OPERATIONS and aspect in _ASPECTS:
         return f"{_OPERATIONS[who]} {_ASPECTS[aspect]}"
+    if who in _PLURALS and aspect in _ASPECTS:
+        return f"{who.replace('_', ' ').replace('pe pe', 'PE-PE')} {_ASPECTS[aspect]}"
     words = name.replace("_", " ").replace(".", ", ")
     return words[:1].upper() + words[1:]
 

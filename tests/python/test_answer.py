@@ -51,8 +51,9 @@ def test_sentences_hold_the_numbers(load_sweep):
 def test_an_interval_that_holds_one_is_no_difference():
     def widen(data):
         for point in data["points"]:
+            point["verdict"]["verdict"] = "stable"
             for measure in point["measures"]:
-                measure["low"], measure["high"] = measure["mean"] / 10, measure["mean"] * 10
+                measure["low"], measure["high"] = measure["mean"] / 1e3, measure["mean"] * 1e3
         for search in data["searches"]:
             search["highest_stable"], search["lowest_saturated"] = 1.0, 100.0
 
@@ -77,6 +78,27 @@ def test_without_a_search_the_points_tell_the_bracket():
     assert not bracket.searched
     assert said.series[2].bracket.high is None
     assert "stable up to 12.8 messages/ms, the highest load tried" in said.series[2].sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # The points of b = 1 are stable up to 1/0.104 and saturated at 1/0.078 per ms.
+        ((5.0, 40.0), (1 / 0.104, 1 / 0.078)),
+        ((11.0, 40.0), (11.0, 1 / 0.078)),
+        ((11.0, 12.0), (11.0, 12.0)),
+        ((13.0, 14.0), (13.0, 14.0)),
+        ((None, 40.0), (1 / 0.104, 1 / 0.078)),
+    ],
+)
+def test_points_narrow_what_a_search_found(found, expected):
+    def wide(data):
+        search = data["searches"][1]
+        search["highest_stable"], search["lowest_saturated"] = found
+
+    bracket = changed(wide).series[1].bracket
+    assert (bracket.low, bracket.high) == pytest.approx(expected)
+    assert bracket.searched
 
 
 def test_a_series_not_stable_where_the_baseline_is_says_so():

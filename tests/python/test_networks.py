@@ -26,7 +26,7 @@ def test_topology_of_the_paper_s_cube(isthmus):
     assert answer["broadcast"]["steps"] == 7
     text = isthmus("topology", "--dimension", 7).stdout
     assert "128 nodes, 448 links, diameter 7" in text
-    assert "16 with an I/O node, 112 1 hop" in text
+    assert "16 with an I/O node, 112 at 1 hop" in text
 
 
 def test_topology_is_drawn(isthmus, tmp_path):

@@ -26,8 +26,8 @@ COLUMNS = [
 def test_one_row_per_point_measure_and_statistic(load_sweep):
     table = load_sweep.table
     assert table.columns == COLUMNS
-    # Three latencies with mean, p50, p90, p99 and one rate with its mean, at 24 points.
-    assert table.height == 24 * (3 * 4 + 1)
+    # Three latencies with mean, p50, p90, p99 and three rates with their mean, at 24 points.
+    assert table.height == 24 * (3 * 4 + 3)
     assert table["machine.lanes.io_link"].dtype == pl.Float64
 
 

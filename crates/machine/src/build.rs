@@ -90,6 +90,7 @@ pub struct Machine {
     io_routes: Option<FaultyCube>,
     /// The I/O nodes that can pass a broadcast on.
     io_faults: CubeFaults,
+    /// Whether each PE works; empty if all do.
     alive: Vec<bool>,
     /// I/O node asked by each PE: its server, or a nearby one if the server's PE has failed.
     asks: Vec<u32>,
@@ -142,7 +143,11 @@ impl Machine {
             routes: faults.routes,
             io_routes: faults.io_routes,
             io_faults: faults.io_faults,
-            alive: faults.alive,
+            alive: if faults.alive.contains(&false) {
+                faults.alive
+            } else {
+                Vec::new()
+            },
             asks: faults.asks,
             attends: faults.attends,
         })
@@ -191,7 +196,7 @@ impl Machine {
     /// Whether a PE works.
     #[inline]
     pub fn is_alive(&self, pe: u32) -> bool {
-        self.alive[pe as usize]
+        self.alive.is_empty() || self.alive[pe as usize]
     }
 
     /// The I/O node that a PE sends its requests to.

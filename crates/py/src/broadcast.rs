@@ -1,10 +1,9 @@
 //! Plans of broadcasts.
 
-use crate::distance;
 use crate::faults::{self, FaultsQuestion};
 use crate::place::{Choice, PlacementQuestion};
 use crate::question::{Refusal, Whole, answer};
-use isthmus_topology::{BroadcastTree, CubeFaults, Hypercube, IncompleteHypercube};
+use isthmus_topology::{BroadcastTree, Hypercube, IncompleteHypercube};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -74,21 +73,14 @@ fn plan(question: Question) -> Result<Answer, Refusal> {
         }
     };
     let tree = BroadcastTree::new(&faults, root).map_err(|e| Refusal::at("root", e))?;
-    let mut reached_by_step = vec![0; tree.step_count() as usize + 1];
-    for step in faults.cube().nodes().filter_map(|node| tree.step(node)) {
-        reached_by_step[step as usize] += 1;
-    }
-    for step in 1..reached_by_step.len() {
-        reached_by_step[step] += reached_by_step[step - 1];
-    }
     Ok(Answer {
         network: question.network,
         root,
         nodes: faults.working_nodes().count() as u32,
         reached: tree.reached_count(),
         steps: tree.step_count(),
-        lower_bound: lower_bound(&faults, &tree),
-        reached_by_step,
+        lower_bound: tree.lower_bound(),
+        reached_by_step: tree.reached_by_step(),
         sends: sends(faults.cube(), &tree),
         unreached: faults
             .working_nodes()
@@ -106,13 +98,4 @@ fn sends(cube: IncompleteHypercube, tree: &BroadcastTree) -> Vec<(u32, u32, u32)
     let mut sends: Vec<_> = cube.nodes().filter_map(send).collect();
     sends.sort_unstable();
     sends
-}
-
-/// Steps that any broadcast from this root needs: the nodes that have the message at most double in
-/// a step, and it goes one hop further.
-pub(crate) fn lower_bound(faults: &CubeFaults, tree: &BroadcastTree) -> u32 {
-    let doubling = tree.reached_count().next_power_of_two().ilog2();
-    let furthest = distance::from(&distance::Working(faults), tree.root());
-    let furthest = furthest.into_iter().flatten().max().unwrap_or(0);
-    doubling.max(furthest)
 }

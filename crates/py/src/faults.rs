@@ -79,21 +79,8 @@ impl FaultsQuestion {
         cube: Hypercube,
         placement: &Placement,
     ) -> Result<Vec<u32>, Refusal> {
-        let count = placement.io_node_count();
-        if let Some(missing) = self.io_nodes.iter().find(|io_node| io_node.0 >= count) {
-            let problem = format!(
-                "failed I/O node {}, but the I/O nodes are 0 to {}",
-                missing.0,
-                count - 1
-            );
-            return Err(Refusal::at("faults.io_nodes", problem));
-        }
-        let pes = self.pe_network(cube)?;
-        let pe_of = placement.io_nodes();
-        let mut silent: Vec<bool> = pe_of.iter().map(|&pe| pes.is_failed(pe)).collect();
-        for io_node in &self.io_nodes {
-            silent[io_node.0 as usize] = true;
-        }
-        Ok((0..count).filter(|&index| silent[index as usize]).collect())
+        placement
+            .silent(&self.pe_network(cube)?, &plain(&self.io_nodes))
+            .map_err(|error| Refusal::at("faults.io_nodes", error))
     }
 }

@@ -2,11 +2,9 @@
 
 mod balance;
 mod broadcast;
-mod distance;
 mod experiment;
 mod faults;
 mod graph;
-mod graph_routes;
 mod model;
 mod place;
 mod question;

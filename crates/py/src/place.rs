@@ -147,26 +147,16 @@ impl Choice {
 
     /// Stride and clustered go by node number, as in a hypercube.
     pub(crate) fn on_graph(&self, graph: &Graph) -> Result<Placed, Refusal> {
-        let nodes = graph.node_count();
-        if self.method == Method::Dominating {
-            let set = DominatingSet::find(graph, None, Budget::default());
-            let placement = Placement::nearest(graph, set.pes().to_vec());
-            return self.placed(placement, Some(set));
-        }
-        if self.method != Method::List && self.count > nodes {
-            let error = PlacementError::TooMany {
-                count: self.count,
-                pe_count: nodes,
-            };
-            return Err(self.refuse("count", error));
-        }
-        let evenly = |index| u64::from(index) * u64::from(nodes) / u64::from(self.count);
-        let pes = match self.method {
-            Method::List => self.numbers(|name| graph.find(name))?,
-            Method::Stride => (0..self.count).map(|index| evenly(index) as u32).collect(),
-            _ => (0..self.count).collect(),
+        let placement = match self.method {
+            Method::List => Placement::list(graph, &self.numbers(|name| graph.find(name))?),
+            Method::Stride => Placement::stride(graph, self.count),
+            Method::Clustered => Placement::clustered(graph, self.count),
+            Method::Combined | Method::Hamming | Method::Dominating => {
+                let set = DominatingSet::find(graph, None, Budget::default());
+                let placement = Placement::nearest(graph, set.pes().to_vec());
+                return self.placed(placement, Some(set));
+            }
         };
-        let placement = Placement::nearest(graph, pes);
         if let Err(PlacementError::Unreachable { pe }) = placement {
             let problem = format!(
                 "node {pe} (\"{}\") has no path to any I/O node; each connected part needs one",
@@ -281,14 +271,7 @@ fn assessed(
     let set = placed
         .set
         .unwrap_or_else(|| DominatingSet::find(network, Some(placement.io_nodes()), COMPARISON));
-    let count = placement.io_node_count();
     let coverage = placement.coverage();
-    let fewest_known = set.pes().len() as u32;
-    let optimal = if !coverage.is_dominating() || fewest_known < count {
-        Some(false)
-    } else {
-        (count <= set.lower_bound()).then_some(true)
-    };
     Answer {
         method: choice.method,
         pes: placement.pe_count(),
@@ -300,9 +283,9 @@ fn assessed(
         pes_per_io_node: coverage.served_range(),
         dominating: coverage.is_dominating(),
         perfect: coverage.is_perfect(),
-        optimal,
+        optimal: placement.is_smallest(&set),
         lower_bound: set.lower_bound(),
-        fewest_known,
+        fewest_known: set.pes().len() as u32,
         note: note(choice.method, placement, &set),
     }
 }

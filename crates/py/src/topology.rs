@@ -8,9 +8,8 @@ use crate::faults::FaultsQuestion;
 use crate::graph::Format;
 use crate::place::PlacementQuestion;
 use crate::question::{Whole, answer};
-use crate::{broadcast, distance};
 use deadlock::Deadlock;
-use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement};
+use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement, distance};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -73,11 +72,11 @@ struct Broadcast {
 impl Broadcast {
     /// From the lowest working node of the network's largest part; `None` if nothing works.
     fn over(faults: &CubeFaults) -> Option<Self> {
-        let (part, _) = distance::largest_part(&distance::Working(faults), faults.working_nodes());
+        let (part, _) = distance::largest_part(faults, faults.working_nodes());
         let tree = BroadcastTree::new(faults, *part.first()?).ok()?;
         Some(Self {
             steps: tree.step_count(),
-            lower_bound: broadcast::lower_bound(faults, &tree),
+            lower_bound: tree.lower_bound(),
             root: tree.root(),
         })
     }
@@ -121,25 +120,7 @@ fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     if faults.cube().node_count() > crate::LISTED_MAX {
         return Vec::new();
     }
-    let upward = |node| {
-        let neighbors = faults.usable_dimensions(node).map(move |d| node ^ (1 << d));
-        neighbors.filter(move |&neighbor| node < neighbor)
-    };
-    let nodes = faults.cube().nodes();
-    let mut edges: Vec<_> = nodes
-        .flat_map(|node| upward(node).map(move |neighbor| (node, neighbor)))
-        .collect();
-    edges.sort_unstable();
-    edges
-}
-
-/// Number of working links of a cube.
-fn link_count(faults: &CubeFaults) -> usize {
-    let nodes = faults.cube().nodes();
-    let ends: usize = nodes
-        .map(|node| faults.usable_dimensions(node).count())
-        .sum();
-    ends / 2
+    faults.working_links().collect()
 }
 
 /// Ordered pairs of working nodes by hops; empty where faults would have to be walked in a cube too
@@ -147,9 +128,9 @@ fn link_count(faults: &CubeFaults) -> usize {
 fn distances(faults: &CubeFaults) -> Vec<u64> {
     let cube = faults.cube();
     if faults.is_none() {
-        distance::of_cube(cube)
-    } else if distance::steps(cube.node_count(), link_count(faults)) <= STEPS_MAX {
-        distance::walked(&distance::Working(faults), faults.working_nodes())
+        cube.distance_histogram()
+    } else if distance::walk_steps(cube.node_count(), faults.working_links().count()) <= STEPS_MAX {
+        distance::histogram(faults, faults.working_nodes())
     } else {
         Vec::new()
     }

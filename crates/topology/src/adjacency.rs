@@ -1,4 +1,4 @@
-//! What placement and coverage need to know of a network.
+//! What placement, coverage and distances need to know of a network.
 
 /// An undirected network of nodes `0..node_count`, seen through its neighbours.
 ///
@@ -10,4 +10,14 @@ pub trait Adjacency {
 
     /// The neighbours of `node`, each once, without `node` itself.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_;
+}
+
+impl<T: Adjacency> Adjacency for &T {
+    fn node_count(&self) -> u32 {
+        (**self).node_count()
+    }
+
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        (**self).neighbors(node)
+    }
 }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::matching::Matching;
-use crate::{CubeFaults, Hop, IncompleteHypercube};
+use crate::{CubeFaults, Hop, IncompleteHypercube, distance};
 
 /// Node visits spent on trying dimension orders for a cube with faults.
 const WORK_MAX: u64 = 1 << 24;
@@ -41,6 +41,7 @@ pub enum BroadcastError {
 pub struct BroadcastTree {
     root: u32,
     step_count: u32,
+    lower_bound: u32,
     /// Per node the step in which it gets the message (the root: 0) and from whom.
     received: Vec<Option<(u32, u32)>>,
     children: Vec<u32>,
@@ -64,12 +65,14 @@ impl BroadcastTree {
         if faults.is_failed(root) {
             return Err(BroadcastError::FailedRoot { root });
         }
-        let sends = if faults.is_none() {
-            binomial(cube, root)
-        } else {
-            around_faults(faults, root)
-        };
-        Ok(Self::from_sends(cube, root, &sends))
+        if faults.is_none() {
+            return Ok(Self::from_sends(cube, root, &binomial(cube, root)));
+        }
+        let mut tree = Self::from_sends(cube, root, &around_faults(faults, root));
+        let hops = distance::hops_from(faults, &[root]);
+        let furthest = hops.into_iter().flatten().max().unwrap_or(0);
+        tree.lower_bound = tree.lower_bound.max(furthest);
+        Ok(tree)
     }
 
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
@@ -95,6 +98,7 @@ impl BroadcastTree {
         Self {
             root,
             step_count: in_order.last().map_or(0, |send| send.step),
+            lower_bound: (sends.len() as u32 + 1).next_power_of_two().ilog2(),
             received,
             children,
             first_child,
@@ -109,6 +113,25 @@ impl BroadcastTree {
     /// Number of steps until all have the message.
     pub fn step_count(&self) -> u32 {
         self.step_count
+    }
+
+    /// Steps that any broadcast from this root to the same nodes takes at least: the nodes that have
+    /// the message at most double in a step, and it goes one hop further.
+    pub fn lower_bound(&self) -> u32 {
+        self.lower_bound
+    }
+
+    /// Number of nodes that have the message after each step, from step 0, when only the root has
+    /// it, to the last.
+    pub fn reached_by_step(&self) -> Vec<u32> {
+        let mut reached = vec![0; self.step_count as usize + 1];
+        for &(step, _) in self.received.iter().flatten() {
+            reached[step as usize] += 1;
+        }
+        for step in 1..reached.len() {
+            reached[step] += reached[step - 1];
+        }
+        reached
     }
 
     /// The step after which `node` has the message: 0 for the root, `None` if it never gets it.
@@ -270,6 +293,19 @@ mod tests {
             assert!(tree.step(node) <= Some(tree.step_count()));
         }
         assert_eq!(tree.reached_count(), children + 1);
+        let reached = tree.reached_by_step();
+        assert_eq!(
+            (reached[0], reached.len() as u32),
+            (1, tree.step_count() + 1)
+        );
+        assert_eq!(reached.last(), Some(&tree.reached_count()));
+        assert!(
+            reached
+                .windows(2)
+                .all(|pair| pair[0] < pair[1] && pair[1] <= 2 * pair[0])
+        );
+        assert!(tree.lower_bound() <= tree.step_count());
+        assert!(tree.lower_bound() >= ceil_log2(tree.reached_count()));
     }
 
     fn ceil_log2(count: u32) -> u32 {
@@ -285,6 +321,7 @@ mod tests {
                 let tree = BroadcastTree::new(&faults, root).unwrap();
                 check(&faults, &tree);
                 assert_eq!(tree.step_count(), ceil_log2(node_count));
+                assert_eq!(tree.lower_bound(), tree.step_count());
             }
         }
     }
@@ -297,6 +334,20 @@ mod tests {
         assert_eq!(tree.children(4), [6, 5]);
         assert_eq!(tree.children(6), [7]);
         assert_eq!(tree.step(7), Some(3));
+    }
+
+    #[test]
+    fn a_long_way_bounds_the_steps_too() {
+        // Of the 3-cube a path of five nodes is left, and a link apart from it.
+        let links = [(0, 2), (0, 4), (1, 5), (3, 7), (4, 6)];
+        let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[7], &links).unwrap();
+        let path = [0, 1, 3, 2, 6];
+        for pair in path.windows(2) {
+            assert!(faults.is_usable(pair[0], (pair[0] ^ pair[1]).ilog2()));
+        }
+        let tree = BroadcastTree::new(&faults, 0).unwrap();
+        assert_eq!((tree.reached_count(), tree.lower_bound()), (5, 4));
+        assert_eq!(tree.reached_by_step(), [1, 2, 3, 4, 5]);
     }
 
     #[test]

@@ -245,6 +245,10 @@ mod tests {
             if let Err(cycle) = dependencies.check() {
                 panic!("{node_count} nodes: {cycle}");
             }
+            for link in 0..cube.link_count() {
+                let found: Vec<_> = cube.successors(link).collect();
+                assert_eq!(found, dependencies.successors(link), "{node_count}: {link}");
+            }
         }
     }
 

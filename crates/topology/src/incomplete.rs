@@ -141,6 +141,24 @@ impl IncompleteHypercube {
     }
 }
 
+impl IncompleteHypercube {
+    /// The links that some route crosses right after `link`, ascending: its channel dependencies,
+    /// for [`deadlock::check`](crate::deadlock::check). None follow a link towards a label that does
+    /// not exist.
+    pub fn successors(self, link: usize) -> impl Iterator<Item = usize> + use<> {
+        let held = self.hop(link);
+        let exists = self.contains(held.target());
+        let dimensions = if exists { self.dimension } else { 0 };
+        (0..dimensions).filter_map(move |dimension| {
+            let to = self.neighbor(held.target(), dimension)?;
+            // Any part of a route is a route, so those of two hops are enough.
+            let mut route = self.route(held.node, to);
+            let second = route.nth(1).filter(|_| route.len() == 0)?;
+            (second.node == held.target()).then(|| self.link(second.node, second.dimension))
+        })
+    }
+}
+
 impl From<Hypercube> for IncompleteHypercube {
     fn from(cube: Hypercube) -> Self {
         Self {

@@ -12,7 +12,8 @@
 //! - [`deadlock`]: the channel-dependency check;
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;
-//! - [`graph`]: networks of any shape, read from and written to files.
+//! - [`graph`]: networks of any shape, read from and written to files, and routings of them;
+//! - [`distance`]: hops, histograms of them, and connected parts, for all of these networks.
 //!
 //! ```
 //! use isthmus_topology::{Hypercube, IncompleteHypercube, Placement};
@@ -34,12 +35,14 @@ mod adjacency;
 mod augmented;
 mod broadcast;
 pub mod deadlock;
+pub mod distance;
 mod faults;
 pub mod graph;
 mod hypercube;
 mod incomplete;
 mod matching;
 pub mod placement;
+mod ranks;
 
 pub use adjacency::Adjacency;
 pub use augmented::{AugmentedHypercube, AugmentedNode};

@@ -98,6 +98,12 @@ impl Channels {
         1 + self.further[channel as usize + 1] - self.further[channel as usize]
     }
 
+    /// When the first lane of `channel` can be granted again, as far as that is known.
+    #[inline]
+    pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
+        self.release[channel as usize]
+    }
+
     /// Takes a lane of `channel` at `time` for a worm of `length` flits, if one is free. The lane
     /// can be granted again at `release`, or later if that becomes known before.
     #[inline]

@@ -12,6 +12,9 @@ const TIMER: u32 = 1 << 31;
 /// Channels that a path has room for before the first longer one.
 const STRIDE_MIN: usize = 16;
 
+/// Requests of one cycle from which on it pays to look ahead.
+const LOOK_AHEAD_MIN: usize = 64;
+
 /// A message whose head has crossed its last channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
@@ -64,9 +67,10 @@ struct Worm<T> {
     /// Channels granted so far.
     hop: u16,
     hops: u16,
-    /// Whether it has had to wait behind its first channel. Until then its flits move in every
-    /// cycle, and each lane is released `length` cycles after it was granted; from then on the
-    /// lanes that it holds are released when that is known.
+    /// Whether it has had to wait behind its first channel, or was granted that one before others
+    /// who wait for it. Until then its flits move in every cycle, and each lane is released
+    /// `length` cycles after it was granted; from then on the lanes that it holds are released
+    /// when that is known.
     stalled: bool,
     tag: T,
 }
@@ -232,6 +236,7 @@ impl<T: Copy> Engine<T> {
             }
             if time > now {
                 self.requests.turn();
+                self.look_ahead();
             }
             if event <= request {
                 let event = self.queue.pop_until(limit).expect("an event is due");
@@ -245,6 +250,19 @@ impl<T: Copy> Engine<T> {
                 let request = self.requests.pop();
                 self.advance(handler, request);
             }
+        }
+    }
+
+    /// Reads what the requests of this cycle will need, if there are many: so the caches of the
+    /// processor fetch all of it at once rather than one after another.
+    #[inline]
+    fn look_ahead(&self) {
+        let requests = self.requests.present();
+        if requests.len() >= LOOK_AHEAD_MIN {
+            let seen = requests.iter().fold(0, |seen, request| {
+                seen ^ self.channels.peek(request.channel)
+            });
+            std::hint::black_box(seen);
         }
     }
 

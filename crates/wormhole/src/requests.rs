@@ -61,6 +61,11 @@ impl Requests {
         self.woken.push(request);
     }
 
+    /// The requests of the present cycle that are known by now.
+    pub fn present(&self) -> &[Request] {
+        &self.present[self.served..]
+    }
+
     /// Serves a request of the present cycle.
     #[inline]
     pub fn pop(&mut self) -> Request {
@@ -102,5 +107,46 @@ impl Requests {
         self.present.extend_from_slice(&self.woken[woken..]);
         self.next.clear();
         self.woken.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(number: u64) -> Request {
+        Request {
+            number,
+            worm: number as WormId + 100,
+            channel: number as ChannelId + 200,
+        }
+    }
+
+    #[test]
+    fn requests_of_a_cycle_are_served_by_number() {
+        let mut requests = Requests::default();
+        [30, 10, 70]
+            .into_iter()
+            .for_each(|number| requests.wake(request(number)));
+        [5, 20, 40]
+            .into_iter()
+            .for_each(|number| requests.go_on(request(number)));
+        assert!(requests.is_next() && !requests.is_due());
+        requests.turn();
+        requests.start(request(80));
+        assert!(requests.is_due() && !requests.is_next());
+        let mut served = Vec::new();
+        while requests.is_due() {
+            let Request {
+                number,
+                worm,
+                channel,
+            } = requests.pop();
+            assert_eq!((worm, channel), (number as u32 + 100, number as u32 + 200));
+            served.push(number);
+        }
+        assert_eq!(served, [5, 10, 20, 30, 40, 70, 80]);
+        requests.turn();
+        assert!(!requests.is_due() && !requests.is_next());
     }
 }

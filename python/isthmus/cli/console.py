@@ -87,7 +87,7 @@ def print_answer(answer: Answer) -> None:
     out.print(_plain(sentence(answer.conclusion)))
     out.print(answer_table(answer))
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
-    notes = [f"Intervals are {run.confidence:.0%} confidence."]
+    notes = [f"Intervals have {100 * run.confidence:g}% confidence."]
     if answer.basis:
         notes.insert(0, answer.basis)
     if undecided:

@@ -119,8 +119,7 @@ def coverage(counts: list[int]) -> str:
     parts = []
     for distance, count in enumerate(counts):
         if count:
-            where = (
-                "with an I/O node" if distance == 0 else f"{distance} hop" + "s" * (distance > 1)
-            )
+            hops = "1 hop" if distance == 1 else f"{distance} hops"
+            where = "with an I/O node" if distance == 0 else f"at {hops}"
             parts.append(f"{count} {where}")
     return ", ".join(parts)

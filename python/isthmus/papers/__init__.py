@@ -18,20 +18,25 @@ A paper is a folder ``papers/NAME/``:
     ``tolerance``  For a number and for ``~``: ``3%``, or an amount in the row's unit (``0.05``).
     ``unit``       Unit of expected and measured, as people write it.
     ``rule``       ``within``: the measured value is within the tolerance of the expected one.
-                   ``inside``: the measured interval lies inside the expected range.
+                   ``inside``: the measured value, for a bracket its middle, is in the expected
+                   range, and its interval reaches beyond it by half the range at most.
                    ``overlaps``: the measured interval meets the expected range.
                    ``holds``: the claim that ``select`` states is true beyond its intervals.
+                   ``is``: what was measured reads as expected, word for word.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
     ``select``     What to take from the result; see `isthmus.papers.select`.
     ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
-    ``if_met``     Verdict if the rule is met; ``reproduced`` if empty.
-    ``if_not``     Verdict if it is not; ``not reproduced`` if empty.
-    ``note``       Why, or under which reading: shown with the verdict.
+    ``under``      Another selector for the same quantity, under another reading of the paper.
+    ``note``       Why, or what the other reading is: shown with the verdict.
     =============  ==========================================================================
 
-    ``expected``, ``set``, ``at`` and ``note`` may be empty. Verdicts are ``reproduced``,
-    ``not reproduced`` and ``differs by reading``.
+    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. Verdicts are
+    ``reproduced`` if what ``select`` gives meets the rule, ``differs by reading`` if only what
+    ``under`` gives meets it, else ``not reproduced``.
+
+``figures.toml``
+    How the figures are drawn; see `isthmus.papers.figures`.
 
 Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes what is there.
 """

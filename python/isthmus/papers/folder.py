@@ -34,8 +34,7 @@ class Row:
     set: str
     select: str
     at: str
-    if_met: str
-    if_not: str
+    under: str
     note: str
     line: int = field(default=0, compare=False)
     """Line in the file, for messages."""
@@ -63,6 +62,11 @@ class Paper:
     def table(self) -> Path:
         """The file of claims."""
         return self.folder / "expected.csv"
+
+    @property
+    def figures(self) -> Path:
+        """The file that says how the figures are drawn; it may be absent."""
+        return self.folder / "figures.toml"
 
     def scenario(self, name: str) -> Path:
         """Path of a scenario."""
@@ -140,14 +144,23 @@ def find(name: str) -> Paper:
 
 def read(folder: Path) -> Paper:
     """Read a paper's description."""
+    told = read_toml(folder / "paper.toml")
+    words = [str(told.get(name, "")) for name in ("title", "authors", "year", "published")]
+    return Paper(folder, *words)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        IsthmusError: it cannot be read or is not TOML.
+
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    path = folder / "paper.toml"
     try:
-        told: dict[str, Any] = tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise IsthmusError(f"{path}: not TOML: {error}") from error
-    words = [str(told.get(name, "")) for name in ("title", "authors", "year", "published")]
-    return Paper(folder, *words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,32 +11,40 @@ from isthmus.core import overrides, read_text
 from isthmus.execution import Job, Watch, unwatched
 from isthmus.files import ready_folder, write_text
 from isthmus.papers.folder import Paper, Row
+from isthmus.papers.model import Model
 from isthmus.papers.select import is_analytic
 from isthmus.papers.verdict import Outcome, judge
 from isthmus.results.collection import Results
-from isthmus.results.folder import JOURNAL
+from isthmus.results.folder import JOURNAL, clear
 from isthmus.results.schema import RunResult
+from isthmus.scenario import Scenario
+
+
+Finished = Callable[[str, RunResult], None]
+"""Told the name and the result of each scenario that was simulated as it is."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """A scenario with changes, and whether it has to be simulated."""
+class How:
+    """How to run a paper's scenarios."""
 
-    scenario: str
-    changes: tuple[str, ...]
-    simulate: bool
+    quick: bool = False
+    jobs: int = 1
+    seed: int | None = None
+    reports: bool = False
+    """Also write tables, plots and a report for each scenario."""
+    fresh: bool = False
+    """Run again what is there."""
+    watch: Watch = unwatched
 
 
 def run_paper(
     paper: Paper,
     out: Path,
+    how: How | None = None,
     *,
-    quick: bool = False,
-    jobs: int = 1,
-    seed: int | None = None,
-    only: list[str] | None = None,
-    reports: bool = False,
-    watch: Watch = unwatched,
+    only: Sequence[str] = (),
+    finished: Finished | None = None,
 ) -> Iterator[Outcome]:
     """Judge the rows of a paper (or `only` those of these ids), scenario by scenario.
 
@@ -48,49 +56,49 @@ def run_paper(
         IsthmusError: a scenario or a row makes no sense, or `out` cannot be written to.
 
     """
-    rows = [r for r in paper.rows() if not only or r.id in only]
+    how = how or How()
     ready_folder(out)
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.scenario, row.set), []).append(row)
-    for (scenario, changes), members in groups.items():
-        run = None
-        if scenario:
-            words = tuple(w.strip() for w in changes.split(";") if w.strip())
-            simulate = not all(is_analytic(r.select) for r in members)
-            need = Need(scenario, words, simulate)
-            run = _run(paper, need, out, quick, jobs, seed, reports, watch)
+    for row in paper.rows():
+        if not only or row.id in only:
+            groups.setdefault((row.scenario, row.set), []).append(row)
+    for (name, changes), members in groups.items():
+        if not name:
+            for row in members:
+                yield judge(paper, row, None)
+            continue
+        scenario = Scenario(
+            read_text(paper.scenario(name)),
+            str(paper.scenario(name)),
+            tuple(overrides(tuple(w.strip() for w in changes.split(";") if w.strip()))),
+        )
+        if all(is_analytic(s) for r in members for s in (r.select, r.under) if s):
+            run = scenario.analyze().run
+        else:
+            run = _simulate(scenario, name, out, how)
+            if finished and not changes:
+                finished(name, run)
+        model = Model(scenario.text, scenario.file, scenario.changes)
         for row in members:
-            yield judge(paper, row, run)
+            yield judge(paper, row, run, model)
 
 
-def _run(
-    paper: Paper,
-    need: Need,
-    out: Path,
-    quick: bool,
-    jobs: int,
-    seed: int | None,
-    reports: bool,
-    watch: Watch,
-) -> RunResult:
-    from isthmus.scenario import Scenario
-
-    path = paper.scenario(need.scenario)
-    text, changes = read_text(path), overrides(need.changes)
-    if not need.simulate:
-        return Scenario(text, str(path), tuple(changes)).analyze().run
-    job = Job(text, str(path), changes, seed, jobs, quick)
-    kind = "-quick" if quick else ""
-    with_seed = "" if seed is None else f"-seed{seed}"
-    folder = out / f"{need.scenario}-{job.digest[:8]}{kind}{with_seed}"
-    if reports:
-        return job.run_into(folder, watch=watch).run
+def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
+    """Run a scenario, or take its result where it is kept."""
+    changes = list(scenario.changes)
+    job = Job(scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick)
+    kind = "-quick" if how.quick else ""
+    with_seed = "" if how.seed is None else f"-seed{how.seed}"
+    folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
+    if how.reports:
+        return job.run_into(folder, fresh=how.fresh, watch=how.watch).run
     kept = folder / "result.json"
+    ready_folder(folder)
+    if how.fresh:
+        clear(folder)
     if kept.is_file():
         return Results.load(folder).run
-    ready_folder(folder)
-    results = job.run(folder / JOURNAL, watch)
+    results = job.run(folder / JOURNAL, how.watch)
     write_text(folder / "scenario.toml", results.canonical)
     write_text(kept, results.json)
     return results.run

@@ -4,20 +4,23 @@ A *selector* gives a value with an interval::
 
     mean MEASURE            the simulated mean (mean pe_pe.header)
     p90 MEASURE             a percentile
-    analytic MEASURE        the queueing model's value
+    analytic MEASURE        the queueing model's value, in the reading drawn beside simulations
+    model READING WHAT      the model under a reading of section 6 (model literal saturation);
+                            for WHAT see `isthmus.papers.model`
     growth                  growth of the backlog per demand offered
-    stable, saturated       1 if that is the verdict, else 0
+    stable, saturated       share of the points that fit with that verdict, 0 to 1
     busy KIND               mean utilisation of a kind of channel (busy io_link)
     saturation              the bracket of the saturation search, in messages/ms
     saturation analytic     the model's saturation load, in messages/ms
     balance FIELD           a field of the balance calculator's answer
+    io_nodes                the PEs that have an I/O node, in words
     range MEASURE along KEY largest over smallest simulated mean along an axis
     lowest MEASURE along KEY  where along an axis the simulated mean is lowest
     3.5                     a number
 
 followed by ``@ key=value; key=value``, which fixes axes of the sweep; keys may be shortened to
 their last words (``io_link`` for ``machine.lanes.io_link``). Conditions of the row's ``at`` hold
-for all its selectors. ``A / B`` divides, ``A - B`` subtracts, with intervals.
+for all its selectors. ``A / B`` divides, ``A - B`` subtracts (first), with intervals.
 
 A *claim*, for the rule ``holds``, compares selectors::
 
@@ -34,7 +37,6 @@ A *claim*, for the rule ``holds``, compares selectors::
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable
@@ -42,37 +44,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from isthmus.errors import IsthmusError
+from isthmus.papers.model import Model, balance
+from isthmus.papers.value import Value
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
-from isthmus.wording import estimate, interval, number
+from isthmus.wording import number
 
 Conditions = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number with its interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    bracket: bool = False
-    """Whether the interval is a bracket of a search rather than one of confidence."""
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The interval; the value itself where there is none; NaN where there is no value."""
-        middle = math.nan if self.value is None else self.value
-        return (
-            middle if self.low is None else self.low,
-            middle if self.high is None else self.high,
-        )
-
-    @property
-    def text(self) -> str:
-        """For people: ``11.5–11.9`` or ``3.32 ± 0.02``."""
-        if self.bracket:
-            return interval(self.low, self.high)
-        return estimate(self.value, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -91,6 +68,8 @@ class Source:
     at: Conditions = field(default_factory=dict)
     tolerance: float = 0.0
     """Relative difference within which ``~`` holds."""
+    model: Model | None = None
+    """The queueing model of the same scenario."""
 
 
 def conditions(text: str) -> Conditions:
@@ -108,10 +87,10 @@ def is_analytic(select: str) -> bool:
     """Whether a cell needs the model only, no simulation."""
     terms = re.split(r" (?:and|>|<|~|/|-) ", select)
     plain = [t.split("@")[0].strip() for t in terms]
-    return all(
-        t.startswith(("analytic ", "saturation analytic", "balance ")) or _is_number(t)
-        for t in plain
-    )
+    return all(t.startswith(_WITHOUT_SIMULATION) or _is_number(t) for t in plain)
+
+
+_WITHOUT_SIMULATION = ("analytic ", "model ", "saturation analytic", "balance ", "io_nodes")
 
 
 def claim(text: str, source: Source) -> Claim:
@@ -153,10 +132,10 @@ def _compare(a: Value, sign: str, b: Value, tolerance: float) -> bool:
 def value(text: str, source: Source) -> Value:
     """The value that a selector, or a quotient or difference of two, gives."""
     text = text.strip()
-    if " / " in text:
-        return _quotient(*(value(part, source) for part in text.split(" / ", 1)))
-    if " - " in text:
-        return _difference(*(value(part, source) for part in text.split(" - ", 1)))
+    for sign, combine in ((" / ", Value.over), (" - ", Value.minus)):
+        first, found, second = text.partition(sign)
+        if found:
+            return combine(value(first, source), value(second, source))
     if _is_number(text):
         return Value(float(text))
     head, _, tail = text.partition("@")
@@ -174,20 +153,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _quotient(a: Value, b: Value) -> Value:
-    if a.value is None or not b.value:
-        return Value(None)
-    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
-    return Value(a.value / b.value, a_low / b_high, a_high / b_low)
-
-
-def _difference(a: Value, b: Value) -> Value:
-    if a.value is None or b.value is None:
-        return Value(None)
-    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
-    return Value(a.value - b.value, a_low - b_high, a_high - b_low)
 
 
 def _result(source: Source) -> RunResult:
@@ -267,13 +232,22 @@ def _analytic(words: list[str], fixed: Conditions, source: Source) -> Value:
     return Value(found.analytic if found else None)
 
 
+def _model(words: list[str], fixed: Conditions, source: Source) -> Value:
+    if source.model is None or len(words) != 3:
+        raise IsthmusError(f"{' '.join(words)!r}: write `model READING WHAT` for a scenario")
+    return Value(source.model.value(_point(source, fixed).index, words[1], words[2]))
+
+
 def _growth(_words: list[str], fixed: Conditions, source: Source) -> Value:
     verdict = _point(source, fixed).verdict
     return Value(verdict.growth, verdict.growth_low, verdict.growth_high)
 
 
 def _verdict(words: list[str], fixed: Conditions, source: Source) -> Value:
-    return Value(float(_point(source, fixed).verdict.verdict == words[0]))
+    found = points(_result(source), fixed)
+    if not found:
+        _point(source, fixed)
+    return Value(sum(p.verdict.verdict == words[0] for p in found) / len(found))
 
 
 def _busy(words: list[str], fixed: Conditions, source: Source) -> Value:
@@ -310,14 +284,18 @@ def _saturation(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 
 def _balance(words: list[str], fixed: Conditions, _source: Source) -> Value:
-    from isthmus import _core
-    from isthmus.core import ask
+    found = balance(_name(words), fixed)
+    if isinstance(found, str):
+        return Value(None, words=found)
+    return Value(float(found))
 
-    spec = {k: int(v) if v.isdigit() else v for k, v in fixed.items()}
-    told = json.loads(ask(_core.balance, json.dumps(spec)))
-    if _name(words) not in told:
-        raise IsthmusError(f"balance: no field {words[1]!r}; there are {', '.join(told)}")
-    return Value(float(told[words[1]]))
+
+def _io_nodes(_words: list[str], fixed: Conditions, source: Source) -> Value:
+    run = _result(source)
+    found = {tuple(run.machines[p.machine].io_nodes) for p in points(run, fixed)}
+    if len(found) != 1:
+        raise IsthmusError(f"{len(found)} placements of scenario {run.name!r} fit, one must")
+    return Value(None, words=" ".join(map(str, found.pop())))
 
 
 def _along(words: list[str], fixed: Conditions, source: Source) -> list[tuple[float, Value]]:
@@ -343,7 +321,7 @@ def _range(words: list[str], fixed: Conditions, source: Source) -> Value:
     values = [v for _, v in _along(words, fixed, source)]
     largest = max(values, key=lambda v: v.value or 0.0)
     smallest = min(values, key=lambda v: v.value or 0.0)
-    return _quotient(largest, smallest)
+    return largest.over(smallest)
 
 
 def _lowest(words: list[str], fixed: Conditions, source: Source) -> Value:
@@ -364,12 +342,14 @@ def _monotone(text: str, source: Source, *, falling: bool) -> Claim:
 _SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
     "mean": _mean,
     "analytic": _analytic,
+    "model": _model,
     "growth": _growth,
     "stable": _verdict,
     "saturated": _verdict,
     "busy": _busy,
     "saturation": _saturation,
     "balance": _balance,
+    "io_nodes": _io_nodes,
     "range": _range,
     "lowest": _lowest,
 }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, Row
-from isthmus.papers.select import Source, Value, claim, conditions, value
+from isthmus.papers.model import Model
+from isthmus.papers.select import Source, claim, conditions, value
+from isthmus.papers.value import Value
 from isthmus.results.schema import RunResult
 
 VERDICTS = ("reproduced", "not reproduced", "differs by reading")
-RULES = ("within", "inside", "overlaps", "holds")
+RULES = ("within", "inside", "overlaps", "holds", "is")
+REACH = 0.5
+"""How far an interval may reach beyond the range that `inside` asks for, in parts of the range."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Outcome:
     """What came out for one row."""
 
     row: Row
-    measured: float | bool | None
+    measured: float | bool | str | None
     low: float | None
     high: float | None
     verdict: str
@@ -55,38 +59,52 @@ def expected(row: Row) -> float | str:
         return row.expected
 
 
-def judge(paper: Paper, row: Row, run: RunResult | None) -> Outcome:
+def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = None) -> Outcome:
     """Take the row's value from a result and compare it.
 
     Raises:
         IsthmusError: a cell of the row makes no sense; file, line and column are told.
 
     """
-    column = "select"
+    column = "rule"
     try:
         if row.rule not in RULES:
-            column = "rule"
             raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
-        share, amount = _tolerance(row)
-        source = Source(run, conditions(row.at), share)
-        if row.rule == "holds":
-            told = claim(row.select, source)
-            return Outcome(row, told.holds, None, None, _verdict(row, told.holds), told.text)
-        measured = value(row.select, source)
-        column = "expected"
-        met = _met(row, measured, share, amount)
+        column = "select"
+        literal = _look(row, row.select, run, model)
+        if literal.verdict == VERDICTS[0] or not row.under:
+            return literal
+        column = "under"
+        other = _look(row, row.under, run, model)
+    except _Unfit as error:
+        raise IsthmusError(f"{paper.table}:{row.line}: expected: {error}") from error
     except IsthmusError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
-    return Outcome(
-        row, measured.value, measured.low, measured.high, _verdict(row, met), measured.text
-    )
+    if other.verdict == VERDICTS[0]:
+        detail = f"{other.detail}; {literal.detail} as printed"
+        return replace(other, verdict=VERDICTS[2], detail=detail)
+    return literal
 
 
-def _verdict(row: Row, met: bool) -> str:
-    chosen = (row.if_met or VERDICTS[0]) if met else (row.if_not or VERDICTS[1])
-    if chosen not in VERDICTS:
-        raise IsthmusError(f"no verdict {chosen!r}; there are {', '.join(VERDICTS)}")
-    return chosen
+class _Unfit(IsthmusError):
+    """The cell `expected` does not suit the rule."""
+
+
+def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> Outcome:
+    """The outcome by one selector, without regard to other readings."""
+    share, amount = _tolerance(row)
+    source = Source(run, conditions(row.at), share, model)
+    if row.rule == "holds":
+        told = claim(select, source)
+        return Outcome(row, told.holds, None, None, _verdict(told.holds), told.text)
+    found = value(select, source)
+    met = _met(row, found, share, amount)
+    shown = found.value if found.words is None else found.words
+    return Outcome(row, shown, found.low, found.high, _verdict(met), found.text)
+
+
+def _verdict(met: bool) -> str:
+    return VERDICTS[0] if met else VERDICTS[1]
 
 
 def _tolerance(row: Row) -> tuple[float, float | None]:
@@ -101,17 +119,21 @@ def _tolerance(row: Row) -> tuple[float, float | None]:
 
 
 def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
+    if row.rule == "is":
+        return measured.text == row.expected
+    wanted = expected(row)
+    if row.rule == "within" and isinstance(wanted, str):
+        raise _Unfit(f"{wanted!r}: the rule `within` needs a number")
+    smallest, largest = (0.0, 0.0) if row.rule == "within" else _range(row)
     if measured.value is None:
         return False
-    low, high = measured.ends
-    if row.rule == "within":
-        wanted = expected(row)
-        if isinstance(wanted, str):
-            raise IsthmusError(f"{wanted!r}: the rule `within` needs a number")
+    if isinstance(wanted, float) and row.rule == "within":
         return abs(measured.value - wanted) <= (share * abs(wanted) if amount is None else amount)
-    smallest, largest = _range(row)
+    low, high = measured.ends
     if row.rule == "inside":
-        return smallest <= low and high <= largest
+        reach = REACH * (largest - smallest)
+        within = smallest <= measured.value <= largest
+        return within and smallest - reach <= low and high <= largest + reach
     return low <= largest and smallest <= high
 
 
@@ -120,6 +142,6 @@ def _range(row: Row) -> tuple[float, float]:
     try:
         return float(first), float(last or first)
     except ValueError:
-        raise IsthmusError(
+        raise _Unfit(
             f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8"
         ) from None

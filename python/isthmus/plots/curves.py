@@ -113,25 +113,31 @@ def percentiles(view: View, measure: str | None = None) -> Plot:
 
 
 def accepted(view: View) -> Plot:
-    """Draw the load that arrives against the load offered, with the line where all of it does."""
-    figure, (ax,) = panels(1, width=5.4, height=4.0)
-    top = max(x for s in view.series for x, _ in s.values(view, "accepted"))
-    ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
-    curve_panel(ax, view, _mean_of("accepted"), None, log=False)
-    ax.annotate(
-        "all that is offered",
-        (top, top),
-        (-6, 0),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        color=MUTED,
-        fontsize=8.5,
-    )
-    ax.set_title("Accepted against offered load")
-    ax.set_ylabel(with_unit("accepted load per PE", view.unit("accepted")))
-    finish(ax, view)
-    ax.set_ylim(bottom=0)
+    """Draw what is completed against what is offered, of all messages and of I/O demands."""
+    flows: list[tuple[str, str | None, str]] = [("accepted", None, "All messages")]
+    if view.unit("io.accepted") and view.unit("io.offered"):
+        flows.append(("io.accepted", "io.offered", "I/O demands"))
+    figure, axes = panels(len(flows))
+    for ax, (name, offered, title) in zip(axes, flows, strict=True):
+        flow = view if offered is None else replace(view, x_measure=offered)
+        top = max((x for s in flow.series for x, _ in s.values(flow, name)), default=1.0)
+        ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
+        curve_panel(ax, flow, _mean_of(name), None, log=False)
+        ax.annotate(
+            "all that is offered",
+            (top, top),
+            (-6, 0),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            color=MUTED,
+            fontsize=8.5,
+        )
+        ax.set_title(title)
+        ax.set_xlabel(with_unit("offered load per PE", view.unit(name)))
+        ax.set_ylabel(with_unit("accepted load per PE", view.unit(name)))
+        ax.set_xlim(left=0)
+        ax.set_ylim(bottom=0)
     legend_above(figure, view, marks(view, model=False))
     return figure
 
@@ -302,7 +308,7 @@ def marks(view: View, model: bool = True) -> list[Any]:
     if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
         entries.append(key("queueing model", ls=(0, (4, 2)), lw=1.1))
     if simulated and "saturated" in verdicts:
-        label = "saturated, ↑ off the plot: grows with the length of the run"
+        label = "saturated: grows with the run (↑ off the plot)"
         entries.append(key(label, marker="o", ls="", markerfacecolor=PAPER))
     if simulated and "undecided" in verdicts:
         entries.append(

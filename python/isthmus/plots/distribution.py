@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.ticker import FuncFormatter
 
-from isthmus.answer import answer
+from isthmus.answer import answer, ranked
 from isthmus.plots.style import Plot, legend_above, log_axis, look, panels
 from isthmus.results.schema import Histogram, PointResult
 from isthmus.results.series import Series, View
@@ -42,9 +42,11 @@ def distribution(view: View) -> Plot:
 
 
 def with_histograms(view: View) -> list[str]:
-    """Measures that have a histogram, those asked for first."""
+    """What was asked for and whole responses, where they have a histogram; else all that do."""
     have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms if h.bins)
-    return [m for m in dict.fromkeys([*view.asked, *view.measures, *have]) if m in have]
+    responses = [m for m in view.measures if m.endswith(".response")]
+    wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])
+    return [m for m in wanted if m in have] or list(have)
 
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:

@@ -138,7 +138,7 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
         figure.legend(
             handles=handles,
             loc="outside upper left",
-            ncols=min(len(handles), 5),
+            ncols=min(len(handles), max(1, int(figure.get_figwidth() / 1.5))),
             fontsize=10.5,
             handlelength=1.8,
             columnspacing=1.6,
@@ -147,7 +147,7 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
         figure.legend(
             handles=list(extra),
             loc="outside lower left",
-            ncols=min(len(extra), 4),
+            ncols=min(len(extra), max(1, int(figure.get_figwidth() / 2.2))),
             fontsize=8.5,
             labelcolor=MUTED,
             handlelength=2.0,

@@ -71,6 +71,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         x_title=with_unit(said.view.x_label, said.view.x_unit),
         machines=[machine_facts(m) for m in run.machines],
         canonical=results.canonical,
+        error_rate=max((p.verdict.error_rate for p in run.points), default=0.0),
         undecided=sum(p.verdict.verdict == "undecided" for p in run.points),
         unconverged=sum(not p.converged for p in run.points if p.verdict.verdict == "stable"),
     )
@@ -169,6 +170,12 @@ def _percents(low: float, high: float) -> str:
     return f"{100 * low:.2f} to {100 * high:.2f}%"
 
 
+def _io_network(lanes: int) -> str:
+    if not lanes:
+        return ", no I/O network"
+    return f", I/O links of {lanes} " + ("lane" if lanes == 1 else "lanes")
+
+
 def _cell(point: PointResult, measure: str) -> str:
     found = point.measure(measure)
     return estimate(*found.best) if found else "–"
@@ -179,8 +186,7 @@ def machine_facts(machine: Any) -> dict[str, Any]:
     lanes = [f"{count} ({lane_label(kind)})" for kind, count in machine.lanes]
     return {
         "title": f"{machine.dimension}-dimensional {machine.kind}: {machine.pes:,} PEs, "
-        f"{len(machine.io_nodes):,} I/O nodes"
-        + ("" if machine.has_io_network else ", no I/O network"),
+        f"{len(machine.io_nodes):,} I/O nodes" + _io_network(dict(machine.lanes).get("io_link", 0)),
         "lanes": "; ".join(lanes),
         "cycle": f"{machine.cycle_us:g} µs",
         "deadlock": machine.deadlock,

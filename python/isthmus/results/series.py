@@ -48,9 +48,14 @@ class View:
     x_label: str
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
+    x_measure: str | None = None
+    """The measure that x is instead of an axis, if it is."""
 
     def x(self, point: PointResult) -> float | None:
         """Where a point lies on the x axis."""
+        if self.x_measure is not None:
+            measure = point.measure(self.x_measure)
+            return measure.mean if measure else None
         if self.by_load:
             return point.offered_per_ms
         if self.x_axis is None:

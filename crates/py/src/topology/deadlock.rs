@@ -1,7 +1,7 @@
 //! Whether messages can wait for one another in a circle.
 
 use isthmus_topology::deadlock::{DependencyCycle, check};
-use isthmus_topology::{CubeFaults, FaultyCube, IncompleteHypercube, RoutingScheme};
+use isthmus_topology::{CubeFaults, FaultyCube, RoutingScheme};
 use serde::Serialize;
 
 /// Largest cube without faults whose dependencies are all walked.
@@ -119,25 +119,12 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
         routing: "e-cube, highest dimension first".to_owned(),
         // A link is asked for by a message that holds another exactly if the two make a route.
         dependencies: Some(network.pairs_at_two),
-        proof: match walked.then(|| check(cube.link_count(), |link| asked_for(cube, link))) {
+        proof: match walked.then(|| check(cube.link_count(), |link| cube.successors(link))) {
             None => Ok(by_order),
             Some(Ok(_)) => Ok(NUMBERED),
             Some(Err(cycle)) => Err(cycle),
         },
     }
-}
-
-/// The links that a route of two hops takes after `held`.
-fn asked_for(cube: IncompleteHypercube, held: usize) -> impl Iterator<Item = usize> {
-    let held = cube.hop(held);
-    let exists = cube.contains(held.target());
-    let dimensions = if exists { cube.dimension() } else { 0 };
-    (0..dimensions).filter_map(move |dimension| {
-        let to = cube.neighbor(held.target(), dimension)?;
-        let mut route = cube.route(held.node, to);
-        let second = route.nth(1).filter(|_| route.len() == 0)?;
-        (second.node == held.target()).then(|| cube.link(second.node, second.dimension))
-    })
 }
 
 fn judge_faulty(faults: &CubeFaults) -> Verdict {

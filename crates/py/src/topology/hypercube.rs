@@ -2,13 +2,12 @@
 
 use super::deadlock::{self, CubeNetwork};
 use super::{Answer, Broadcast, IoNetwork, Kind, Question};
-use crate::distance;
 use crate::faults::{self, FaultsQuestion};
 use crate::place::Choice;
 use crate::question::{Link, Refusal};
 use isthmus_machine::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_machine::{Machine, MachineError};
-use isthmus_topology::{CubeFaults, Hypercube, Placement};
+use isthmus_topology::{CubeFaults, Hypercube, Placement, distance};
 
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let given = [
@@ -44,11 +43,11 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     };
 
     let distances = super::distances(&pe_faults);
-    let links = super::link_count(&pe_faults);
+    let links = pe_faults.working_links().count();
     let network = |name, faults, distances: &[u64]| CubeNetwork {
         name,
         faults,
-        channels: 2 * super::link_count(faults),
+        channels: 2 * faults.working_links().count(),
         pairs_at_two: distances.get(2).copied().unwrap_or(0),
     };
     let io = match io_network {
@@ -59,8 +58,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     if io_network {
         networks.push(network("I/O", &io_links, &io.distances));
     }
-    let working = distance::Working(&pe_faults);
-    let (_, unreachable) = distance::largest_part(&working, pe_faults.working_nodes());
+    let (_, unreachable) = distance::largest_part(&pe_faults, pe_faults.working_nodes());
     let told = faulted(&question.faults, &placement, serving.as_ref());
     let serving = serving.and_then(|serving| serving.by_pe);
     let shared = shared(cube, &placement, serving.as_deref(), &pe_faults);

@@ -2,12 +2,13 @@
 
 use super::deadlock::{Alternative, Deadlock, NUMBERED, UP_DOWN};
 use super::{Answer, IoNetwork, Kind, Question};
+use crate::faults;
 use crate::graph::GraphQuestion;
-use crate::graph_routes::Channels;
 use crate::place::Choice;
 use crate::question::Refusal;
-use crate::{distance, faults};
-use isthmus_topology::Graph;
+use isthmus_topology::deadlock::DependencyCycle;
+use isthmus_topology::graph::{Channels, ShortestPaths, UpDown};
+use isthmus_topology::{Graph, distance};
 
 /// Elementary steps of walking a graph from every node up to which it is done, once for distances and
 /// once for each routing: about four seconds in all.
@@ -36,9 +37,9 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
         false => IoNetwork::NONE,
     };
     let nodes = 0..graph.node_count();
-    let walks = distance::steps(graph.node_count(), graph.edge_count()) <= STEPS_MAX;
+    let walks = distance::walk_steps(graph.node_count(), graph.edge_count()) <= STEPS_MAX;
     let distances = match walks {
-        true => distance::walked(&graph, nodes.clone()),
+        true => distance::histogram(&graph, nodes.clone()),
         false => Vec::new(),
     };
     let (_, unreachable) = distance::largest_part(&graph, nodes);
@@ -86,17 +87,17 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
             alternative: None,
         };
     }
-    let dependencies = channels.shortest_paths();
+    let dependencies = ShortestPaths::new(graph).dependencies();
     let cycle = dependencies.check().err();
     let alternative = cycle.is_some().then(|| {
-        let found = channels.up_down();
+        let found = UpDown::new(graph).walk();
         let free = found.dependencies.check().is_ok();
         Alternative {
             routing: up_down.to_owned(),
             free,
             dependencies: found.dependencies.len() as u64,
             proof: if free { NUMBERED } else { "" }.to_owned(),
-            hops: found.pairs,
+            hops: found.hops,
         }
     });
     Deadlock {
@@ -106,8 +107,18 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
         dependencies: Some(dependencies.len() as u64),
         proof: if cycle.is_none() { NUMBERED } else { "" }.to_owned(),
         cycle: cycle
-            .map(|cycle| channels.names(&cycle))
+            .map(|cycle| names(&channels, &cycle))
             .unwrap_or_default(),
         alternative,
     }
+}
+
+/// The channels of a cycle by the names of their ends.
+fn names(channels: &Channels<'_>, cycle: &DependencyCycle) -> Vec<String> {
+    let name = |node| &channels.graph().node(node).name;
+    let text = |&channel: &usize| {
+        let (from, to) = channels.ends(channel);
+        format!("{} to {}", name(from), name(to))
+    };
+    cycle.channels.iter().map(text).collect()
 }

@@ -8,11 +8,9 @@ mod pairs;
 mod routing;
 mod up_down;
 
-use std::collections::VecDeque;
-
 use thiserror::Error;
 
-use crate::IncompleteHypercube;
+use crate::{Adjacency, Hop, IncompleteHypercube, distance};
 
 pub use routing::{FaultyCube, FaultyRoute, RouteError, RoutingScheme};
 
@@ -109,13 +107,14 @@ impl CubeFaults {
                 }
             }
         }
-        let component = components(&usable);
-        Ok(Self {
+        let mut faults = Self {
             cube,
             usable,
             failed,
-            component,
-        })
+            component: Vec::new(),
+        };
+        faults.component = distance::parts(&faults);
+        Ok(faults)
     }
 
     /// Nothing has failed.
@@ -150,6 +149,17 @@ impl CubeFaults {
             let dimension = set.checked_ilog2()?;
             set ^= 1 << dimension;
             Some(dimension)
+        })
+    }
+
+    /// The links that work by their ends, lower one first, ascending; each once.
+    pub fn working_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.cube.nodes().flat_map(move |node| {
+            (0..self.cube.dimension())
+                .filter(move |&dimension| {
+                    node >> dimension & 1 == 0 && self.is_usable(node, dimension)
+                })
+                .map(move |dimension| (node, Hop { node, dimension }.target()))
         })
     }
 
@@ -205,29 +215,17 @@ impl CubeFaults {
     }
 }
 
-/// The lowest node of each node's connected part.
-fn components(usable: &[u32]) -> Vec<u32> {
-    let mut component = vec![u32::MAX; usable.len()];
-    let mut queue = VecDeque::new();
-    for start in 0..usable.len() as u32 {
-        if component[start as usize] != u32::MAX {
-            continue;
-        }
-        component[start as usize] = start;
-        queue.push_back(start);
-        while let Some(node) = queue.pop_front() {
-            let mut set = usable[node as usize];
-            while let Some(dimension) = set.checked_ilog2() {
-                set ^= 1 << dimension;
-                let neighbor = node ^ (1 << dimension);
-                if component[neighbor as usize] == u32::MAX {
-                    component[neighbor as usize] = start;
-                    queue.push_back(neighbor);
-                }
-            }
-        }
+impl Adjacency for CubeFaults {
+    /// Number of nodes of the cube; those that have failed are there, but have no neighbours.
+    fn node_count(&self) -> u32 {
+        self.cube.node_count()
     }
-    component
+
+    /// The nodes at the other ends of the working links of `node`, highest dimension first.
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        self.usable_dimensions(node)
+            .map(move |dimension| Hop { node, dimension }.target())
+    }
 }
 
 #[cfg(test)]
@@ -260,6 +258,18 @@ mod tests {
         assert!(faults.is_usable(1, 1));
         assert_eq!(faults.usable_dimensions(7).collect::<Vec<_>>(), [2, 1]);
         assert_eq!(faults.unusable_links().count(), 8);
+        let links: Vec<_> = faults.working_links().collect();
+        let expected = [
+            (1, 3),
+            (1, 5),
+            (2, 3),
+            (2, 6),
+            (3, 7),
+            (4, 5),
+            (4, 6),
+            (5, 7),
+        ];
+        assert_eq!(links, expected);
         assert_eq!(faults.check_connected(), Ok(()));
     }
 

@@ -4,42 +4,19 @@ use std::collections::VecDeque;
 
 use super::CubeFaults;
 use crate::Hop;
+use crate::ranks::Ranks;
 
-/// Nodes ranked by hops from the lowest working node of their connected part, then by index. A route
-/// first goes up (towards lower ranks), then down, and never up again; up links wait only for up
-/// links of lower rank and down links only for down links of higher rank, so no cycle can close
-/// (Schroeder et al., "Autonet", IEEE JSAC 9(8), 1991).
+/// Up*/down* routing by the [`Ranks`] of the working nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UpDown {
-    level: Vec<u32>,
+    ranks: Ranks,
 }
 
 impl UpDown {
     pub(super) fn new(faults: &CubeFaults) -> Self {
-        let mut level = vec![u32::MAX; faults.cube().node_count() as usize];
-        let mut queue = VecDeque::new();
-        for root in faults.working_nodes() {
-            if level[root as usize] != u32::MAX {
-                continue;
-            }
-            level[root as usize] = 0;
-            queue.push_back(root);
-            while let Some(node) = queue.pop_front() {
-                for dimension in faults.usable_dimensions(node) {
-                    let neighbor = Hop { node, dimension }.target();
-                    if level[neighbor as usize] == u32::MAX {
-                        level[neighbor as usize] = level[node as usize] + 1;
-                        queue.push_back(neighbor);
-                    }
-                }
-            }
+        Self {
+            ranks: Ranks::new(faults),
         }
-        Self { level }
-    }
-
-    fn is_up(&self, hop: Hop) -> bool {
-        let rank = |node: u32| (self.level[node as usize], node);
-        rank(hop.target()) < rank(hop.node)
     }
 
     /// The dimensions of a shortest allowed route; `None` when there is no path at all.
@@ -52,9 +29,9 @@ impl UpDown {
         }
         // Two states for each node: 2 * node while the route may still go up, else + 1.
         let state = |node: u32, down: bool| 2 * node as usize + usize::from(down);
-        let mut hops = vec![u16::MAX; 2 * self.level.len()];
-        let mut last = vec![(u8::MAX, false); 2 * self.level.len()];
-        let mut done = vec![false; 2 * self.level.len()];
+        let mut hops = vec![u16::MAX; 2 * self.ranks.len()];
+        let mut last = vec![(u8::MAX, false); 2 * self.ranks.len()];
+        let mut done = vec![false; 2 * self.ranks.len()];
         let mut queue = VecDeque::from([(from, false)]);
         hops[state(from, false)] = 0;
         while let Some((node, down)) = queue.pop_front() {
@@ -76,7 +53,7 @@ impl UpDown {
             }
             for dimension in faults.usable_dimensions(node) {
                 let hop = Hop { node, dimension };
-                let up = self.is_up(hop);
+                let up = self.ranks.is_up(node, hop.target());
                 if up && down {
                     continue;
                 }

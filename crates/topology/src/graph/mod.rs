@@ -1,9 +1,11 @@
-//! Networks of any shape, with named nodes and the attributes of a file.
+//! Networks of any shape, with named nodes and the attributes of a file, and routings of them.
 
+mod channels;
 mod edge_list;
 mod error;
 mod graphml;
 mod machine;
+mod routes;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +14,9 @@ use petgraph::visit::EdgeRef;
 
 use crate::Adjacency;
 
+pub use channels::Channels;
 pub use error::{GraphError, GraphProblem};
+pub use routes::{ShortestPaths, UpDown, UpDownRoutes};
 
 /// Attributes by name, as text.
 pub type Attributes = BTreeMap<String, String>;
@@ -205,6 +209,29 @@ impl Adjacency for Graph {
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Graph::neighbors(self, node).iter().copied()
     }
+}
+
+/// Graphs of so many nodes, named by their numbers, with up to `edges_max` random edges.
+#[cfg(test)]
+pub(crate) fn strategy(
+    node_count: std::ops::Range<u32>,
+    edges_max: usize,
+) -> impl proptest::strategy::Strategy<Value = Graph> {
+    use proptest::prelude::*;
+    let ends = prop::collection::vec((any::<u32>(), any::<u32>()), 0..=edges_max);
+    (node_count, ends).prop_map(|(node_count, ends)| {
+        let mut graph = Graph::new();
+        for node in 0..node_count {
+            graph.add_node(node.to_string(), Attributes::new()).unwrap();
+        }
+        for (from, to) in ends {
+            let (from, to) = (from % node_count, to % node_count);
+            if from != to {
+                graph.add_edge(from, to, Edge::default()).unwrap();
+            }
+        }
+        graph
+    })
 }
 
 #[cfg(test)]

@@ -1,46 +1,10 @@
 //! Nearest servers, with ties balanced.
 
 use super::PlacementError;
-use crate::Adjacency;
+use crate::{Adjacency, distance};
 
-const UNSEEN: u32 = u32::MAX;
+const NOT_YET: u32 = u32::MAX;
 const BALANCING_PASSES: usize = 4;
-
-/// Breadth-first distances from a set of sources.
-pub(super) struct Levels {
-    /// Hops to the nearest source; `u32::MAX` where there is no path.
-    pub distance: Vec<u32>,
-    /// Reached nodes by distance, then index.
-    pub order: Vec<u32>,
-}
-
-impl Levels {
-    pub fn new(network: &impl Adjacency, sources: &[u32]) -> Self {
-        let mut distance = vec![UNSEEN; network.node_count() as usize];
-        let mut order = Vec::with_capacity(distance.len());
-        order.extend_from_slice(sources);
-        for &source in sources {
-            distance[source as usize] = 0;
-        }
-        let mut level = 0;
-        let mut start = 0;
-        while start < order.len() {
-            level += 1;
-            let end = order.len();
-            for at in start..end {
-                for neighbor in network.neighbors(order[at]) {
-                    if distance[neighbor as usize] == UNSEEN {
-                        distance[neighbor as usize] = level;
-                        order.push(neighbor);
-                    }
-                }
-            }
-            order[end..].sort_unstable();
-            start = end;
-        }
-        Self { distance, order }
-    }
-}
 
 /// The index in `io_nodes` (ascending) of each PE's server; the rule is that of
 /// [`Placement::nearest`](super::Placement::nearest).
@@ -48,26 +12,31 @@ pub(super) fn nearest(
     network: &impl Adjacency,
     io_nodes: &[u32],
 ) -> Result<Vec<u32>, PlacementError> {
-    let levels = Levels::new(network, io_nodes);
-    if let Some(pe) = levels.distance.iter().position(|&hops| hops == UNSEEN) {
+    let hops = distance::hops_from(network, io_nodes);
+    if let Some(pe) = hops.iter().position(Option::is_none) {
         return Err(PlacementError::Unreachable { pe: pe as u32 });
     }
-    let mut server = vec![UNSEEN; levels.distance.len()];
+    let hops: Vec<u32> = hops.into_iter().flatten().collect();
+    let mut server = vec![NOT_YET; hops.len()];
     let mut served = vec![1u32; io_nodes.len()];
     for (index, &pe) in io_nodes.iter().enumerate() {
         server[pe as usize] = index as u32;
     }
-    let others = &levels.order[io_nodes.len()..];
-    for &pe in others {
-        let choice = lightest(network, &levels.distance, &server, &served, pe);
+    // By distance, then number: the sort is stable.
+    let mut others: Vec<u32> = (0..network.node_count())
+        .filter(|&pe| hops[pe as usize] > 0)
+        .collect();
+    others.sort_by_key(|&pe| hops[pe as usize]);
+    for &pe in &others {
+        let choice = lightest(network, &hops, &server, &served, pe);
         server[pe as usize] = choice;
         served[choice as usize] += 1;
     }
     for _ in 0..BALANCING_PASSES {
         let mut moved = false;
-        for &pe in others {
+        for &pe in &others {
             let current = server[pe as usize];
-            let choice = lightest(network, &levels.distance, &server, &served, pe);
+            let choice = lightest(network, &hops, &server, &served, pe);
             if served[choice as usize] + 1 < served[current as usize] {
                 server[pe as usize] = choice;
                 served[choice as usize] += 1;
@@ -86,14 +55,14 @@ pub(super) fn nearest(
 /// the lowest.
 fn lightest(
     network: &impl Adjacency,
-    distance: &[u32],
+    hops: &[u32],
     server: &[u32],
     served: &[u32],
     pe: u32,
 ) -> u32 {
     network
         .neighbors(pe)
-        .filter(|&neighbor| distance[neighbor as usize] + 1 == distance[pe as usize])
+        .filter(|&neighbor| hops[neighbor as usize] + 1 == hops[pe as usize])
         .map(|neighbor| server[neighbor as usize])
         .min_by_key(|&index| (served[index as usize], index))
         .expect("a node reached at level n has a neighbour at level n - 1")

@@ -1,6 +1,6 @@
 //! How well a placement covers the PEs.
 
-use crate::Adjacency;
+use crate::{Adjacency, distance};
 
 /// How far PEs are from the I/O node that serves them, and how evenly they are shared out.
 ///
@@ -15,11 +15,12 @@ pub struct Coverage {
 
 impl Coverage {
     pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
-        let distances = distances(network, io_nodes);
-        let longest = distances.iter().copied().max().unwrap_or(0);
-        let mut distance_histogram = vec![0; longest as usize + 1];
-        for &distance in &distances {
-            distance_histogram[distance as usize] += 1;
+        // All servers are nearest ones, codes included, and every PE has one.
+        let hops = distance::hops_from(network, io_nodes);
+        let longest = hops.iter().flatten().max().map_or(0, |&hops| hops as usize);
+        let mut distance_histogram = vec![0; longest + 1];
+        for hops in hops.into_iter().flatten() {
+            distance_histogram[hops as usize] += 1;
         }
         let mut served = vec![0; io_nodes.len()];
         for &index in server {
@@ -81,9 +82,4 @@ impl Coverage {
         let most = self.served.iter().copied().max().unwrap_or(0);
         (fewest, most)
     }
-}
-
-/// Hops from every PE to its nearest I/O node; all servers are nearest ones, codes included.
-fn distances(network: &impl Adjacency, io_nodes: &[u32]) -> Vec<u32> {
-    super::assignment::Levels::new(network, io_nodes).distance
 }

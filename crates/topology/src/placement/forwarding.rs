@@ -1,7 +1,7 @@
 //! Who takes over from failed I/O nodes.
 
-use super::{Placement, PlacementError, assignment};
-use crate::Adjacency;
+use super::{Placement, PlacementError};
+use crate::{Adjacency, CubeFaults, distance};
 
 impl Placement {
     /// The forwarding address of every I/O node, by index, when those listed have failed: its own
@@ -24,23 +24,16 @@ impl Placement {
         network: &impl Adjacency,
         failed: &[u32],
     ) -> Result<Vec<u32>, PlacementError> {
+        let works = self.without(failed)?;
         let count = self.io_node_count();
-        let mut works = vec![true; count as usize];
-        for &index in failed {
-            match works.get_mut(index as usize) {
-                Some(works) => *works = false,
-                None => return Err(PlacementError::MissingIoNode { index, count }),
-            }
-        }
         let mut serves: Vec<u32> = self.coverage().served().to_vec();
         let mut address: Vec<u32> = (0..count).collect();
         for index in (0..count).filter(|&index| !works[index as usize]) {
             let pe = self.io_nodes()[index as usize];
-            let hops = assignment::Levels::new(network, &[pe]).distance;
+            let hops = distance::hops_from(network, &[pe]);
             let nearest = (0..count)
                 .filter(|&other| works[other as usize])
-                .map(|other| (hops[self.io_nodes()[other as usize] as usize], other))
-                .filter(|&(hops, _)| hops != u32::MAX)
+                .filter_map(|other| Some((hops[self.io_nodes()[other as usize] as usize]?, other)))
                 .min_by_key(|&(hops, other)| (hops, serves[other as usize], other));
             let Some((_, heir)) = nearest else {
                 return Err(PlacementError::NoWorkingIoNode { index });
@@ -50,11 +43,41 @@ impl Placement {
         }
         Ok(address)
     }
+
+    /// The I/O nodes that do not work, ascending: those listed and those whose PE has failed, since
+    /// the two share a board.
+    ///
+    /// # Errors
+    /// When an I/O node listed does not exist.
+    ///
+    /// # Panics
+    /// When `pes` is of a cube with fewer nodes than this placement has PEs.
+    pub fn silent(&self, pes: &CubeFaults, failed: &[u32]) -> Result<Vec<u32>, PlacementError> {
+        let works = self.without(failed)?;
+        let attached = (0..).zip(self.io_nodes().iter().zip(works));
+        Ok(attached
+            .filter(|&(_, (&pe, works))| !works || pes.is_failed(pe))
+            .map(|(index, _)| index)
+            .collect())
+    }
+
+    /// Which I/O nodes are not listed, by index.
+    fn without(&self, failed: &[u32]) -> Result<Vec<bool>, PlacementError> {
+        let count = self.io_node_count();
+        let mut works = vec![true; count as usize];
+        for &index in failed {
+            match works.get_mut(index as usize) {
+                Some(works) => *works = false,
+                None => return Err(PlacementError::MissingIoNode { index, count }),
+            }
+        }
+        Ok(works)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Graph, Hypercube, Placement};
+    use crate::{CubeFaults, Graph, Hypercube, Placement};
 
     #[test]
     fn a_failed_io_node_hands_over_to_the_nearest() {
@@ -81,6 +104,16 @@ mod tests {
         let cube = Hypercube::new(2).unwrap();
         let placement = Placement::list(cube, &[0, 1, 2, 3]).unwrap();
         assert_eq!(placement.forwarding(&cube, &[0, 3]), Ok(vec![1, 1, 2, 2]));
+    }
+
+    #[test]
+    fn a_failed_pe_silences_its_io_node() {
+        let cube = Hypercube::new(4).unwrap();
+        let placement = Placement::list(cube, &[1, 4, 9, 14]).unwrap();
+        let pes = CubeFaults::new(cube, &[9, 10], &[(0, 1)]).unwrap();
+        assert_eq!(placement.silent(&pes, &[3, 0, 3]), Ok(vec![0, 2, 3]));
+        assert_eq!(placement.silent(&CubeFaults::none(cube), &[]), Ok(vec![]));
+        assert!(placement.silent(&pes, &[4]).is_err());
     }
 
     #[test]

@@ -122,34 +122,35 @@ impl Placement {
         Self::new(&cube, io_nodes, server)
     }
 
-    /// `count` I/O nodes spread evenly over the addresses: I/O node *i* on PE
-    /// floor(*i* * PEs / `count`), that is, every (PEs / `count`)-th PE when the division leaves
-    /// nothing.
+    /// `count` I/O nodes spread evenly over the addresses (node numbers, in a network other than a
+    /// cube): I/O node *i* on PE floor(*i* * PEs / `count`), that is, every (PEs / `count`)-th PE
+    /// when the division leaves nothing.
     ///
     /// # Errors
-    /// When `count` is zero or more than the PEs.
-    pub fn stride(cube: Hypercube, count: u32) -> Result<Self, PlacementError> {
-        check_count(count, cube.node_count())?;
-        let pe =
-            |index| (u64::from(index) * u64::from(cube.node_count()) / u64::from(count)) as u32;
-        Self::nearest(&cube, (0..count).map(pe).collect())
+    /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
+    pub fn stride(network: impl Adjacency, count: u32) -> Result<Self, PlacementError> {
+        let pe_count = network.node_count();
+        check_count(count, pe_count)?;
+        let pe = |index| (u64::from(index) * u64::from(pe_count) / u64::from(count)) as u32;
+        Self::nearest(&network, (0..count).map(pe).collect())
     }
 
     /// `count` I/O nodes on PEs `0..count`.
     ///
     /// # Errors
-    /// When `count` is zero or more than the PEs.
-    pub fn clustered(cube: Hypercube, count: u32) -> Result<Self, PlacementError> {
-        check_count(count, cube.node_count())?;
-        Self::nearest(&cube, (0..count).collect())
+    /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
+    pub fn clustered(network: impl Adjacency, count: u32) -> Result<Self, PlacementError> {
+        check_count(count, network.node_count())?;
+        Self::nearest(&network, (0..count).collect())
     }
 
     /// I/O nodes on the PEs listed, in any order.
     ///
     /// # Errors
-    /// When the list is empty, names a PE twice or one that does not exist.
-    pub fn list(cube: Hypercube, pes: &[u32]) -> Result<Self, PlacementError> {
-        Self::nearest(&cube, pes.to_vec())
+    /// When the list is empty, names a PE twice or one that does not exist, or some PE has no path
+    /// to any I/O node.
+    pub fn list(network: impl Adjacency, pes: &[u32]) -> Result<Self, PlacementError> {
+        Self::nearest(&network, pes.to_vec())
     }
 
     /// As few I/O nodes as the budget finds to leave every PE within one hop of one: a minimum
@@ -246,6 +247,17 @@ impl Placement {
         self.server.len() as u32
     }
 
+    /// Whether no fewer I/O nodes can leave every PE within one hop of one, going by what is `known`
+    /// of the smallest dominating set of the same network. No if this placement itself leaves some
+    /// PE further away; `None` if what is known does not settle it.
+    pub fn is_smallest(&self, known: &DominatingSet) -> Option<bool> {
+        let count = self.io_node_count();
+        if !self.coverage.is_dominating() || (known.pes().len() as u32) < count {
+            return Some(false);
+        }
+        (count <= known.lower_bound()).then_some(true)
+    }
+
     /// How far PEs are from their I/O node, and how evenly they are shared out.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
@@ -265,6 +277,7 @@ fn check_count(count: u32, pe_count: u32) -> Result<(), PlacementError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Graph;
 
     fn cube(dimension: u32) -> Hypercube {
         Hypercube::new(dimension).unwrap()
@@ -314,6 +327,44 @@ mod tests {
             let error = Placement::list(cube(3), pes).unwrap_err();
             assert_eq!(error.to_string(), message);
         }
+    }
+
+    #[test]
+    fn other_networks_are_placed_on_by_node_number() {
+        let path = Graph::from_edge_list("0 1\n1 2\n2 3\n3 4\n4 5").unwrap();
+        let stride = Placement::stride(&path, 4).unwrap();
+        assert_eq!(stride.io_nodes(), [0, 1, 3, 4]);
+        assert_eq!(Placement::clustered(&path, 2).unwrap().io_nodes(), [0, 1]);
+        assert_eq!(Placement::list(&path, &[5, 2]).unwrap().io_nodes(), [2, 5]);
+        assert!(Placement::stride(&path, 7).is_err());
+        let apart = Graph::from_edge_list("0 1\n2 3").unwrap();
+        assert_eq!(
+            Placement::clustered(&apart, 2),
+            Err(PlacementError::Unreachable { pe: 2 })
+        );
+    }
+
+    #[test]
+    fn the_smallest_are_told_from_others() {
+        let cube = cube(5);
+        let (best, set) = Placement::dominating(cube, Budget::default());
+        assert_eq!(
+            (best.io_node_count(), best.is_smallest(&set)),
+            (7, Some(true))
+        );
+        // Dominating, but one more than needed; fewer than needed, but not dominating.
+        let combined = Placement::combined(cube);
+        assert_eq!(combined.is_smallest(&set), Some(false));
+        let far = Placement::list(cube, &[0]).unwrap();
+        assert_eq!(far.is_smallest(&set), Some(false));
+        // Without the solver, 8 is the best known and 32 / 6, rounded up, the bound.
+        let budget = Budget {
+            solver_pes_max: 0,
+            ..Budget::default()
+        };
+        let unproven = DominatingSet::find(&cube, Some(combined.io_nodes()), budget);
+        assert_eq!((unproven.pes().len(), unproven.lower_bound()), (8, 6));
+        assert_eq!(combined.is_smallest(&unproven), None);
     }
 
     #[test]

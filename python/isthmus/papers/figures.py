@@ -1,0 +1,124 @@
+"""A paper's figures, drawn from the results of its scenarios.
+
+``figures.toml`` of a paper holds a list of figures::
+
+    [[figure]]
+    name = "figure-4"                    # name of the file
+    caption = "What to see in it."
+    scenario = "figure-4"
+
+    [[figure.panel]]
+    title = "(a) PE-PE messages"
+    measure = "pe_pe.router"
+    at = "dimension=3"                   # fixes axes, as in a selector; may be absent
+    model = true                         # whether to draw the queueing model; false if absent
+    log = true                           # force the scale; decided by the values if absent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from isthmus.errors import IsthmusError
+from isthmus.papers.folder import Paper, read_toml
+from isthmus.papers.select import conditions, points
+from isthmus.results.schema import PointResult, RunResult
+from isthmus.results.series import View, view
+from isthmus.wording import with_unit
+
+if TYPE_CHECKING:
+    from isthmus.plots.style import Plot
+
+Number = tuple[float | None, float | None, float | None]
+Pick = Callable[[PointResult], Number]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure."""
+
+    title: str
+    measure: str
+    at: str = ""
+    model: bool = False
+    log: bool | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a paper."""
+
+    name: str
+    caption: str
+    scenario: str
+    panels: tuple[Panel, ...]
+
+
+def figures(paper: Paper) -> list[Figure]:
+    """The figures of a paper; none if it has no ``figures.toml``.
+
+    Raises:
+        IsthmusError: the file makes no sense.
+
+    """
+    if not paper.figures.is_file():
+        return []
+    found = []
+    for told in read_toml(paper.figures).get("figure", []):
+        try:
+            panels = tuple(Panel(**each) for each in told.pop("panel"))
+            found.append(Figure(**told, panels=panels))
+        except (KeyError, TypeError) as error:
+            name = told.get("name", len(found) + 1)
+            raise IsthmusError(f"{paper.figures}: figure {name}: {error}") from error
+    return found
+
+
+def draw(figure: Figure, run: RunResult) -> Plot:
+    """Draw a figure from the result of its scenario.
+
+    Raises:
+        IsthmusError: a condition of a panel fits no point.
+
+    """
+    from isthmus.plots import curves
+    from isthmus.plots.style import legend_above, panels, styled
+
+    views = [_view(figure, panel, run) for panel in figure.panels]
+    columns = 2 if len(views) in (2, 4) else 3
+    with styled():
+        plot, axes = panels(len(views), columns=columns)
+        for ax, panel, layout in zip(axes, figure.panels, views, strict=True):
+            model = _model_of(panel.measure) if panel.model else None
+            curves.curve_panel(ax, layout, _mean_of(panel.measure), model, log=panel.log)
+            ax.set_title(panel.title)
+            ax.set_ylabel(with_unit("mean latency", layout.unit(panel.measure)))
+            curves.finish(ax, layout)
+        modelled = any(panel.model for panel in figure.panels)
+        legend_above(plot, views[0], curves.marks(views[0], model=modelled))
+    return plot
+
+
+def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
+    found = points(run, conditions(panel.at))
+    if not found:
+        raise IsthmusError(f"figure {figure.name}: {panel.at!r} fits no point")
+    return view(replace(run, points=found))
+
+
+def _mean_of(measure: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        found = point.measure(measure)
+        return (found.mean, found.low, found.high) if found else (None, None, None)
+
+    return pick
+
+
+def _model_of(measure: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        found = point.measure(measure)
+        return (found.analytic if found else None, None, None)
+
+    return pick

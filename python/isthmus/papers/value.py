@@ -1,0 +1,61 @@
+"""A number with its interval, as selectors give it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from isthmus.wording import estimate, interval
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its interval, or words."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    bracket: bool = False
+    """Whether the interval is a bracket of a search rather than one of confidence."""
+    words: str | None = None
+    """In place of a number."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the value itself where there is none; NaN where there is no value."""
+        middle = math.nan if self.value is None else self.value
+        return (
+            middle if self.low is None else self.low,
+            middle if self.high is None else self.high,
+        )
+
+    @property
+    def text(self) -> str:
+        """For people: ``11.5–11.9`` or ``3.32 ± 0.02``."""
+        if self.words is not None:
+            return self.words
+        if self.bracket:
+            return interval(self.low, self.high)
+        return estimate(self.value, self.low, self.high)
+
+    def over(self, other: Value) -> Value:
+        """The quotient of two positive values."""
+        if self.value is None or not other.value:
+            return Value(None)
+        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
+        if b_low <= 0:
+            return Value(self.value / other.value)
+        return self._with_interval(other, self.value / other.value, a_low / b_high, a_high / b_low)
+
+    def minus(self, other: Value) -> Value:
+        """The difference."""
+        if self.value is None or other.value is None:
+            return Value(None)
+        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
+        return self._with_interval(other, self.value - other.value, a_low - b_high, a_high - b_low)
+
+    def _with_interval(self, other: Value, middle: float, low: float, high: float) -> Value:
+        """Without an interval where neither part has one."""
+        if self.low is None and other.low is None:
+            return Value(middle)
+        return Value(middle, low, high, self.bracket or other.bracket)
