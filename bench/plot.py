@@ -16,7 +16,7 @@ def growth(points: list[dict[str, Any]], path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
-    from matplotlib.ticker import FuncFormatter, MultipleLocator
+    from matplotlib.ticker import FuncFormatter
 
     dimensions = [point["dimension"] for point in points]
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -36,8 +36,8 @@ def growth(points: list[dict[str, Any]], path: Path) -> None:
         )
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_major_locator(MultipleLocator(2))
-    axes.set_xlim(dimensions[0] - 0.5, dimensions[-1] + 3.2)
+    axes.set_xticks(range(dimensions[0], dimensions[-1] + 1, 2))
+    axes.set_xlim(dimensions[0] - 0.5, dimensions[-1] + 3.6)
     axes.set_ylim(5, 3_000)
     axes.set_xlabel("dimension of the PE hypercube (2$^d$ PEs)")
     axes.set_ylabel("CPU time, one core (ns)")
@@ -45,7 +45,7 @@ def growth(points: list[dict[str, Any]], path: Path) -> None:
         "Cost of a message as the cube grows (b = 2, t$_a$ = 0.156 ms)", loc="left", color=INK
     )
     for first, last, text in (
-        (4, 8.5, "events seldom meet:\na head walks its path at once"),
+        (3.5, 8.5, "events seldom meet:\na head walks its path at once"),
         (8.5, 14.5, "heads move side by side:\none event per channel"),
         (14.5, 20.5, "state outgrows the caches:\none miss per channel"),
     ):

@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from isthmus.papers import Outcome
+    from isthmus.results.schema import RunResult
 
 _STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading": "yellow"}
 
@@ -64,7 +65,11 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
+@click.option(
+    "--figures/--no-figures", default=None, help="Draw the paper's figures [unless --quick]."
+)
 @click.option("--reports", is_flag=True, help="Also write plots and a report for each scenario.")
+@click.option("--fresh", is_flag=True, help="Run again what the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects as JSON.")
 def run(
     name: str,
@@ -73,33 +78,32 @@ def run(
     seed: int | None,
     only: tuple[str, ...],
     out: Path | None,
+    figures: bool | None,
     reports: bool,
+    fresh: bool,
     as_json: bool,
 ) -> int:
     """Run and judge; the exit status tells only whether it could be done."""
     from isthmus.cli.progress import shown
     from isthmus.errors import IsthmusError
     from isthmus.execution import Stopped
-    from isthmus.papers import find, run_paper
+    from isthmus.papers import How, find, run_paper
+    from isthmus.papers.page import write_page
     from isthmus.papers.run import write_outcomes
 
     paper = find(name)
-    unknown = set(only) - {r.id for r in paper.rows()}
+    rows = paper.rows()
+    unknown = set(only) - {r.id for r in rows}
     if unknown:
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
     folder = out or Path("out") / "papers" / paper.name
-    options = {"quick": quick, "jobs": jobs or os.cpu_count() or 1, "seed": seed}
+    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown)
+    runs: dict[str, RunResult] = {}
     try:
-        outcomes = list(
-            run_paper(
-                paper,
-                folder,
-                only=list(only),
-                reports=reports,
-                watch=shown,
-                **options,  # type: ignore[arg-type]
-            )
-        )
+        found = {
+            each.row.id: each
+            for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
+        }
     except Stopped:
         click.echo(
             f"isthmus: interrupted; finished points are kept in {folder}; "
@@ -107,13 +111,16 @@ def run(
             err=True,
         )
         return 130
-    order = [r.id for r in paper.rows()]
-    outcomes.sort(key=lambda o: order.index(o.row.id))
+    outcomes = [found[row.id] for row in rows if row.id in found]
     write_outcomes(folder, outcomes)
+    if figures if figures is not None else not quick:
+        write_page(folder, paper, outcomes, runs)
     if as_json:
         click.echo(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
     else:
         _print(paper.title, outcomes)
+        if (folder / "index.html").is_file():
+            click.echo(f"Figures and verdicts: {folder / 'index.html'}")
     return 0
 
 

@@ -42,7 +42,7 @@ Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes wh
 """
 
 from isthmus.papers.folder import Paper, Row, find, papers
-from isthmus.papers.run import run_paper
+from isthmus.papers.run import How, run_paper
 from isthmus.papers.verdict import VERDICTS, Outcome
 
-__all__ = ["VERDICTS", "Outcome", "Paper", "Row", "find", "papers", "run_paper"]
+__all__ = ["VERDICTS", "How", "Outcome", "Paper", "Row", "find", "papers", "run_paper"]

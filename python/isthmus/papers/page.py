@@ -1,0 +1,71 @@
+"""What is left of a paper's run: its figures, and one page with them and the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.files import write_bytes, write_text
+from isthmus.papers.figures import draw, figures
+from isthmus.papers.folder import Paper
+from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.results.schema import RunResult
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
+"""Colours of the verdicts, those of the report."""
+
+
+def write_page(
+    out: Path, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
+) -> None:
+    """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
+    from isthmus.plots.style import image
+
+    drawn = []
+    for figure in figures(paper):
+        if figure.scenario in runs:
+            picture = image(draw(figure, runs[figure.scenario]), "png")
+            write_bytes(out / "figures" / f"{figure.name}.png", picture)
+            drawn.append(figure)
+    page = _template().render(
+        paper=paper,
+        figures=drawn,
+        rows=[_cells(o) for o in outcomes],
+        counts=[(v, sum(o.verdict == v for o in outcomes)) for v in VERDICTS],
+        kinds=KINDS,
+        quick=any(run.quick for run in runs.values()),
+    )
+    write_text(out / "index.html", page)
+
+
+def _cells(outcome: Outcome) -> dict[str, Any]:
+    row = outcome.row
+    unit = "" if row.rule in ("holds", "is") else {"us": "µs", "ratio": ""}.get(row.unit, row.unit)
+    return {
+        "id": row.id,
+        "where": row.where,
+        "quantity": row.quantity,
+        "conditions": row.conditions,
+        "expected": f"{row.expected} {unit}".strip(),
+        "measured": f"{outcome.detail} {unit}".strip(),
+        "verdict": outcome.verdict,
+        "note": row.note,
+    }
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("isthmus.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template("paper.html")
