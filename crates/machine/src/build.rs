@@ -53,6 +53,9 @@ pub enum MachineError {
         /// Who cannot reach whom.
         error: DisconnectedError,
     },
+    /// Nobody is left to send to.
+    #[error("fewer than two PEs work")]
+    NobodyLeft,
     /// Nothing is left to serve I/O.
     #[error("all I/O nodes have failed")]
     NoIoNodeLeft,
@@ -96,6 +99,8 @@ pub struct Machine {
     asks: Vec<u32>,
     /// The I/O node that does the work of each: itself unless it has failed.
     attends: Vec<u32>,
+    /// The working PEs that each I/O node works for, its own and those of failed ones.
+    clients: Vec<Vec<u32>>,
 }
 
 impl Machine {
@@ -140,6 +145,7 @@ impl Machine {
             layout,
             placement,
             clock,
+            clients: clients(&faults),
             routes: faults.routes,
             io_routes: faults.io_routes,
             io_faults: faults.io_faults,
@@ -209,6 +215,11 @@ impl Machine {
     #[inline]
     pub fn attends(&self, io_node: u32) -> u32 {
         self.attends[io_node as usize]
+    }
+
+    /// The working PEs that an I/O node works for.
+    pub fn clients(&self, io_node: u32) -> &[u32] {
+        &self.clients[io_node as usize]
     }
 
     /// The PE of an I/O node.
@@ -362,6 +373,16 @@ fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementEr
     }
 }
 
+fn clients(faults: &Faulted) -> Vec<Vec<u32>> {
+    let mut clients = vec![Vec::new(); faults.attends.len()];
+    for (pe, &asked) in (0u32..).zip(&faults.asks) {
+        if faults.alive[pe as usize] {
+            clients[faults.attends[asked as usize] as usize].push(pe);
+        }
+    }
+    clients
+}
+
 /// What faults do to who asks whom.
 struct Faulted {
     routes: Option<FaultyCube>,
@@ -395,6 +416,9 @@ impl Faulted {
                 Some(state) => *state = false,
                 None => return missing(format!("PE {pe}")),
             }
+        }
+        if alive.iter().filter(|&&alive| alive).count() < 2 {
+            return Err(MachineError::NobodyLeft);
         }
         let count = placement.io_node_count();
         if let Some(io_node) = faults.io_nodes.iter().find(|&&io_node| io_node >= count) {

@@ -34,10 +34,22 @@ pub(crate) enum Step {
     Copy { from: u32, pe: u32 },
 }
 
+/// What an errand waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The time to send its message.
+    Send,
+    /// The tail of its message at an I/O node.
+    Arrive,
+    /// The device that takes its data.
+    Store,
+}
+
 /// One message of an I/O demand: what it is for and what it carries on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     pub open: u32,
+    pub stage: Stage,
     pub step: Step,
     /// Blocks asked for or carried.
     pub blocks: u32,

@@ -2,7 +2,7 @@
 //! to the I/O node that serves it, on to the one that has the data, and back.
 
 use crate::observe::{Class, Completed, Flow, Leg, Observer, Operation};
-use crate::operation::{Errand, Open, Step};
+use crate::operation::{Errand, Open, Stage, Step};
 use crate::simulation::{Driver, Tag};
 use isthmus_kernel::Cycles;
 use isthmus_workload::spec::FileLayout;
@@ -35,6 +35,7 @@ impl<O: Observer> Driver<'_, O> {
         let mut ask = |from: u32, blocks: u32, data: bool| {
             let errand = state.errands.insert(Errand {
                 open,
+                stage: Stage::Send,
                 step: Step::Ask { pe: from },
                 blocks,
                 network: 0,
@@ -67,8 +68,23 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
+    /// What an errand waited for has come.
+    pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: u32) {
+        match self.state.errands.get_mut(index).stage {
+            Stage::Send => self.send(engine, index),
+            Stage::Arrive => {
+                let errand = self.state.errands.remove(index);
+                self.arrived(engine, errand);
+            }
+            Stage::Store => {
+                let errand = self.state.errands.remove(index);
+                self.part_done(engine, &errand, engine.now());
+            }
+        }
+    }
+
     /// Starts the message of an errand now.
-    pub(crate) fn send(&mut self, engine: &mut Engine<Tag>, index: u32) {
+    fn send(&mut self, engine: &mut Engine<Tag>, index: u32) {
         let state = &mut *self.state;
         let errand = *state.errands.get_mut(index);
         let machine = &state.machine;
@@ -132,43 +148,51 @@ impl<O: Observer> Driver<'_, O> {
         );
     }
 
-    /// The head of an errand's message has arrived: what comes next, once the tail is there.
-    pub(crate) fn arrive(&mut self, engine: &mut Engine<Tag>, index: u32, leg: &Leg) {
-        let state = &mut *self.state;
-        let mut errand = state.errands.remove(index);
+    /// The head of an errand's message has arrived; what comes next begins with the tail.
+    pub(crate) fn delivered_errand(&mut self, engine: &mut Engine<Tag>, index: u32, leg: &Leg) {
+        let mut errand = self.state.errands.remove(index);
         errand.network += leg.header_latency();
         errand.cause = leg.number;
         match errand.step {
+            Step::Reply { .. } | Step::Copy { .. } => self.part_done(engine, &errand, leg.tail),
+            _ => self.wait(engine, Stage::Arrive, errand, leg.tail),
+        }
+    }
+
+    /// The whole message of an errand is at an I/O node, or at the PE of a failed one.
+    fn arrived(&mut self, engine: &mut Engine<Tag>, errand: Errand) {
+        let machine = &self.state.machine;
+        match errand.step {
             Step::Ask { pe } => {
-                let asked = state.machine.asks(pe);
-                let attends = state.machine.attends(asked);
+                let asked = machine.asks(pe);
+                let attends = machine.attends(asked);
                 if attends == asked {
-                    self.asked(engine, errand, asked, leg.tail);
+                    self.asked(engine, errand, asked);
                 } else {
                     let step = Step::Redirect {
                         failed: asked,
                         to: attends,
                     };
-                    let delay = state.machine.startup();
-                    self.follow(engine, Errand { step, ..errand }, leg.tail + delay);
+                    let at = engine.now() + machine.startup();
+                    self.follow(engine, Errand { step, ..errand }, at);
                 }
             }
-            Step::Redirect { to, .. } => self.asked(engine, errand, to, leg.tail),
-            Step::Forward { from, to } => self.forwarded(engine, errand, from, to, leg.tail),
-            Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, leg.tail),
-            Step::Reply { .. } | Step::Copy { .. } => self.part_done(engine, &errand, leg.tail),
+            Step::Redirect { to, .. } => self.asked(engine, errand, to),
+            Step::Forward { to, .. } if errand.data => self.store(engine, errand, to),
+            Step::Forward { from, to } => self.provide(engine, errand, to, from),
+            Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, engine.now()),
+            Step::Reply { .. } | Step::Copy { .. } => {
+                unreachable!("data for a PE end their chain when they are delivered")
+            }
         }
     }
 
-    /// A request or a write is at the I/O node `node`, complete at `time`.
-    fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, time: Cycles) {
+    /// A request or a write is at the I/O node `node`.
+    fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let operation = state.open.get_mut(errand.open).operation;
         match operation {
-            Operation::Write => {
-                let done = self.serve(node, time, errand.blocks);
-                self.part_done(engine, &errand, done);
-            }
+            Operation::Write => self.store(engine, errand, node),
             Operation::Read => {
                 let pieces = match state.traffic.layout() {
                     FileLayout::Contiguous => 1,
@@ -180,28 +204,34 @@ impl<O: Observer> Driver<'_, O> {
                         blocks: errand.blocks / pieces,
                         ..errand
                     };
-                    self.find(engine, piece, node, time);
+                    self.find(engine, piece, node);
                 }
             }
-            Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node, time),
+            Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node),
             Operation::Gather => {
                 // Blocks are collected at the I/O node that serves the PE that asked for it.
                 let pe = state.open.get_mut(errand.open).pe;
                 let to = state.machine.attends(state.machine.asks(pe));
                 if to == node {
-                    let done = self.serve(node, time, errand.blocks);
-                    self.part_done(engine, &errand, done);
+                    self.store(engine, errand, node);
                 } else {
                     let step = Step::Forward { from: node, to };
-                    let at = time + state.machine.startup();
+                    let at = engine.now() + state.machine.startup();
                     self.follow(engine, Errand { step, ..errand }, at);
                 }
             }
         }
     }
 
+    /// The data of an errand are at the I/O node `node`, which takes them; the chain ends once
+    /// they are stored.
+    fn store(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+        let done = self.serve(node, engine.now(), errand.blocks);
+        self.wait(engine, Stage::Store, errand, done);
+    }
+
     /// Finds out where the data are and asks there.
-    fn find(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, time: Cycles) {
+    fn find(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let count = state.machine.placement().io_node_count();
         let stream = state.io_nodes[node as usize].stream();
@@ -211,44 +241,20 @@ impl<O: Observer> Driver<'_, O> {
             Location::Remote(other) => state.machine.attends(other),
         };
         if holder == node {
-            self.provide(engine, errand, node, node, time);
+            self.provide(engine, errand, node, node);
         } else {
             let step = Step::Forward {
                 from: node,
                 to: holder,
             };
-            let at = time + state.machine.startup();
+            let at = engine.now() + state.machine.startup();
             self.follow(engine, Errand { step, ..errand }, at);
         }
     }
 
-    /// A forwarded request, or a block to be collected, is at the I/O node `to`.
-    fn forwarded(
-        &mut self,
-        engine: &mut Engine<Tag>,
-        errand: Errand,
-        from: u32,
-        to: u32,
-        time: Cycles,
-    ) {
-        if errand.data {
-            let done = self.serve(to, time, errand.blocks);
-            self.part_done(engine, &errand, done);
-        } else {
-            self.provide(engine, errand, to, from, time);
-        }
-    }
-
     /// The I/O node `node` fetches the data, asked for by way of `asked`, and sends them.
-    fn provide(
-        &mut self,
-        engine: &mut Engine<Tag>,
-        errand: Errand,
-        node: u32,
-        asked: u32,
-        time: Cycles,
-    ) {
-        let ready = self.serve(node, time, errand.blocks);
+    fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
+        let ready = self.serve(node, engine.now(), errand.blocks);
         let state = &mut *self.state;
         let at = ready + state.machine.startup();
         let open = state.open.get_mut(errand.open);
@@ -325,11 +331,8 @@ impl<O: Observer> Driver<'_, O> {
                     }),
             );
         }
-        let pes = 0..machine.cube().node_count();
-        next.extend(
-            pes.filter(|&pe| machine.is_alive(pe) && machine.attends(machine.asks(pe)) == node)
-                .map(|pe| Step::Copy { from: node, pe }),
-        );
+        let clients = machine.clients(node).iter();
+        next.extend(clients.map(|&pe| Step::Copy { from: node, pe }));
         if next.is_empty() {
             self.part_done(engine, &errand, time);
             return;
@@ -352,7 +355,11 @@ impl<O: Observer> Driver<'_, O> {
 
     /// Sets the next message of a chain for `time`.
     fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
-        let index = self.state.errands.insert(errand);
+        self.wait(engine, Stage::Send, errand, time);
+    }
+
+    fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
+        let index = self.state.errands.insert(Errand { stage, ..errand });
         engine.schedule(time, self.state.pes + index);
     }
 

@@ -151,7 +151,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if timer < self.state.pes {
             self.demand(engine, timer);
         } else {
-            self.send(engine, timer - self.state.pes);
+            self.due(engine, timer - self.state.pes);
         }
     }
 
@@ -173,7 +173,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
                 self.think(engine, delivered.tag.value, leg.tail);
             }
         } else {
-            self.arrive(engine, delivered.tag.value, &leg);
+            self.delivered_errand(engine, delivered.tag.value, &leg);
         }
     }
 
@@ -195,21 +195,20 @@ impl<O: Observer> Driver<'_, O> {
         let now = engine.now();
         let state = &mut *self.state;
         match state.traffic.demand(pe) {
-            Demand::Message { to } => {
-                if state.machine.is_alive(to) {
-                    self.observer.offered(Flow::Messages, now);
-                    state.path.clear();
-                    state.machine.path_pe_pe(pe, to, &mut state.path);
-                    let length = state.lengths.message;
-                    let tag = Tag {
-                        class: Class::PePe,
-                        value: pe,
-                    };
-                    self.start(engine, tag, length, None);
-                } else if state.traffic.is_closed() {
-                    // Nobody is sent to a dead PE: the sender turns to its next demand.
-                    self.think(engine, pe, now);
+            Demand::Message { mut to } => {
+                // Nobody is sent to a dead PE; two working ones are left at least.
+                while !state.machine.is_alive(to) {
+                    to = state.traffic.receiver(pe);
                 }
+                self.observer.offered(Flow::Messages, now);
+                state.path.clear();
+                state.machine.path_pe_pe(pe, to, &mut state.path);
+                let length = state.lengths.message;
+                let tag = Tag {
+                    class: Class::PePe,
+                    value: pe,
+                };
+                self.start(engine, tag, length, None);
             }
             demand => self.io_demand(engine, pe, demand),
         }

@@ -212,6 +212,9 @@ fn a_broadcast_reaches_every_working_pe_once() {
             // 16 I/O nodes are reached in log2 16 = 4 steps, each with a start-up and a block.
             let steps = 4 * (STARTUP + BLOCK);
             assert!(broadcast.response > steps + STARTUP + ACCESS + BLOCK);
+            // Between the copies of one I/O node to its 8 PEs, and in the control cube between
+            // those of all, there are waits; one after another would take 128 blocks.
+            assert!(broadcast.response < 2 * steps + 12 * BLOCK, "{broadcast:?}");
         }
         spec.faults = FaultSpec {
             pes: vec![1],
@@ -314,6 +317,33 @@ fn misses_pay_for_the_disk_and_may_queue_for_it() {
     assert!(
         (per_read / transfer as f64 - 1.0).abs() < 0.02,
         "{per_read}"
+    );
+}
+
+/// Twice as many writes as one disk can store: half of them are still waiting in the end.
+#[test]
+fn writes_are_complete_once_they_are_stored() {
+    let mut spec = cube(1);
+    spec.device.cache_hit_rate = 0.0;
+    spec.device.service = Service::Queue;
+    spec.device.disk.seek = Time::ZERO;
+    spec.device.disk.rotation = Time::ZERO;
+    spec.device.disk.transfer = Some(Bandwidth::from_mb_per_s(2));
+    let traffic = TrafficSpec {
+        // Two disks of 40,960 cycles a block, 8 PEs: 163,840 cycles between writes of one PE
+        // would keep both just busy.
+        arrival: Arrival::Exponential {
+            mean: Time::from_ns(163_840 / 2 * 50),
+        },
+        read_ratio: 0.0,
+        ..rare()
+    };
+    let seen = run(&spec, &traffic, 500);
+    let arrived = seen.legs.len() as f64;
+    let share = seen.completed.len() as f64 / arrived;
+    assert!(
+        (share - 0.5).abs() < 0.06,
+        "{share} of the writes that arrived are complete"
     );
 }
 

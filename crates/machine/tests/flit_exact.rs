@@ -228,6 +228,7 @@ fn whole_machines_equal_the_flit_reference() {
                 Err(
                     MachineError::MissingPart { .. }
                     | MachineError::Disconnected { .. }
+                    | MachineError::NobodyLeft
                     | MachineError::NoIoNodeLeft,
                 ) => return Err(TestCaseError::reject("no such machine")),
                 Err(error) => panic!("{error}"),

@@ -157,6 +157,16 @@ impl Traffic {
         }
     }
 
+    /// Another receiver for a message of `pe`, uniform over the other PEs.
+    ///
+    /// # Panics
+    /// In a machine of one PE.
+    pub fn receiver(&mut self, pe: u32) -> u32 {
+        let others = self.others.expect("a machine of several PEs");
+        let other = others.draw(&mut self.sources[pe as usize].stream);
+        other + u32::from(other >= pe)
+    }
+
     fn io_demand(&mut self, pe: u32) -> Demand {
         let stream = &mut self.sources[pe as usize].stream;
         if self.collective {
