@@ -6,6 +6,7 @@ difference one only where the intervals allow it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from isthmus.results.schema import Measure, PointResult, RunResult, SearchResult
@@ -13,11 +14,10 @@ from isthmus.results.series import Series, View, axis_text, view
 from isthmus.wording import estimate, interval, measure_label, measure_subject, number, unit_label
 
 SAME = 0.05
-"""Relative difference below which two latencies count as about the same."""
+"""Two latencies are about the same where their ratio is known to be within so much of 1."""
 FAR = 2.0
 """Factor from which better and worse become far better and far worse."""
 LOAD_UNIT = "messages/ms"
-_MILLISECONDS = {"ps": 1e-9, "ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class Bracket:
     searched: bool
     """Found by a search; otherwise read from the points of the sweep."""
     analytic: float | None = None
+    undecided: tuple[float, float] | None = None
+    """Lowest and highest load in the bracket that were tried and stayed undecided."""
 
     @property
     def text(self) -> str:
         """The bracket without its unit: ``11.5–11.9``, ``above 12.8``."""
         if self.low is None and self.high is None:
-            return "–"
+            return "undecided" if self.undecided else "–"
         if self.high is None:
             return f"above {number(self.low)}"
         if self.low is None:
@@ -67,21 +69,29 @@ class Ratio:
 
     @property
     def tendency(self) -> str:
-        """``longer``, ``shorter``, ``same`` or ``unclear`` (the interval holds 1)."""
-        if abs(self.value - 1) < SAME:
+        """``same`` (the whole interval is near 1), ``unclear`` (it holds 1 and more), ``longer`` or
+        ``shorter``.
+        """
+        if self.low >= 1 - SAME and self.high <= 1 + SAME:
             return "same"
         if self.low <= 1 <= self.high:
             return "unclear"
         return "longer" if self.value > 1 else "shorter"
 
     @property
+    def factor(self) -> str:
+        """How many times as long, or shorter, whichever is above 1."""
+        times = max(self.value, 1 / self.value)
+        return number(times, 2 if times >= 1.1 else 3)
+
+    @property
     def text(self) -> str:
         """For example ``2.4 × as long``."""
         if self.tendency == "longer":
-            return f"{number(self.value, 2)} × as long"
+            return f"{self.factor} × as long"
         if self.tendency == "shorter":
-            return f"{number(1 / self.value, 2)} × shorter"
-        return "about the same" if self.tendency == "same" else "no clear difference"
+            return f"{self.factor} × shorter"
+        return "about the same" if self.tendency == "same" else "not distinguishable"
 
 
 @dataclass(frozen=True)
@@ -205,22 +215,34 @@ def bracket(layout: View, series: Series) -> Bracket | None:
     another, which they may at that rate, the search stands.
     """
     search: SearchResult | None = series.search
-    analytic = per_ms(search.analytic, search.unit) if search else None
-    if not layout.run.simulated and not search:
-        return None
+    analytic = search.analytic if search else None
     low, high = _points_bracket(layout, series) if layout.by_load else (None, None)
-    searched = False
-    if search and (search.highest_stable is not None or search.lowest_saturated is not None):
-        searched = True
-        lows = [low, per_ms(search.highest_stable, search.unit)]
-        highs = [high, per_ms(search.lowest_saturated, search.unit)]
+    searched = search is not None and bool(search.trials)
+    if search is not None and searched:
+        lows = [low, search.highest_stable]
+        highs = [high, search.lowest_saturated]
         low = max((x for x in lows if x is not None), default=None)
         high = min((x for x in highs if x is not None), default=None)
         if low is not None and high is not None and low >= high:
-            low, high = lows[1], highs[1]
-    if low is None and high is None:
-        return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
-    return Bracket(low, high, searched, analytic)
+            low, high = search.highest_stable, search.lowest_saturated
+    undecided = _undecided(layout, series, low, high)
+    if searched or (low, high, undecided) != (None, None, None):
+        return Bracket(low, high, searched, analytic, undecided)
+    return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
+
+
+def _undecided(
+    layout: View, series: Series, low: float | None, high: float | None
+) -> tuple[float, float] | None:
+    """Lowest and highest load strictly inside the bracket that was tried and stayed undecided."""
+    loads: list[float] = []
+    if series.search and series.search.undecided:
+        loads += series.search.undecided
+    if layout.by_load and layout.run.simulated:
+        at = (layout.x(p) for p in series.points if p.verdict.verdict == "undecided")
+        loads += (x for x in at if x is not None)
+    inside = [x for x in loads if (low is None or x > low) and (high is None or x < high)]
+    return (min(inside), max(inside)) if inside else None
 
 
 def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
@@ -234,13 +256,9 @@ def _points_bracket(layout: View, series: Series) -> tuple[float | None, float |
     return low, high
 
 
-def per_ms(load: float | None, unit: str) -> float | None:
-    """A load of a search in messages per millisecond, from a rate or a mean interarrival time."""
-    if load is None:
-        return None
-    per, _, time = unit.rpartition("/")
-    length_ms = _MILLISECONDS[time]
-    return load / length_ms if per or "/" in unit else 1.0 / (load * length_ms)
+def per_ms(load: float | None, _unit: str) -> float | None:
+    """Return the load: the schema takes searches in messages per millisecond only."""
+    return load
 
 
 def _ratio(name: str, own: PointResult, base: PointResult) -> Ratio | None:
@@ -248,10 +266,13 @@ def _ratio(name: str, own: PointResult, base: PointResult) -> Ratio | None:
     if not ours or not theirs:
         return None
     (mean, low, high), (base_mean, base_low, base_high) = ours.best, theirs.best
-    if not mean or not base_mean:
+    if mean is None or base_mean is None or mean <= 0 or base_mean <= 0:
         return None
-    smallest = (low or mean) / (base_high or base_mean)
-    largest = (high or mean) / (base_low or base_mean)
+    smallest = (mean if low is None else max(low, 0.0)) / (
+        base_mean if base_high is None else base_high
+    )
+    least = base_mean if base_low is None else base_low
+    largest = (mean if high is None else high) / least if least > 0 else math.inf
     return Ratio(name, ours, theirs, mean / base_mean, smallest, largest)
 
 
@@ -332,19 +353,32 @@ def _saturation_words(
     own: Bracket, base: Bracket | None, saturation: str | None, base_label: str
 ) -> str:
     unit = LOAD_UNIT
-    if own.high is None:
+    grey = _zone(own.undecided) if own.undecided else ""
+    if own.low is None and own.high is None:
+        text = "undecided at every load tried" + (f" ({grey} {unit})" if grey else "")
+    elif own.high is None and grey:
+        text = f"stable up to {number(own.low)}, undecided {grey} {unit}"
+    elif own.high is None:
         text = f"stable up to {number(own.low)} {unit}, the highest load tried"
+    elif own.low is None and grey:
+        text = f"undecided {grey}, saturated from {number(own.high)} {unit}"
     elif own.low is None:
         text = f"saturated at every load tried, from {number(own.high)} {unit}"
-    elif own.searched:
-        text = f"saturates at {own.text} {unit}"
+    elif own.searched or own.low == own.high:
+        text = f"saturates at {own.text} {unit}" + (f" (undecided {grey})" if grey else "")
     else:
         text = f"stable at {number(own.low)}, saturated at {number(own.high)} {unit}"
+        text += f" (undecided {grey})" if grey else ""
     if base is None or saturation is None:
         return text
     if saturation == "alike":
         return f"{text}, not told apart from {base_label} ({base.text})"
     return f"{text}, {saturation} than {base_label} ({base.text})"
+
+
+def _zone(loads: tuple[float, float]) -> str:
+    low, high = loads
+    return f"at {number(low)}" if low == high else f"at {interval(low, high)}"
 
 
 def _ratio_words(ratio: Ratio, place: str, first: bool) -> str:
@@ -356,12 +390,12 @@ def _ratio_words(ratio: Ratio, place: str, first: bool) -> str:
     values = f"{number(ratio.own.best[0])} against {number(ratio.base.best[0])} {unit}"
     values = f"({values} {place})" if first and place else f"({values})"
     if ratio.tendency == "longer":
-        return f"{subject} take {number(ratio.value, 2)} times as long{where} {values}"
+        return f"{subject} take {ratio.factor} times as long{where} {values}"
     if ratio.tendency == "shorter":
-        return f"{subject} are {number(1 / ratio.value, 2)} times quicker{where} {values}"
+        return f"{subject} are {ratio.factor} times quicker{where} {values}"
     if ratio.tendency == "same":
         return f"{subject} take about as long{where} {values}"
-    return f"{subject}: no clear difference{where} {values}"
+    return f"{subject} are not distinguishable{where} {values}"
 
 
 def _conclusion(found: list[SeriesAnswer], layout: View) -> str:

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class IsthmusError(Exception):
     """Something the user can put right; the command line prints it in one line and exits 2."""
+
+
+class RunFailedError(IsthmusError):
+    """A run that began and could not be finished; the command line exits 1."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.core import ask
-from isthmus.errors import IsthmusError
+from isthmus.errors import RunFailedError
 from isthmus.results.collection import Results
 
 TICK_S = 0.1
@@ -76,8 +76,8 @@ class Job:
 
         Raises:
             Stopped: Ctrl-C; finished points are in the journal, if there is one.
-            IsthmusError: the scenario makes no sense, the journal is not this run's, or the run
-                failed.
+            IsthmusError: the scenario makes no sense or the journal is not this run's.
+            RunFailedError: the run could not be finished.
 
         """
         from isthmus import _core
@@ -106,7 +106,7 @@ class Job:
         try:
             text = experiment.result()
         except RuntimeError as error:
-            raise IsthmusError(f"{self.file}: the run failed: {error}") from error
+            raise RunFailedError(f"{self.file}: the run failed: {error}") from error
         return Results.from_json(text, canonical=self.canonical)
 
     def run_into(self, folder: Path, *, fresh: bool = False, watch: Watch = unwatched) -> Results:

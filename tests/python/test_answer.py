@@ -1,9 +1,10 @@
 import json
+import math
 
 import pytest
 
 from fixtures import synthetic
-from isthmus.answer import Bracket, answer, per_ms
+from isthmus.answer import SAME, Bracket, Ratio, answer
 from isthmus.results import Results, RunResult
 from isthmus.results.series import view
 
@@ -113,12 +114,87 @@ def test_a_series_not_stable_where_the_baseline_is_says_so():
     assert "where no I/O network still is" in one.sentence
 
 
-def test_loads_searched_as_interarrival_times_are_told_as_rates():
-    assert per_ms(0.05, "ms") == 20.0
-    assert per_ms(50.0, "us") == 20.0
-    assert per_ms(20_000.0, "/s") == pytest.approx(20.0)
-    assert per_ms(20.0, "/ms") == per_ms(20.0, "1/ms") == 20.0
-    assert per_ms(None, "ms") is None
+@pytest.mark.parametrize(
+    ("value", "low", "high", "tendency", "text"),
+    [
+        (1.01, 0.97, 1.04, "same", "about the same"),
+        # Near 1, but it may as well be far from it.
+        (1.01, 0.60, 1.60, "unclear", "not distinguishable"),
+        (0.98, 0.94, 1.02, "unclear", "not distinguishable"),
+        # Not 1, yet no more than SAME from it.
+        (1.03, 1.02, 1.04, "same", "about the same"),
+        (1.06, 1.04, 1.08, "longer", "1.06 × as long"),
+        (2.4, 2.2, 2.6, "longer", "2.4 × as long"),
+        (0.5, 0.4, 0.6, "shorter", "2.0 × shorter"),
+        (0.5, 0.0, math.inf, "unclear", "not distinguishable"),
+    ],
+)
+def test_a_ratio_is_judged_by_its_interval(value, low, high, tendency, text):
+    assert SAME == 0.05
+    ratio = Ratio("read.network", None, None, value, low, high)
+    assert (ratio.tendency, ratio.text) == (tendency, text)
+
+
+def test_an_interval_that_reaches_down_to_zero_counts_as_it_is():
+    def to_zero(data):
+        for point in data["points"]:
+            for measure in point["measures"]:
+                if measure["name"] == "read.network":
+                    measure["low"] = 0.0
+
+    said = changed(to_zero)
+    for each in said.series[1:]:
+        ratio = each.ratios["read.network"]
+        assert (ratio.low, ratio.high) == (0.0, math.inf)
+        assert ratio.tendency == "unclear"
+        assert "are not distinguishable in the network" in each.sentence
+
+
+def test_what_stayed_undecided_is_told(load_sweep):
+    knee = synthetic.KNEES_PER_MS[1]
+    one = load_sweep.answer.series[1]
+    assert one.bracket.undecided == (knee * 0.99, knee * 1.005)
+    assert "saturates at 11.5–11.9 messages/ms (undecided at 11.6–11.8)" in one.sentence
+    assert load_sweep.answer.series[2].bracket.undecided is None
+
+
+@pytest.mark.parametrize(
+    ("stable", "saturated", "words"),
+    [
+        (True, False, "stable up to 11.5, undecided at 20.0–30.0 messages/ms"),
+        (False, True, "undecided at 5.00–9.00, saturated from 11.9 messages/ms"),
+        (False, False, "undecided at every load tried (at 5.00–9.00 messages/ms)"),
+    ],
+)
+def test_a_search_without_one_end_does_not_claim_to_know(stable, saturated, words):
+    def open_ended(data):
+        data["points"] = [p for p in data["points"] if p["values"][0]["text"] != "1"]
+        search = data["searches"][1]
+        search["undecided"] = [20.0, 30.0] if stable else [5.0, 9.0]
+        if not stable:
+            search["highest_stable"] = None
+        if not saturated:
+            search["lowest_saturated"] = None
+        # One undecided point, so that the series exists.
+        point = synthetic.result()["points"][6]
+        point["verdict"]["verdict"] = "undecided"
+        point["offered_per_ms"] = search["undecided"][0]
+        data["points"].insert(6, point)
+
+    one = changed(open_ended).series[1]
+    assert words in one.sentence
+
+
+def test_points_that_stayed_undecided_are_not_said_to_be_untried():
+    def grey(data):
+        data["searches"] = []
+        for point in data["points"][12:18]:
+            if point["offered_per_ms"] > 9:
+                point["verdict"]["verdict"] = "undecided"
+
+    two = changed(grey).series[2]
+    assert two.bracket.high is None
+    assert two.sentence.startswith("stable up to 6.41, undecided at 9.62–12.8 messages/ms")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +218,35 @@ def test_x_is_the_axis_with_most_values_where_the_load_is_not_swept(locality_swe
     assert layout.x_label == "locality"
     assert locality_sweep.answer.place == "at locality = 0.0"
     assert not locality_sweep.answer.has_saturation
+
+
+@pytest.mark.parametrize("searches", [True, False])
+@pytest.mark.parametrize("loads", [1, 2])
+def test_loads_are_never_variants(loads, searches):
+    # Two loads, six localities: the localities are the variants, though they are more.
+    data = synthetic.locality_result()
+    data["axes"].insert(0, synthetic.result()["axes"][1])
+    data["load_axis"] = 0
+    gaps = ("0.625 ms", "0.313 ms")[:loads]
+    doubled = []
+    for point in data["points"][:6]:
+        for gap in gaps:
+            copy = json.loads(json.dumps(point))
+            number = float(gap.split()[0])
+            copy["values"] = [{"text": gap, "number": number}, *copy["values"]]
+            copy["index"], copy["offered_per_ms"] = len(doubled), 1 / number
+            doubled.append(copy)
+    data["points"] = doubled
+    if searches:
+        data["searches"] = [synthetic.result()["searches"][0]]
+        data["searches"][0]["values"] = [None, *data["points"][0]["values"][1:]]
+    run = RunResult.from_json(json.dumps(data))
+    layout = view(run)
+    assert not any("interarrival" in s.label or " ms" in s.label for s in layout.series)
+    assert layout.by_load == (loads == 2)
+    if loads == 2:
+        assert len(layout.series) == 6
+        assert answer(run).place == "at 3.19 messages/ms"
 
 
 def test_a_run_of_one_point_has_an_answer_too():

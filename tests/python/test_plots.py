@@ -92,6 +92,44 @@ def test_values_of_saturated_points_do_not_press_the_others_flat(load_sweep):
     assert figure.axes[0].get_ylim()[1] < 3 * curves.CAP * max(stable)
 
 
+def test_unresolved_percentiles_are_left_out_and_the_legend_says_so(load_sweep):
+    figure = plots.draw(load_sweep.run, "percentiles", measure="read.network")
+    titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
+    assert titles == ["median", "90% are below", "99% are below"]
+    assert "left out: 24 with too few observations above" in words(
+        plots.image(figure, "svg").decode()
+    )
+    data = synthetic.result()
+    for point in data["points"]:
+        for measure in point["measures"]:
+            for percentile in measure["percentiles"]:
+                percentile["resolved"] = False
+    none = Results.from_json(json.dumps(data)).run
+    assert "percentiles" not in [name for name, _ in plots.draw_all(none)]
+    with pytest.raises(IsthmusError, match=r"'read\.network' has no percentile"):
+        curves.percentiles(view(none), "read.network")
+
+
+def test_the_saturation_plot_shows_what_stayed_undecided(load_sweep):
+    figure = plots.draw(load_sweep.run, "saturation")
+    text = words(plots.image(figure, "svg").decode())
+    assert "tried and still undecided" in text
+    bars = [(b.get_x(), b.get_x() + b.get_width()) for b in figure.axes[0].patches]
+    low, high = load_sweep.run.searches[1].undecided
+    assert any(bar == pytest.approx((low, high)) for bar in bars)
+
+
+def test_a_series_without_any_verdict_is_drawn_too():
+    data = synthetic.result()
+    search = data["searches"][1]
+    search["highest_stable"] = search["lowest_saturated"] = None
+    search["undecided"] = [5.0, 50.0]
+    for point in data["points"][6:12]:
+        point["verdict"]["verdict"] = "undecided"
+    figure = plots.draw(Results.from_json(json.dumps(data)).run, "saturation")
+    assert "undecided" in words(plots.image(figure, "svg").decode())
+
+
 def test_the_same_bytes_each_time(load_sweep):
     for name in ("latency", "machine"):
         first, second = (plots.draw(load_sweep.run, name) for _ in range(2))

@@ -21,6 +21,37 @@ def test_every_field_is_read():
     assert run.searches[0].values[1] is None
 
 
+def test_younger_fields_are_read():
+    data = synthetic.result()
+    data["points"][0]["verdict"]["origin"] = "model"
+    run = RunResult.from_json(json.dumps(data))
+    assert run.points[0].verdict.origin == "model"
+    assert [p.resolved for p in run.points[0].measures[0].percentiles] == [True] * 3 + [False]
+    assert run.searches[1].undecided == tuple(data["searches"][1]["undecided"])
+
+
+def test_results_from_before_the_younger_fields_load():
+    data = synthetic.result()
+    for point in data["points"]:
+        del point["verdict"]["origin"]
+        for measure in point["measures"]:
+            for percentile in measure["percentiles"]:
+                del percentile["resolved"]
+    for search in data["searches"]:
+        del search["undecided"]
+    run = RunResult.from_json(json.dumps(data))
+    assert {p.verdict.origin for p in run.points} == {"simulation"}
+    assert all(e.resolved for p in run.points for m in p.measures for e in m.percentiles)
+    assert {s.undecided for s in run.searches} == {None}
+
+
+def test_a_search_in_another_unit_is_refused():
+    data = synthetic.result()
+    data["searches"][0]["unit"] = "ms"
+    with pytest.raises(IsthmusError, match="a search in 'ms'; searches are in '/ms'"):
+        RunResult.from_json(json.dumps(data))
+
+
 def test_truncated_result_is_refused_with_its_place():
     text = synthetic.result_json()
     with pytest.raises(IsthmusError, match=r"^out/x/result\.json:1: not a whole result file"):

@@ -10,12 +10,14 @@ COLUMNS = [
     "workload.arrival.mean [ms]",
     "offered [1/ms]",
     "verdict",
+    "origin",
     "measure",
     "statistic",
     "unit",
     "value",
     "low",
     "high",
+    "resolved",
     "analytic",
     "residual",
     "samples",
@@ -26,8 +28,8 @@ COLUMNS = [
 def test_one_row_per_point_measure_and_statistic(load_sweep):
     table = load_sweep.table
     assert table.columns == COLUMNS
-    # Three latencies with mean, p50, p90, p99 and three rates with their mean, at 24 points.
-    assert table.height == 24 * (3 * 4 + 3)
+    # Three latencies with mean, p50, p90, p99, p99.9 and three rates with their mean, at 24 points.
+    assert table.height == 24 * (3 * 5 + 3)
     assert table["machine.lanes.io_link"].dtype == pl.Float64
 
 
@@ -45,6 +47,19 @@ def test_values_are_the_result_s_own(load_sweep):
     )
     assert tail["value"] == measure.percentiles[2].value
     assert tail["analytic"] is None
+
+
+def test_percentiles_say_whether_they_are_resolved(load_sweep):
+    table = load_sweep.table
+    told = {s: set(t["resolved"]) for (s,), t in table.group_by("statistic")}
+    assert told == {
+        "mean": {None},
+        "p50": {True},
+        "p90": {True},
+        "p99": {True},
+        "p99.9": {False},
+    }
+    assert set(table["origin"]) == {"simulation"}
 
 
 def test_parquet_and_csv_hold_the_same(load_sweep):
@@ -66,6 +81,9 @@ def test_other_tables(load_sweep):
     assert searches["highest_stable"].to_list() == [
         s.highest_stable for s in load_sweep.run.searches
     ]
+    zone = load_sweep.run.searches[1].undecided
+    assert searches["undecided_low"].to_list() == [None, zone[0], None, None]
+    assert searches["undecided_high"].to_list() == [None, zone[1], None, None]
 
 
 def test_pandas(load_sweep):

@@ -1,14 +1,15 @@
 //! Runs one point until its rules are met.
 
 use crate::progress::Progress;
-use crate::recorders::{FlowCount, Recorders};
+use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Replication};
 use crate::rules::Rules;
 use crate::summary;
 use isthmus_kernel::Cycles;
 use isthmus_machine::{Flow, Machine};
 use isthmus_scenario::{StopRule, Warmup};
-use isthmus_statistics::{Judgement, Precision, SaturationTest, Target, Verdict};
+use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
+use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use std::sync::Arc;
 /// delays of software and devices would look like saturation. The test compares the two halves of
 /// a run, so the filling must be over well within the first.
 const ROUND_TRIPS_MIN: u64 = 5;
-/// The least growth of the run between two looks, so that the last look reaches the longest run.
-const LENGTHEN_MIN: f64 = 2.0;
+/// The least growth of the run between two looks.
+const LENGTHEN_MIN: f64 = 1.5;
 /// Demands that a flow must have offered in all to be judged.
 const DEMANDS_MIN: u64 = 200;
 
@@ -82,14 +83,18 @@ impl Subject {
     fn cycles_min(&self) -> Cycles {
         let machine = &self.machine;
         let times = machine.times();
-        let block = self.traffic.block.get();
+        let blocks = self
+            .traffic
+            .file_blocks_max
+            .min(self.traffic.file_blocks_split);
+        let data = Bytes::new(self.traffic.block.get() * u64::from(blocks));
         let disk = if times.hit.is_certain() {
             0.0
         } else {
-            times.disk.mean_access(block)
+            times.disk.mean_access(data.get())
         };
-        // Request, forward and reply, each with its start-up and the length of a block.
-        let flits = u64::from(machine.clock().flits(self.traffic.block));
+        // Request, forward and reply, each with its start-up and the length of the largest data.
+        let flits = u64::from(machine.clock().flits(data));
         let round_trip = 3 * (machine.startup() + flits) + times.access + disk as Cycles;
         ROUND_TRIPS_MIN * round_trip
     }
@@ -179,8 +184,11 @@ impl Plan<'_> {
             let reached = delivered.max().unwrap_or(messages);
             match factor {
                 Some(factor) if looks_left > 0 && reached < self.max => {
-                    let longer = reached as f64 * factor.max(LENGTHEN_MIN);
-                    messages = (longer as u64).min(self.max);
+                    // In equal factors the last look comes to the longest run.
+                    let left = self.max as f64 / reached as f64;
+                    let even = left.powf(1.0 / f64::from(looks_left));
+                    let longer = reached as f64 * factor.max(LENGTHEN_MIN).max(even);
+                    messages = (longer.ceil() as u64).min(self.max);
                 }
                 _ => {
                     return Ok(Measurement {
@@ -231,7 +239,7 @@ impl Plan<'_> {
         let mut converged = true;
         let mut estimates = Vec::new();
         for name in of {
-            match summary::estimate(replications, self.rules, name) {
+            match summary::estimate(replications, self.rules, self.subject, name) {
                 summary::Known::Estimate(estimate) => {
                     estimates.push((estimate, Target::relative(relative)));
                 }
@@ -251,46 +259,55 @@ impl Plan<'_> {
     }
 }
 
-/// The verdict over both flows: saturated if either is, stable if both are.
+/// The verdict over both flows: saturated if either is, stable if both are. Where there are two,
+/// each is tested at half the error rate, since either can be wrong about saturation.
 fn judge(replications: &[&Recorders], test: &SaturationTest) -> (Verdict, Flow, Option<Judgement>) {
-    let mut decisive: Option<(Verdict, Flow, Judgement)> = None;
-    let mut unjudged = None;
-    for flow in [Flow::Messages, Flow::Io] {
-        let counts: Vec<&FlowCount> = replications
+    let offered = |flow: Flow| -> u64 {
+        let counts = replications
             .iter()
-            .map(|recorders| &recorders.flows[flow as usize])
+            .map(|recorders| &recorders.flows[flow as usize]);
+        counts.map(|count| count.offered).sum()
+    };
+    let flows: Vec<Flow> = [Flow::Messages, Flow::Io]
+        .into_iter()
+        .filter(|&flow| offered(flow) > 0)
+        .collect();
+    let test = SaturationTest {
+        alpha: test.alpha / flows.len().max(1) as f64,
+        ..*test
+    };
+    let mut worst: Option<(Verdict, Flow, Option<Judgement>)> = None;
+    for flow in flows {
+        let backlogs: Vec<_> = replications
+            .iter()
+            .map(|recorders| recorders.flows[flow as usize].backlog.clone())
             .collect();
-        let offered: u64 = counts.iter().map(|count| count.offered).sum();
-        if offered == 0 {
-            continue;
-        }
-        let backlogs: Vec<_> = counts.iter().map(|count| count.backlog.clone()).collect();
-        let judgement = match test.judge(&backlogs) {
-            Ok(judgement) if offered >= DEMANDS_MIN => judgement,
-            _ => {
-                unjudged = Some(flow);
-                continue;
+        let judged = match test.judge(&backlogs) {
+            Ok(judgement) if offered(flow) >= DEMANDS_MIN => {
+                (judgement.verdict, flow, Some(judgement))
             }
+            Ok(_) | Err(Error::TooFew { .. }) => (Verdict::Undecided, flow, None),
+            Err(error) => unreachable!("the scenario has checked the test: {error}"),
         };
-        let severity = |verdict| match verdict {
-            Verdict::Stable => 0,
-            Verdict::Undecided => 1,
-            Verdict::Saturated => 2,
-        };
-        let candidate = (judgement.verdict, flow, judgement);
-        let worse = decisive.as_ref().is_none_or(|(verdict, _, other)| {
-            let (new, old) = (severity(candidate.0), severity(*verdict));
-            new > old || new == old && candidate.2.growth.mean > other.growth.mean
-        });
-        if worse {
-            decisive = Some(candidate);
+        if worst
+            .as_ref()
+            .is_none_or(|other| rank(&judged) > rank(other))
+        {
+            worst = Some(judged);
         }
     }
-    match (decisive, unjudged) {
-        (Some((Verdict::Stable, _, judgement)), Some(flow)) => {
-            (Verdict::Undecided, flow, Some(judgement))
-        }
-        (Some((verdict, flow, judgement)), _) => (verdict, flow, Some(judgement)),
-        (None, flow) => (Verdict::Undecided, flow.unwrap_or(Flow::Messages), None),
-    }
+    worst.unwrap_or((Verdict::Undecided, Flow::Messages, None))
+}
+
+/// How bad a judged flow is: by its verdict, then by its growth.
+fn rank((verdict, _, judgement): &(Verdict, Flow, Option<Judgement>)) -> (u8, f64) {
+    let severity = match verdict {
+        Verdict::Stable => 0,
+        Verdict::Undecided => 1,
+        Verdict::Saturated => 2,
+    };
+    (
+        severity,
+        judgement.map_or(0.0, |judgement| judgement.growth.mean),
+    )
 }

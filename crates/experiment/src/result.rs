@@ -113,9 +113,21 @@ pub struct PointResult {
     pub channels: Vec<ChannelUse>,
 }
 
+/// What a verdict comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The growth of a simulated backlog.
+    Simulation,
+    /// The analytic model's saturation load; growth and error rate mean nothing then.
+    Model,
+}
+
 /// The verdict on saturation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictSummary {
+    /// What it comes from.
+    pub origin: Origin,
     /// `stable`, `saturated` or `undecided`.
     pub verdict: String,
     /// The flow that decides: `messages` or `io`.
@@ -170,6 +182,9 @@ pub struct Percentile {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
+    /// Whether every replication has ten observations or more above it; if not, it rests on the
+    /// largest few values and is too low.
+    pub resolved: bool,
 }
 
 /// A distribution.
@@ -208,14 +223,16 @@ pub struct SearchResult {
     pub values: Vec<Option<AxisValue>>,
     /// Position in `machines`.
     pub machine: usize,
-    /// The key searched over.
+    /// What all loads here are: `workload.rate`, whichever way the scenario puts them.
     pub over: String,
-    /// Unit of the loads.
+    /// Their unit: `/ms`.
     pub unit: String,
     /// The highest load found stable.
     pub highest_stable: Option<f64>,
     /// The lowest load found saturated.
     pub lowest_saturated: Option<f64>,
+    /// The lowest and the highest load in between that stayed undecided.
+    pub undecided: Option<(f64, f64)>,
     /// Every load tried: load, verdict, growth.
     pub trials: Vec<Trial>,
     /// The analytic model's saturation load.

@@ -7,13 +7,14 @@ use crate::measurement::Subject;
 use crate::progress::Progress;
 use crate::replication::Halt;
 use crate::result::{
-    Axis, AxisValue, Measure, PointResult, RunResult, SCHEMA, SearchResult, VerdictSummary,
+    Axis, AxisValue, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, VerdictSummary,
 };
 use crate::rules::Rules;
 use crate::search;
 use crate::summary::{self, Report};
 use isthmus_machine::MachineError;
-use isthmus_scenario::{Machine, Scenario, ScenarioError, SearchLine};
+use isthmus_scenario::{Machine, Scenario, ScenarioError, Search, SearchLine};
+use isthmus_topology::PlacementError;
 use isthmus_units::Rate;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use rayon::prelude::*;
@@ -90,7 +91,19 @@ struct SearchJob {
     index: usize,
     values: Vec<Option<AxisValue>>,
     machine: usize,
+    search: Search,
     line: SearchLine,
+}
+
+impl SearchJob {
+    /// The traffic at a load of `rate` demands per PE.
+    fn traffic(&self, rate: Rate) -> TrafficSpec {
+        let (_, traffic) = self
+            .line
+            .at(rate)
+            .expect("loads within the range of a search are possible");
+        traffic
+    }
 }
 
 /// A scenario with its machines built, ready to run.
@@ -116,6 +129,11 @@ impl Experiment {
         let names = summary::measure_names();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
+        if scenario.verdict.error_rate >= 0.5 {
+            let problem = format!("{} is no better than a guess", scenario.verdict.error_rate);
+            let error = scenario.error_at("verdict.error_rate", problem, "give less than 0.5");
+            return Err(error.into());
+        }
         let mut machines = Machines::default();
         let mut build = |machine: &Machine, values: &[AxisValue]| match machine {
             Machine::Hypercube(spec) => machines.position(spec).map_err(|error| {
@@ -128,9 +146,10 @@ impl Experiment {
         let mut points = Vec::new();
         for point in scenario.points() {
             let values = values(&point.values);
+            let machine = build(&point.machine, &values)?;
             points.push(Job {
                 index: point.index,
-                machine: build(&point.machine, &values)?,
+                machine,
                 values,
                 traffic: point.workload,
             });
@@ -146,8 +165,24 @@ impl Experiment {
                 index: line.index,
                 machine: build(&machine, &[])?,
                 values,
+                search: search.clone(),
                 line,
             });
+        }
+        for job in &points {
+            let io_nodes = machines
+                .get(job.machine)
+                .machine
+                .placement()
+                .io_node_count();
+            if let Some(spot) = job.traffic.hot_io_node
+                && spot.target >= io_nodes
+            {
+                let problem = format!("I/O node {} does not exist", spot.target);
+                let hint = format!("the I/O nodes are 0 to {}", io_nodes - 1);
+                let error = scenario.error_at("workload.hot_io_node.target", problem, hint);
+                return Err(error.into());
+            }
         }
         let seed = options.seed.unwrap_or(scenario.seed);
         let rules = Rules {
@@ -235,27 +270,10 @@ impl Experiment {
     /// The analytic model's values for every point and search; nothing is simulated.
     pub fn analyze(&self) -> RunResult {
         let points = self.points.iter().map(|job| self.analyzed(job)).collect();
-        let searches = self
-            .searches
-            .iter()
-            .filter_map(|job| {
-                let (subject, overlay) = self.searched(job)?;
-                let _ = subject;
-                Some(SearchResult {
-                    values: job.values.clone(),
-                    machine: job.machine,
-                    over: self.over(),
-                    unit: "/ms".to_owned(),
-                    highest_stable: None,
-                    lowest_saturated: None,
-                    trials: Vec::new(),
-                    analytic: overlay.saturation_per_ms,
-                    analytic_bottleneck: overlay.bottleneck,
-                    error_rate: self.rules.verdict.error_rate,
-                })
-            })
-            .collect();
-        self.result(points, searches)
+        let nothing = search::Found::default();
+        let searches = self.searches.iter();
+        let searches = searches.map(|job| self.search_result(job, nothing.clone()));
+        self.result(points, searches.collect())
     }
 
     fn result(&self, points: Vec<PointResult>, searches: Vec<SearchResult>) -> RunResult {
@@ -299,7 +317,7 @@ impl Experiment {
             let measurement = subject
                 .run(&self.rules, &test, true, &self.progress)
                 .map_err(|halt| self.halted(halt, &job.values))?;
-            let overlay = self.overlay(job);
+            let overlay = self.overlay(job.machine, &job.traffic);
             let machine = &built.machine;
             let report = Report::new(&measurement, machine, &self.rules, &test, &overlay);
             let cycles: u64 = measurement.replications.iter().map(|r| r.cycles).sum();
@@ -333,16 +351,16 @@ impl Experiment {
             .collect()
     }
 
-    fn overlay(&self, job: &Job) -> Overlay {
+    fn overlay(&self, machine: usize, traffic: &TrafficSpec) -> Overlay {
         if !self.rules.measure.analysis {
             return Overlay::default();
         }
-        let built = self.machines.get(job.machine);
-        Overlay::new(&built.machine, &built.spec, &job.traffic)
+        let built = self.machines.get(machine);
+        Overlay::new(&built.machine, &built.spec, traffic)
     }
 
     fn analyzed(&self, job: &Job) -> PointResult {
-        let overlay = self.overlay(job);
+        let overlay = self.overlay(job.machine, &job.traffic);
         let offered = offered_per_ms(&job.traffic);
         let verdict = match (offered, overlay.saturation_per_ms) {
             (Some(offered), Some(limit)) if offered >= limit => "saturated",
@@ -355,6 +373,7 @@ impl Experiment {
             machine: job.machine,
             offered_per_ms: offered,
             verdict: VerdictSummary {
+                origin: Origin::Model,
                 verdict: verdict.to_owned(),
                 flow: "io".to_owned(),
                 growth: 0.0,
@@ -393,58 +412,43 @@ impl Experiment {
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
         self.kept(&search_name(job.index), || {
-            let (template, overlay) = self.searched(job).ok_or(RunError::Cancelled)?;
-            let search = self.scenario.search.as_ref().ok_or(RunError::Cancelled)?;
+            let search = &job.search;
             let range = search::Range {
-                over: self.over(),
-                unit: "/ms".to_owned(),
                 from: search.low.per_ms(),
                 to: search.high.per_ms(),
                 resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
             };
-            let subject_at = |load: f64| {
-                let (_, traffic) = job
-                    .line
-                    .at(Rate::from_per_s(load * 1e3))
-                    .expect("loads within the range of a search are possible");
-                Subject {
-                    traffic,
-                    ..template.clone()
-                }
+            let machine = &self.machines.get(job.machine).machine;
+            let subject_at = |per_ms: f64| Subject {
+                machine: Arc::clone(machine),
+                traffic: job.traffic(Rate::from_per_s(per_ms * 1e3)),
+                seed: self.seed,
             };
-            let found = search::run(&range, &self.rules, subject_at, &overlay, &self.progress);
+            let found = search::run(&range, &self.rules, subject_at, &self.progress);
             let found = found.map_err(|halt| {
                 let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
                 self.halted(halt, &known)
             })?;
-            Ok(SearchResult {
-                values: job.values.clone(),
-                machine: job.machine,
-                ..found
-            })
+            Ok(self.search_result(job, found))
         })
     }
 
-    /// The subject of a search at its lowest load, and what the model says about the line.
-    fn searched(&self, job: &SearchJob) -> Option<(Subject, Overlay)> {
-        let search = self.scenario.search.as_ref()?;
-        let (_, traffic) = job.line.at(search.low).ok()?;
-        let built = self.machines.get(job.machine);
-        let overlay = if self.rules.measure.analysis {
-            Overlay::new(&built.machine, &built.spec, &traffic)
-        } else {
-            Overlay::default()
-        };
-        let subject = Subject {
-            machine: Arc::clone(&built.machine),
-            traffic,
-            seed: self.seed,
-        };
-        Some((subject, overlay))
-    }
-
-    fn over(&self) -> String {
-        "workload.rate".to_owned()
+    /// What was found, with what the model says about the line beside it.
+    fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
+        let overlay = self.overlay(job.machine, &job.traffic(job.search.low));
+        SearchResult {
+            values: job.values.clone(),
+            machine: job.machine,
+            over: "workload.rate".to_owned(),
+            unit: "/ms".to_owned(),
+            highest_stable: found.bracket.stable,
+            lowest_saturated: found.bracket.saturated,
+            undecided: found.bracket.undecided,
+            trials: found.trials,
+            analytic: overlay.saturation_per_ms,
+            analytic_bottleneck: overlay.bottleneck,
+            error_rate: self.rules.verdict.error_rate,
+        }
     }
 
     /// The entry from the journal, or else what `compute` gives, which is then kept.
@@ -490,13 +494,14 @@ impl Experiment {
 fn cause(error: &MachineError) -> (&'static str, &'static str) {
     match error {
         MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
+        MachineError::Fault(_) | MachineError::Placement(PlacementError::MissingIoNode { .. }) => {
+            ("machine.faults", "name parts that the machine has")
+        }
         MachineError::Placement(_) => ("machine.placement", "choose other PEs for the I/O nodes"),
         MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
         MachineError::NoLanes { .. } => ("machine.lanes", "give 1 or more"),
-        MachineError::MissingPart { .. } | MachineError::Fault(_) => {
-            ("machine.faults", "name parts that the machine has")
-        }
         MachineError::Disconnected { .. } => ("machine.faults", "leave every working pair a path"),
+        MachineError::NobodyLeft => ("machine.faults", "leave two PEs or more working"),
         MachineError::NoIoNodeLeft => ("machine.faults", "leave one I/O node working"),
     }
 }

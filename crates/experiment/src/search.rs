@@ -1,22 +1,26 @@
 //! Finds the load at which one combination of the other fields saturates.
 
-use crate::analysis::Overlay;
 use crate::measurement::Subject;
 use crate::progress::Progress;
 use crate::replication::Halt;
-use crate::result::{SearchResult, Trial};
+use crate::result::Trial;
 use crate::rules::Rules;
 use isthmus_statistics::{Bracket, KneeSearch, KneeStep};
 
-/// The interval of loads to search, in the unit of the load.
+/// The interval of loads to search, in messages per PE and millisecond.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Range {
-    pub over: String,
-    pub unit: String,
     pub from: f64,
     pub to: f64,
     /// Width of the bracket asked for, relative to its middle.
     pub resolution: f64,
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Found {
+    pub bracket: Bracket,
+    pub trials: Vec<Trial>,
 }
 
 /// Runs the search; `subject_at` gives the point at a load.
@@ -24,9 +28,8 @@ pub(crate) fn run(
     range: &Range,
     rules: &Rules,
     subject_at: impl Fn(f64) -> Subject,
-    overlay: &Overlay,
     progress: &Progress,
-) -> Result<SearchResult, Halt> {
+) -> Result<Found, Halt> {
     let error_rate = rules.verdict.error_rate;
     let mut trials = Vec::new();
     // The resolution asked for is relative to where the knee is, which a first pass finds out.
@@ -48,20 +51,10 @@ pub(crate) fn run(
             let inner = pass.run((stable, saturated), resolution, &subject_at)?;
             bracket.stable = inner.stable.or(bracket.stable);
             bracket.saturated = inner.saturated.or(bracket.saturated);
+            bracket.undecided = inner.undecided;
         }
     }
-    Ok(SearchResult {
-        values: Vec::new(),
-        machine: 0,
-        over: range.over.clone(),
-        unit: range.unit.clone(),
-        highest_stable: bracket.stable,
-        lowest_saturated: bracket.saturated,
-        trials,
-        analytic: overlay.saturation_per_ms,
-        analytic_bottleneck: overlay.bottleneck.clone(),
-        error_rate,
-    })
+    Ok(Found { bracket, trials })
 }
 
 /// One search with a fixed width at the end.

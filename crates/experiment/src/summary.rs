@@ -1,9 +1,9 @@
 //! From replications to the rows of the result.
 
 use crate::analysis::Overlay;
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Subject};
 use crate::recorders::{Rates, Recorders};
-use crate::result::{ChannelUse, Histogram, Measure, Percentile, VerdictSummary};
+use crate::result::{ChannelUse, Histogram, Measure, Origin, Percentile, VerdictSummary};
 use crate::rules::Rules;
 use isthmus_machine::{ChannelKind, Class, Flow, Machine, Operation};
 use isthmus_scenario::Intervals;
@@ -11,7 +11,7 @@ use isthmus_statistics::{
     BatchMeans, Error, Estimate, Recorder, ReplicationMeans, SaturationTest, Summary,
 };
 
-/// Observations that a measure must have per replication to be reported.
+/// Observations that a measure must have in each replication before a run may stop on it.
 const SAMPLES_MIN: u64 = 50;
 
 /// Which recorder of a replication.
@@ -44,6 +44,42 @@ impl Source {
         }
     }
 
+    /// Whether the traffic of `subject` can give it at all, however rarely.
+    fn occurs(self, subject: &Subject) -> bool {
+        let traffic = &subject.traffic;
+        let shares = traffic.collectives;
+        let io = traffic.io_probability > 0.0;
+        let plain = shares.broadcast + shares.scatter + shares.gather < 1.0;
+        let reads = io && plain && traffic.read_ratio > 0.0;
+        let writes = io && plain && traffic.read_ratio < 1.0;
+        let (scatters, gathers) = (io && shares.scatter > 0.0, io && shares.gather > 0.0);
+        let broadcasts = io && shares.broadcast > 0.0;
+        let several = subject.machine.placement().io_node_count() > 1;
+        let hot = traffic.hot_io_node.is_some();
+        let remote = several && (traffic.locality < 1.0 || hot);
+        match self {
+            Self::Header(class) | Self::Router(class) => match class {
+                Class::PePe => traffic.io_probability < 1.0,
+                Class::Request => reads || broadcasts || scatters,
+                Class::Write => writes || gathers,
+                Class::Forward => remote && (reads || broadcasts || scatters) || several && gathers,
+                Class::ReplyLocal => {
+                    reads && (traffic.locality > 0.0 || !several || hot) || scatters
+                }
+                Class::ReplyRemote => several && (remote && reads || scatters),
+                Class::Redirect => io && subject.machine.redirects(),
+                Class::Broadcast => broadcasts,
+            },
+            Self::Network(operation) | Self::Response(operation) => match operation {
+                Operation::Read => reads,
+                Operation::Write => writes,
+                Operation::Broadcast => broadcasts,
+                Operation::Scatter => scatters,
+                Operation::Gather => gathers,
+            },
+        }
+    }
+
     fn of(self, recorders: &Recorders) -> &Recorder {
         match self {
             Self::Header(class) => &recorders.header[class as usize],
@@ -65,22 +101,27 @@ pub(crate) enum Known {
     Estimate(Estimate),
     /// It occurs, but too rarely so far.
     TooFew,
-    /// It does not occur.
+    /// This traffic cannot give it.
     Absent,
 }
 
 /// The present estimate of the measure `name`.
-pub(crate) fn estimate(replications: &[&Recorders], rules: &Rules, name: &str) -> Known {
+pub(crate) fn estimate(
+    replications: &[&Recorders],
+    rules: &Rules,
+    subject: &Subject,
+    name: &str,
+) -> Known {
     let Some(source) = Source::all().find(|source| source.name() == name) else {
         return Known::Absent;
     };
+    if !source.occurs(subject) {
+        return Known::Absent;
+    }
     let counts: Vec<u64> = replications
         .iter()
         .map(|recorders| source.of(recorders).series().count())
         .collect();
-    if counts.iter().all(|&count| count == 0) {
-        return Known::Absent;
-    }
     if counts.iter().any(|&count| count < SAMPLES_MIN) {
         return Known::TooFew;
     }
@@ -90,19 +131,21 @@ pub(crate) fn estimate(replications: &[&Recorders], rules: &Rules, name: &str) -
     match ReplicationMeans::new(recorders, rules.warm_up()) {
         // Half of the run is gone as warm-up and it may not have been enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
-        Ok(means) => {
-            interval(&means, replications, source, rules).map_or(Known::TooFew, Known::Estimate)
-        }
+        Ok(means) => match interval(&means, replications, source, rules) {
+            Ok((estimate, true)) => Known::Estimate(estimate),
+            Ok((_, false)) | Err(_) => Known::TooFew,
+        },
         Err(_) => Known::TooFew,
     }
 }
 
+/// The interval of a measure, and whether what it is made of is independent enough to stop on.
 fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],
     source: Source,
     rules: &Rules,
-) -> Result<Estimate, Error> {
+) -> Result<(Estimate, bool), Error> {
     match (rules.stop.intervals, replications) {
         (Intervals::BatchMeans, [only]) => {
             let series = source.of(only).series();
@@ -110,9 +153,10 @@ fn interval(
                 observations: means.discarded[0],
                 detected: means.warm_up_detected,
             };
-            Ok(BatchMeans::from_series(series, truncation, rules.stop.confidence)?.estimate)
+            let means = BatchMeans::from_series(series, truncation, rules.stop.confidence)?;
+            Ok((means.estimate, means.independent))
         }
-        _ => means.estimate(rules.stop.confidence),
+        _ => Ok((means.estimate(rules.stop.confidence)?, true)),
     }
 }
 
@@ -169,7 +213,7 @@ impl Report {
             return;
         };
         let estimate = interval(&summary.replications, &replications, source, rules)
-            .unwrap_or(summary.mean)
+            .map_or(summary.mean, |(estimate, _)| estimate)
             .scaled(cycle_us);
         let name = source.name();
         let analytic = overlay.measures.get(&name).copied();
@@ -193,6 +237,7 @@ impl Report {
                         value: estimate.mean,
                         low: finite(estimate.low),
                         high: finite(estimate.high),
+                        resolved: percentile.resolved,
                     }
                 })
                 .collect(),
@@ -267,6 +312,7 @@ fn verdict(measurement: &Measurement, test: &SaturationTest) -> VerdictSummary {
     let growth = measurement.judgement.map(|judgement| judgement.growth);
     let or_zero = |value: Option<f64>| value.filter(|v| v.is_finite()).unwrap_or(0.0);
     VerdictSummary {
+        origin: Origin::Simulation,
         verdict: measurement.verdict.to_string(),
         flow: match measurement.flow {
             Flow::Messages => "messages",

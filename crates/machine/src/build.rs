@@ -1,16 +1,16 @@
 //! From a description to a machine: placement, routes, channels.
 
+use crate::faulted::Faulted;
 use crate::layout::{ChannelKind, Layout};
-use crate::spec::{FaultSpec, HypercubeSpec, PlacementSpec};
+use crate::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
 use isthmus_topology::deadlock::{self, DependencyCycle};
 use isthmus_topology::{
-    BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, FaultyRoute, Hop,
-    Hypercube, IncompleteHypercube, Placement, PlacementError, RoutingScheme,
+    BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
+    IncompleteHypercube, Placement, PlacementError, RoutingScheme,
 };
 use isthmus_units::{Bytes, Clock};
-use isthmus_wormhole::ChannelId;
 use thiserror::Error;
 
 /// Why a description gives no machine.
@@ -35,12 +35,6 @@ pub enum MachineError {
     NoLanes {
         /// Name of the kind.
         kind: &'static str,
-    },
-    /// A fault names something that does not exist.
-    #[error("{what} is to fail but does not exist")]
-    MissingPart {
-        /// What was named.
-        what: String,
     },
     /// A fault is no node or no link.
     #[error(transparent)]
@@ -82,15 +76,15 @@ pub enum DeadlockProof {
 /// A hypercube with its I/O nodes, ready to run any workload.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    layout: Layout,
+    pub(crate) layout: Layout,
     placement: Placement,
     clock: Clock,
-    separate: bool,
+    pub(crate) separate: bool,
     startup: Cycles,
     times: IoNodeTimes,
     /// Routes of the PE network and of the I/O network, where faults change them.
-    routes: Option<FaultyCube>,
-    io_routes: Option<FaultyCube>,
+    pub(crate) routes: Option<FaultyCube>,
+    pub(crate) io_routes: Option<FaultyCube>,
     /// The I/O nodes that can pass a broadcast on.
     io_faults: CubeFaults,
     /// Whether each PE works; empty if all do.
@@ -145,7 +139,7 @@ impl Machine {
             layout,
             placement,
             clock,
-            clients: clients(&faults),
+            clients: faults.clients(),
             routes: faults.routes,
             io_routes: faults.io_routes,
             io_faults: faults.io_faults,
@@ -217,6 +211,11 @@ impl Machine {
         self.attends[io_node as usize]
     }
 
+    /// Whether requests of some PE are passed on by the PE of a failed I/O node.
+    pub fn redirects(&self) -> bool {
+        self.asks.iter().any(|&asked| self.attends(asked) != asked)
+    }
+
     /// The working PEs that an I/O node works for.
     pub fn clients(&self, io_node: u32) -> &[u32] {
         &self.clients[io_node as usize]
@@ -226,84 +225,6 @@ impl Machine {
     #[inline]
     pub fn pe_of(&self, io_node: u32) -> u32 {
         self.placement.io_nodes()[io_node as usize]
-    }
-
-    /// PE to PE: k, e-cube, k.
-    #[inline]
-    pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        path.push(self.layout.channel(ChannelKind::PeInject, from));
-        self.push_links(from, to, path);
-        path.push(self.layout.channel(ChannelKind::PeEject, to));
-    }
-
-    /// PE to the I/O node at another or the same PE: k, e-cube, m. A failed I/O node's requests
-    /// end at its PE: k, e-cube, k.
-    pub fn path_ask(&self, pe: u32, io_node: u32, path: &mut Vec<ChannelId>) {
-        let at = self.pe_of(io_node);
-        path.push(self.layout.channel(ChannelKind::PeInject, pe));
-        self.push_links(pe, at, path);
-        path.push(if self.attends(io_node) == io_node {
-            self.layout.channel(ChannelKind::IoNodeIn, io_node)
-        } else {
-            self.layout.channel(ChannelKind::PeEject, at)
-        });
-    }
-
-    /// I/O node to I/O node: r, I/O e-cube, r; without an I/O network m, e-cube, m.
-    pub fn path_forward(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        let layout = &self.layout;
-        if self.separate {
-            path.push(layout.channel(ChannelKind::IoInject, from));
-            self.push_io_links(from, to, path);
-            path.push(layout.channel(ChannelKind::IoEject, to));
-        } else {
-            path.push(layout.channel(ChannelKind::IoNodeOut, from));
-            self.push_links(self.pe_of(from), self.pe_of(to), path);
-            path.push(layout.channel(ChannelKind::IoNodeIn, to));
-        }
-    }
-
-    /// Data from the I/O node `from` to `pe` through the I/O node `asked`. Local (`from` =
-    /// `asked`): m, e-cube, k. Remote: r, I/O e-cube, n, e-cube, k, one worm across both networks;
-    /// without an I/O network m, e-cube straight to the PE, k.
-    pub fn path_reply(&self, from: u32, asked: u32, pe: u32, path: &mut Vec<ChannelId>) {
-        let layout = &self.layout;
-        if from != asked && self.separate {
-            path.push(layout.channel(ChannelKind::IoInject, from));
-            self.push_io_links(from, asked, path);
-            path.push(layout.channel(ChannelKind::IoToPe, asked));
-            self.push_links(self.pe_of(asked), pe, path);
-        } else {
-            path.push(layout.channel(ChannelKind::IoNodeOut, from));
-            self.push_links(self.pe_of(from), pe, path);
-        }
-        path.push(layout.channel(ChannelKind::PeEject, pe));
-    }
-
-    #[inline]
-    fn push_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        let cube = self.layout.cube;
-        let mut push = |hop: Hop| {
-            let link = cube.link(hop.node, hop.dimension) as u32;
-            path.push(self.layout.channel(ChannelKind::Link, link));
-        };
-        match &self.routes {
-            None => cube.route(from, to).for_each(&mut push),
-            Some(routes) => around(routes, from, to).for_each(&mut push),
-        }
-    }
-
-    #[inline]
-    fn push_io_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
-        let cube = self.layout.io_cube;
-        let mut push = |hop: Hop| {
-            let link = cube.link(hop.node, hop.dimension) as u32;
-            path.push(self.layout.channel(ChannelKind::IoLink, link));
-        };
-        match &self.io_routes {
-            None => cube.route(from, to).for_each(&mut push),
-            Some(routes) => around(routes, from, to).for_each(&mut push),
-        }
     }
 
     /// How the PE network and the I/O network route around faults; `None` where nothing failed.
@@ -357,11 +278,6 @@ impl Machine {
     }
 }
 
-/// A route around faults. Machines whose working nodes are cut apart are never built.
-fn around(routes: &FaultyCube, from: u32, to: u32) -> FaultyRoute<'_> {
-    routes.route(from, to).expect("working nodes are connected")
-}
-
 fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementError> {
     match spec {
         PlacementSpec::Hamming => Placement::hamming(cube),
@@ -370,89 +286,5 @@ fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementEr
         PlacementSpec::Stride { count } => Placement::stride(cube, *count),
         PlacementSpec::Clustered { count } => Placement::clustered(cube, *count),
         PlacementSpec::List(pes) => Placement::list(cube, pes),
-    }
-}
-
-fn clients(faults: &Faulted) -> Vec<Vec<u32>> {
-    let mut clients = vec![Vec::new(); faults.attends.len()];
-    for (pe, &asked) in (0u32..).zip(&faults.asks) {
-        if faults.alive[pe as usize] {
-            clients[faults.attends[asked as usize] as usize].push(pe);
-        }
-    }
-    clients
-}
-
-/// What faults do to who asks whom.
-struct Faulted {
-    routes: Option<FaultyCube>,
-    io_routes: Option<FaultyCube>,
-    io_faults: CubeFaults,
-    alive: Vec<bool>,
-    asks: Vec<u32>,
-    attends: Vec<u32>,
-}
-
-impl Faulted {
-    fn new(
-        cube: Hypercube,
-        io_cube: IncompleteHypercube,
-        placement: &Placement,
-        faults: &FaultSpec,
-    ) -> Result<Self, MachineError> {
-        let routed = |network, faults: CubeFaults| {
-            faults
-                .check_connected()
-                .map_err(|error| MachineError::Disconnected { network, error })?;
-            Ok::<_, MachineError>((!faults.is_none()).then(|| FaultyCube::new(faults)))
-        };
-        let routes = routed("PE", CubeFaults::new(cube, &faults.pes, &faults.links)?)?;
-        // The I/O router of a failed I/O node goes on working (section 3.2).
-        let io_routes = routed("I/O", CubeFaults::new(io_cube, &[], &faults.io_links)?)?;
-        let missing = |what: String| Err(MachineError::MissingPart { what });
-        let mut alive = vec![true; cube.node_count() as usize];
-        for &pe in &faults.pes {
-            match alive.get_mut(pe as usize) {
-                Some(state) => *state = false,
-                None => return missing(format!("PE {pe}")),
-            }
-        }
-        if alive.iter().filter(|&&alive| alive).count() < 2 {
-            return Err(MachineError::NobodyLeft);
-        }
-        let count = placement.io_node_count();
-        if let Some(io_node) = faults.io_nodes.iter().find(|&&io_node| io_node >= count) {
-            return missing(format!("I/O node {io_node}"));
-        }
-        let silent: Vec<u32> = (0..count)
-            .filter(|&io_node| {
-                let pe = placement.io_nodes()[io_node as usize];
-                !alive[pe as usize] || faults.io_nodes.contains(&io_node)
-            })
-            .collect();
-        if silent.len() == count as usize {
-            return Err(MachineError::NoIoNodeLeft);
-        }
-        let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
-        let attends = placement.forwarding(&cube, &silent)?;
-        // With its PE gone, too, nobody is left to pass requests on: they go straight to the heir.
-        let asks = (0..cube.node_count())
-            .map(|pe| {
-                let server = placement.server(pe);
-                if alive[placement.server_pe(pe) as usize] {
-                    server
-                } else {
-                    attends[server as usize]
-                }
-            })
-            .collect();
-        Ok(Self {
-            routes,
-            io_routes,
-            io_faults,
-            alive,
-            asks,
-            attends,
-        })
     }
 }

@@ -5,9 +5,11 @@
 //! happens. No files, no printing, no statistics; the observer says when it has seen enough.
 
 mod build;
+mod faulted;
 mod layout;
 mod observe;
 mod operation;
+mod paths;
 mod protocol;
 mod simulation;
 pub mod spec;

@@ -5,6 +5,7 @@
 use isthmus_flit::{Arrival, Message, Ready};
 use isthmus_machine::spec::{FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service};
 use isthmus_machine::{Completed, Flow, Leg, Machine, MachineError, Observer, Simulation, Started};
+use isthmus_topology::PlacementError;
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival as Arrivals, Collectives, FileLayout, HotSpot, TrafficSpec};
 use proptest::prelude::*;
@@ -226,7 +227,7 @@ fn whole_machines_equal_the_flit_reference() {
                 Ok(machine) => Arc::new(machine),
                 // Random faults may name what is not there, or cut the machine apart.
                 Err(
-                    MachineError::MissingPart { .. }
+                    MachineError::Placement(PlacementError::MissingIoNode { .. })
                     | MachineError::Disconnected { .. }
                     | MachineError::NobodyLeft
                     | MachineError::NoIoNodeLeft,

@@ -4,12 +4,11 @@ use crate::error::{Problem, ScenarioError, Source};
 use crate::field::Default::{Required, Value as Given};
 use crate::field::{Field, Kind};
 use crate::machine::Machine;
-use crate::quantity;
 use crate::settings::{Layer, Setting, Settings};
 use crate::sweep::AxisValue;
 use crate::traffic::LOAD_KEYS;
 use crate::value::{TIME_MAX, Value, mean_gap};
-use isthmus_units::{Rate, Time};
+use isthmus_units::Rate;
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::Arc;
 
@@ -33,22 +32,6 @@ pub struct Search {
     pub high: Rate,
     /// Width of the interval at which to stop, relative to its middle, between 0 and 1.
     pub resolution: f64,
-    /// The unit of the field in the file, `/ms` or `ms`.
-    pub unit: String,
-}
-
-impl Search {
-    /// A load as the file puts it: the rate or the mean interarrival time, in [`unit`](Self::unit).
-    pub fn in_unit(&self, load: Rate) -> f64 {
-        let one = format!("1 {}", self.unit);
-        match self.over {
-            Load::Rate => one.parse::<Rate>().map(|one| load.per_s() / one.per_s()),
-            Load::Interarrival => one
-                .parse::<Time>()
-                .map(|one| 1.0 / (load.per_s() * one.seconds())),
-        }
-        .unwrap_or(f64::NAN)
-    }
 }
 
 pub(crate) const FIELDS: &[Field] = &[
@@ -100,8 +83,8 @@ pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
         "workload.interarrival" => Load::Interarrival,
         _ => Load::Rate,
     };
-    let (from, unit) = end(settings, "search.from", over)?;
-    let (to, _) = end(settings, "search.to", over)?;
+    let from = end(settings, "search.from", over)?;
+    let to = end(settings, "search.to", over)?;
     if from == to {
         return Err(settings.problem(
             "search.to",
@@ -116,18 +99,14 @@ pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
         low,
         high,
         resolution,
-        unit,
     }))
 }
 
-fn end(settings: &Settings, key: &str, over: Load) -> Result<(Rate, String), Problem> {
+fn end(settings: &Settings, key: &str, over: Load) -> Result<Rate, Problem> {
     let setting = settings.given(key);
-    let unit = setting.and_then(quantity::unit).unwrap_or_default();
     match (over, setting.map(|setting| &setting.value)) {
-        (Load::Rate, Some(Value::Rate(rate))) => Ok((*rate, unit)),
-        (Load::Interarrival, Some(Value::Time(time))) => {
-            Ok((Rate::from_per_s(1.0 / time.seconds()), unit))
-        }
+        (Load::Rate, Some(Value::Rate(rate))) => Ok(*rate),
+        (Load::Interarrival, Some(Value::Time(time))) => Ok(Rate::from_per_s(1.0 / time.seconds())),
         (Load::Rate, _) => Err(settings.problem(
             key,
             "a time where search.over = \"workload.rate\" expects a rate",

@@ -157,8 +157,6 @@ fn without_a_load_there_is_only_the_search() {
     let search = scenario.search.as_ref().expect("the file has one");
     assert_eq!(search.over, Load::Interarrival);
     assert_eq!((search.low.per_ms(), search.high.per_ms()), (1.0, 40.0));
-    assert_eq!(search.unit, "ms");
-    assert_eq!(search.in_unit(search.high), 0.025);
 }
 
 #[test]

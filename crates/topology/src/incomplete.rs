@@ -152,8 +152,7 @@ impl IncompleteHypercube {
         (0..dimensions).filter_map(move |dimension| {
             let to = self.neighbor(held.target(), dimension)?;
             // Any part of a route is a route, so those of two hops are enough.
-            let mut route = self.route(held.node, to);
-            let second = route.nth(1).filter(|_| route.len() == 0)?;
+            let second = self.route(held.node, to).nth(1)?;
             (second.node == held.target()).then(|| self.link(second.node, second.dimension))
         })
     }

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, RunFailedError
 
 _COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, plots, report.",
@@ -24,12 +24,12 @@ _HELP = """Simulate, analyse and size the I/O side of parallel machines.
 
 \b
 A first look:
-  isthmus check examples/demo.toml             what would be run
-  isthmus run examples/demo.toml --quick       the answer in a few seconds
-  isthmus run examples/demo.toml               with narrow intervals; see out/*/report.html
+  isthmus check examples/hypercube-128.toml        what would be run
+  isthmus run examples/hypercube-128.toml --quick  the answer sooner, with wider intervals
+  isthmus run examples/hypercube-128.toml          with narrow intervals; see out/*/report.html
 \b
 Change a field of the scenario on the command line (units are mandatory):
-  isthmus run examples/demo.toml machine.dimension=5 workload.locality=0.5
+  isthmus run examples/hypercube-128.toml machine.dimension=5 workload.locality=0.5
 \b
 Without a scenario:
   isthmus topology --dimension 7               nodes, placement, deadlock check
@@ -37,8 +37,8 @@ Without a scenario:
   isthmus balance sorting --pes 128            how much I/O a machine needs
   isthmus papers                               the papers that can be run again
 \b
-Exit status: 0 well, 1 a paper's row not as expected or a failed run, 2 bad input,
-130 interrupted (finished points are kept).
+Exit status: 0 done (a paper's claims are judged in the table, not here), 1 a run failed,
+2 bad input, 130 interrupted (finished points are kept).
 """
 
 
@@ -86,7 +86,9 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Entry point: one line on standard error and exit status 2 for anything the user can mend."""
+    """Entry point: one line on standard error and exit status 2 for anything the user can mend, 1
+    for a run that failed.
+    """
     try:
         status = cli.main(prog_name="isthmus", standalone_mode=False)
     except click.ClickException as error:
@@ -94,6 +96,8 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         print("isthmus: interrupted", file=sys.stderr)
         sys.exit(130)
+    except RunFailedError as error:
+        _fail(str(error), 1)
     except IsthmusError as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -109,6 +113,6 @@ def _usage(error: click.ClickException) -> str:
     return message
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, status: int = 2) -> NoReturn:
     print("isthmus: " + " ".join(message.split("\n")), file=sys.stderr)
-    sys.exit(2)
+    sys.exit(status)

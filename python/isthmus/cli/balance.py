@@ -9,6 +9,8 @@ import click
 
 from isthmus.wording import number
 
+APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
+
 
 @click.command(
     name="balance",
@@ -16,36 +18,50 @@ from isthmus.wording import number
 
 \b
   isthmus balance sorting --pes 128
-  isthmus balance matrix-product --pes 1024 --memory "8 MB"
-  isthmus balance sorting --pes 128 --io-bandwidth "5 MB/s" --json
+  isthmus balance sorting --pes 128 --memory "8 MB"
+  isthmus balance grid --grid-dimensions 3 --pes 1024
+  isthmus balance matrix-product --pes 1024 --io-bandwidth "5 MB/s" --io-node-bandwidth "20 MB/s"
 
-By how much the I/O bandwidth must grow with the number of PEs, and how many I/O nodes that takes.
+By how much the I/O bandwidth must grow with the number of PEs, how many I/O nodes that takes, and
+the perfect placement nearest to that. Without --memory by the simple law, as in the paper; with it
+also by the law that counts the memory.
 """,
 )
-@click.argument("application", type=click.Choice(["sorting", "matrix-product"]))
+@click.argument("application", type=click.Choice(APPLICATIONS))
 @click.option("--pes", type=click.IntRange(min=1), required=True, help="Number of PEs.")
-@click.option("--memory", default="8 MB", show_default=True, help="Memory of one PE.")
+@click.option("--grid-dimensions", type=int, help="Dimensions of the grid (grid only).")
+@click.option("--memory", help="Memory of one PE, such as '8 MB'.")
+@click.option("--word", help="Size of one value in it [8 B].")
 @click.option("--mips", type=float, help="Speed of one PE in million instructions per second.")
-@click.option("--io-bandwidth", help="I/O bandwidth of one PE or I/O node, such as '5 MB/s'.")
+@click.option("--io-bandwidth", help="With which one PE is balanced, such as '5 MB/s'.")
+@click.option("--io-node-bandwidth", help="Of one I/O node [that of --io-bandwidth].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     application: str,
     pes: int,
-    memory: str,
+    grid_dimensions: int | None,
+    memory: str | None,
+    word: str | None,
     mips: float | None,
     io_bandwidth: str | None,
+    io_node_bandwidth: str | None,
     as_json: bool,
 ) -> None:
     """Compute the scaling factor and the number of I/O nodes."""
     from isthmus import _core
     from isthmus.core import ask_json
 
+    if word is not None and memory is None:
+        raise click.UsageError("--word is of no use without --memory", click.get_current_context())
     spec = {
         "application": application,
         "pes": pes,
+        "grid_dimensions": grid_dimensions,
         "memory": memory,
+        "word": word,
         "compute": mips,
         "io_bandwidth": io_bandwidth,
+        "io_node_bandwidth": io_node_bandwidth,
     }
     told = ask_json(_core.balance, spec)
     if as_json:
@@ -59,16 +75,48 @@ def _print(told: dict[str, Any]) -> None:
 
     facts = [
         ("application", f"{told['application']} on {told['pes']:,} PEs"),
-        ("I/O must grow by", f"{number(told['factor'])} times that of one PE: {told['law']}"),
-        ("by the simple law", f"{number(told['simple_factor'])} times: {told['simple_law']}"),
-        (
-            "I/O nodes",
-            f"{told['io_nodes']:,}, each for {number(told['pes_per_io_node'])} PEs",
-        ),
+        *_law("simple law", told, "simple_"),
     ]
-    if told.get("io_bandwidth_mb_per_s") is not None:
-        facts.append(("I/O bandwidth", f"{number(told['io_bandwidth_mb_per_s'])} MB/s in all"))
-    if told.get("compute_mips") is not None:
+    if told["memory_words"] is not None:
+        memory = f"M = {number(told['memory_words'])} words a PE"
+        if told["law"] == told["simple_law"]:
+            facts.append(("law with memory", f"the same; {memory} makes no difference"))
+        else:
+            facts += _law("law with memory", told, "", f" with {memory}")
+    if hamming := told["hamming"]:
+        facts.append(("nearest placement", _placement(hamming)))
+    counted = "" if told["memory_words"] is None else ", memory counted"
+    if told["io_bandwidth_mb_per_s"] is not None:
+        total = number(told["io_bandwidth_mb_per_s"])
+        facts.append(("I/O bandwidth", f"{total} MB/s in all{counted}"))
+    if told["compute_mips"] is not None:
         facts.append(("computation", f"{number(told['compute_mips'])} MIPS in all"))
+    if told["instructions_per_byte"] is not None:
+        machine, one = told["instructions_per_byte"], told["instructions_per_byte_pe"]
+        text = f"{number(machine)} a byte of I/O; {number(one)} of one PE alone"
+        facts.append(("instructions", text))
     facts.append(("source", told["source"]))
     print_facts(facts)
+
+
+def _law(name: str, told: dict[str, Any], which: str, memory: str = "") -> list[tuple[str, str]]:
+    """One law: by how much I/O must grow, and how many I/O nodes that takes."""
+    factor, law = number(told[f"{which}factor"]), told[f"{which}law"]
+    nodes, share = told[f"{which}io_nodes"], told[f"{which}pes_per_io_node"]
+    each = f"each for {number(share)} PEs" if share >= 1 else f"{number(1 / share)} for each PE"
+    return [
+        (name, f"I/O must grow to {factor} times that of one PE: {law}{memory}"),
+        ("", f"{_nodes(nodes)}, {each}"),
+    ]
+
+
+def _nodes(count: int) -> str:
+    return f"{count:,} I/O {'node' if count == 1 else 'nodes'}"
+
+
+def _placement(hamming: dict[str, Any]) -> str:
+    nodes, share = hamming["io_nodes"], hamming["pes_per_io_node"]
+    size = f"{_nodes(nodes)}, each for {share:,} {'PE' if share == 1 else 'PEs'}"
+    if hamming["perfect"]:
+        return f"Hamming code, perfect: {size}, all within one hop"
+    return f"Hamming code, not perfect: {size}"

@@ -14,9 +14,9 @@ import click
     help="""Read a scenario and say what it would run, without running it.
 
 \b
-  isthmus check examples/demo.toml
-  isthmus check examples/demo.toml machine.dimension=5
-  isthmus check --fields                every field a scenario may have
+  isthmus check examples/hypercube-128.toml
+  isthmus check examples/hypercube-128.toml machine.dimension=5
+  isthmus check --fields                every field a scenario may have, with its default
 
 A mistake is told with file, line, field and what would be right; exit status 2.
 """,
@@ -24,7 +24,11 @@ A mistake is told with file, line, field and what would be right; exit status 2.
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--fields", is_flag=True, help="List every field with type, default and range.")
-@click.option("--effective", is_flag=True, help="Print the scenario with all defaults filled in.")
+@click.option(
+    "--effective",
+    is_flag=True,
+    help="Print the scenario with all changes made; fields left at their defaults are not shown.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     file: Path | None, changes: tuple[str, ...], fields: bool, effective: bool, as_json: bool

@@ -43,9 +43,10 @@ def answer_table(answer: Answer) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("variant", no_wrap=True)
+    modelled = _modelled(answer)
     if answer.has_saturation:
         table.add_column(f"saturates at\n({LOAD_UNIT})", justify="right", no_wrap=True)
-        if any(s.bracket and s.bracket.analytic for s in answer.series):
+        if modelled:
             table.add_column(f"model says\n({LOAD_UNIT})", justify="right")
     shown = answer.measures[:2]
     for name in shown:
@@ -61,6 +62,10 @@ def answer_table(answer: Answer) -> Table:
     return table
 
 
+def _modelled(answer: Answer) -> bool:
+    return any(s.bracket and s.bracket.analytic is not None for s in answer.series)
+
+
 def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool) -> list[str]:
     from isthmus.wording import number
 
@@ -68,7 +73,7 @@ def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool)
     row = [each.series.label]
     if answer.has_saturation:
         row.append(each.bracket.text if each.bracket else "–")
-        if any(s.bracket and s.bracket.analytic for s in answer.series):
+        if _modelled(answer):
             row.append(number(each.bracket.analytic) if each.bracket else "–")
     for name in shown:
         ratio = each.ratios.get(name)

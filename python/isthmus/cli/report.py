@@ -12,7 +12,7 @@ import click
     help="""Build the tables, plots and report of a finished run again.
 
 \b
-  isthmus report out/demo
+  isthmus report out/hypercube-128
 """,
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))

@@ -12,13 +12,13 @@ import click
     name="run",
     help="""Run a scenario: analysis, simulation, tables, plots and a report.
 
-FILE is a scenario. Fields are changed by key=value; a list sweeps:
+FILE is a scenario. Fields are changed by key=value, swept by sweep.key='[value, ...]':
 
 \b
-  isthmus run examples/demo.toml
-  isthmus run examples/demo.toml --quick machine.lanes.io_link='[0, 1, 2]'
-  isthmus run examples/demo.toml --seed 7 --out out/again
-  isthmus run examples/demo.toml --json | jq .searches
+  isthmus run examples/hypercube-128.toml
+  isthmus run examples/hypercube-128.toml --quick sweep.machine.lanes.io_link='[0, 1, 2]'
+  isthmus run examples/hypercube-128.toml --seed 7 --out out/again
+  isthmus run examples/hypercube-128.toml --json | jq .searches
 
 Interrupted by Ctrl-C, finished points are kept; the same command goes on from there.
 The folder then holds report.html, results.csv and .parquet, plots/ and provenance.json.
@@ -33,7 +33,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
     type=click.IntRange(0, 2**64 - 1),
     help="Master seed; the same seed gives the same numbers [the scenario's].",
 )
-@click.option("--quick", is_flag=True, help="Wider intervals and fewer points, in seconds.")
+@click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
 def command(

@@ -18,6 +18,9 @@ from isthmus.cli.machine_options import (
     placement_spec,
 )
 
+LISTED_IO_NODES = 4096
+"""Most I/O nodes up to which the core lists the links of their network."""
+
 
 @click.command(
     name="topology",
@@ -34,7 +37,11 @@ deadlock or the cycle in which it can.
 """,
 )
 @machine_options
-@click.option("--no-io-network", is_flag=True, help="I/O nodes without a network of their own.")
+@click.option(
+    "--io-network/--no-io-network",
+    default=None,
+    help="Whether I/O nodes have a network of their own [hypercubes do, graphs do not].",
+)
 @click.option("--failed-pes", type=Numbers(), help="PEs that have failed.")
 @click.option("--failed-io-nodes", type=Numbers(), help="I/O nodes that have failed, by number.")
 @click.option("--failed-links", type=Links(), help="Failed links between PEs.")
@@ -47,7 +54,7 @@ def command(
     method: str | None,
     count: int | None,
     pes: list[int] | None,
-    no_io_network: bool,
+    io_network: bool | None,
     failed_pes: list[int] | None,
     failed_io_nodes: list[int] | None,
     failed_links: list[list[int]] | None,
@@ -62,7 +69,7 @@ def command(
     spec = machine_spec(dimension, graph)
     usual = "combined" if graph is None else "dominating"
     spec["placement"] = placement_spec(method, count, pes, usual)
-    spec["io_network"] = not no_io_network
+    spec["io_network"] = graph is None if io_network is None else io_network
     spec["faults"] = {
         "pes": failed_pes or [],
         "io_nodes": failed_io_nodes or [],
@@ -77,12 +84,12 @@ def command(
     if as_json:
         click.echo(json.dumps(told))
         return
-    _print(told)
+    _print(told, spec["io_network"])
     if draw is not None:
         click.echo(f"Drawn: {draw}")
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(told: dict[str, Any], io_network: bool) -> None:
     from isthmus.cli.console import print_facts
 
     facts = [
@@ -91,11 +98,11 @@ def _print(told: dict[str, Any]) -> None:
         ("I/O nodes", f"{len(told['io_nodes'])} at PEs {numbers(told['io_nodes'])}"),
         ("PEs", coverage(told["coverage"])),
     ]
-    if told["io_edges"] or told["io_distances"]:
-        facts.append(
-            ("I/O network", f"{len(told['io_edges'])} links; {_histogram(told['io_distances'])}")
-        )
+    if io_network:
+        facts.append(("I/O network", _io_network(told)))
     facts.append(("deadlock", _deadlock(told["deadlock"])))
+    if other := told["deadlock"]["alternative"]:
+        facts.append(("instead", _deadlock({**other, "channels": told["deadlock"]["channels"]})))
     if broadcast := told.get("broadcast"):
         facts.append(
             (
@@ -116,11 +123,22 @@ def _size(told: dict[str, Any]) -> str:
         told["kind"] if told["dimension"] is None else f"{told['dimension']}-dimensional hypercube"
     )
     state = "" if told["connected"] else ", not connected"
-    size = f"{told['nodes']:,} nodes, {told['links']:,} links, diameter {told['diameter']}"
+    diameter = "not computed" if told["diameter"] is None else told["diameter"]
+    size = f"{told['nodes']:,} nodes, {told['links']:,} links, diameter {diameter}"
     return f"{kind}: {size}{state}"
 
 
-def _histogram(counts: list[int]) -> str:
+def _io_network(told: dict[str, Any]) -> str:
+    edges, distances = told["io_edges"], told["io_distances"]
+    # Edges are listed up to 4096 nodes only; with more nodes an empty list says nothing.
+    listed = edges or len(told["io_nodes"]) <= LISTED_IO_NODES
+    links = f"{len(edges)} links; " if listed else ""
+    return links + _histogram(distances)
+
+
+def _histogram(counts: list[int] | None) -> str:
+    if not counts:
+        return "not computed for a network of this size"
     total = sum(counts[1:])
     if not total:
         return "–"
@@ -130,7 +148,9 @@ def _histogram(counts: list[int]) -> str:
 
 
 def _deadlock(verdict: dict[str, Any]) -> str:
-    size = f"{verdict['channels']:,} channels, {verdict['dependencies']:,} dependencies"
+    size = f"{verdict['channels']:,} channels"
+    if verdict["dependencies"] is not None:
+        size += f", {verdict['dependencies']:,} dependencies"
     if verdict["free"]:
         return f"free ({verdict['routing']}): {verdict['proof']}; {size}"
     return f"possible ({verdict['routing']}): {' → '.join(verdict['cycle'])}; {size}"

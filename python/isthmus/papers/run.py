@@ -19,7 +19,6 @@ from isthmus.results.folder import JOURNAL, clear
 from isthmus.results.schema import RunResult
 from isthmus.scenario import Scenario
 
-
 Finished = Callable[[str, RunResult], None]
 """Told the name and the result of each scenario that was simulated as it is."""
 

@@ -27,12 +27,14 @@ A *claim*, for the rule ``holds``, compares selectors::
     mean read.network @ io_link=1 > mean read.network @ io_link=0
     A > B > C               an ordering
     A ~ B                   alike, within the row's tolerance
+    stable, saturated       that is the verdict of every point that fits
     falls MEASURE along KEY the simulated mean falls from one end of an axis to the other, and
                             never rises beyond its intervals in between
     rises MEASURE along KEY
     claim and claim
 
-``>`` and ``<`` hold only where the intervals do not overlap. Signs stand between spaces.
+``>`` and ``<`` hold only where the intervals do not overlap; in a quick run, whose intervals are
+wide, where the means differ. Signs stand between spaces.
 """
 
 from __future__ import annotations
@@ -104,12 +106,14 @@ def _one_claim(text: str, source: Source) -> Claim:
     verb = text.split(" ", 1)[0]
     if verb in ("falls", "rises"):
         return _monotone(text, source, falling=verb == "falls")
+    if verb in ("stable", "saturated") and not re.search(" [<>~/-] ", text):
+        return _all_are(verb, text, source)
     words = re.split(r" ([<>~]) ", text)
     if len(words) < 3:
         raise IsthmusError(f"{text!r}: a claim compares with ' > ', ' < ' or ' ~ '")
     values = [value(word, source) for word in words[::2]]
     holds = all(
-        _compare(a, sign, b, source.tolerance)
+        _compare(a, sign, b, source)
         for a, sign, b in zip(values, words[1::2], values[1:], strict=False)
     )
     shown = [values[0].text]
@@ -118,15 +122,25 @@ def _one_claim(text: str, source: Source) -> Claim:
     return Claim(holds, " ".join(shown))
 
 
-def _compare(a: Value, sign: str, b: Value, tolerance: float) -> bool:
-    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
-    if sign == ">":
-        return a_low > b_high
-    if sign == "<":
-        return a_high < b_low
+def _all_are(verdict: str, text: str, source: Source) -> Claim:
+    fixed = {**source.at, **conditions(text.partition("@")[2])}
+    found = [p.verdict.verdict for p in points(_result(source), fixed)] or ["no such point"]
+    share = found.count(verdict)
+    if len(found) == 1:
+        return Claim(share == 1, found[0])
+    return Claim(share == len(found), f"{share} of {len(found)} {verdict}")
+
+
+def _compare(a: Value, sign: str, b: Value, source: Source) -> bool:
     if a.value is None or b.value is None:
         return False
-    return abs(a.value - b.value) <= tolerance * max(abs(a.value), abs(b.value))
+    if sign == "~":
+        return abs(a.value - b.value) <= source.tolerance * max(abs(a.value), abs(b.value))
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    if source.run is not None and source.run.quick:
+        a_low = a_high = a.value
+        b_low = b_high = b.value
+    return a_low > b_high if sign == ">" else a_high < b_low
 
 
 def value(text: str, source: Source) -> Value:

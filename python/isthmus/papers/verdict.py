@@ -76,7 +76,7 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
             return literal
         column = "under"
         other = _look(row, row.under, run, model)
-    except _Unfit as error:
+    except _UnfitError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: expected: {error}") from error
     except IsthmusError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
@@ -86,7 +86,7 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     return literal
 
 
-class _Unfit(IsthmusError):
+class _UnfitError(IsthmusError):
     """The cell `expected` does not suit the rule."""
 
 
@@ -123,7 +123,7 @@ def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
         return measured.text == row.expected
     wanted = expected(row)
     if row.rule == "within" and isinstance(wanted, str):
-        raise _Unfit(f"{wanted!r}: the rule `within` needs a number")
+        raise _UnfitError(f"{wanted!r}: the rule `within` needs a number")
     smallest, largest = (0.0, 0.0) if row.rule == "within" else _range(row)
     if measured.value is None:
         return False
@@ -142,6 +142,6 @@ def _range(row: Row) -> tuple[float, float]:
     try:
         return float(first), float(last or first)
     except ValueError:
-        raise _Unfit(
+        raise _UnfitError(
             f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8"
         ) from None

@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from isthmus.answer import ranked
+from isthmus.errors import IsthmusError
 from isthmus.plots.style import (
     MUTED,
     PAPER,
@@ -70,7 +71,10 @@ def variants(view: View, names: Sequence[str]) -> Plot:
                 value, low, high = _mean_of(name)(point)
                 fill = PAPER if point.verdict.verdict == "saturated" else style.colour
                 if value is not None:
-                    ends = [[value - (low or value)], [(high or value) - value]]
+                    ends = [
+                        [0.0 if low is None else value - low],
+                        [0.0 if high is None else high - value],
+                    ]
                     ax.errorbar(
                         value,
                         y,
@@ -96,19 +100,31 @@ def variants(view: View, names: Sequence[str]) -> Plot:
 
 
 def percentiles(view: View, measure: str | None = None) -> Plot:
-    """Draw the percentiles of one measure against the x axis, a panel each."""
+    """Draw the percentiles of one measure against the x axis, a panel each.
+
+    Percentiles with too few observations above them are biased low and left out.
+    """
     name = measure or next(iter(with_percentiles(view)))
     found: dict[float, None] = {}
+    left_out = 0
     for point in view.run.points:
-        if at := point.measure(name):
-            found.update(dict.fromkeys(p.percent for p in at.percentiles))
+        for p in at.percentiles if (at := point.measure(name)) else ():
+            if p.resolved:
+                found[p.percent] = None
+            else:
+                left_out += 1
+    if not found:
+        raise IsthmusError(f"{name!r} has no percentile with enough observations above it")
     figure, axes = panels(len(found), width=3.7)
     for ax, percent in zip(axes, sorted(found), strict=True):
         curve_panel(ax, view, _percentile_of(name, percent), None)
         ax.set_title("median" if percent == 50 else f"{percent:g}% are below")
         ax.set_ylabel(with_unit(measure_label(name), view.unit(name)))
         finish(ax, view)
-    legend_above(figure, view, marks(view, model=False))
+    entries = marks(view, model=False)
+    if left_out:
+        entries.append(key(f"left out: {left_out} with too few observations above", ls=""))
+    legend_above(figure, view, entries)
     return figure
 
 
@@ -267,7 +283,7 @@ def _percentile_of(name: str, percent: float) -> Pick:
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
         for found in at.percentiles if at else []:
-            if found.percent == percent:
+            if found.percent == percent and found.resolved:
                 return found.value, found.low, found.high
         return None, None, None
 
@@ -322,8 +338,13 @@ def _drawable(view: View, name: str) -> bool:
 
 
 def with_percentiles(view: View) -> list[str]:
-    """Measures that have percentiles, those asked for first."""
-    have = {m.name for p in view.run.points for m in p.measures if m.percentiles}
+    """Measures that have percentiles to draw, those asked for first."""
+    have = {
+        m.name
+        for p in view.run.points
+        for m in p.measures
+        if any(each.resolved for each in m.percentiles)
+    }
     return [m for m in [*ordered(view), *view.measures] if m in have]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from isthmus.answer import LOAD_UNIT, bracket, per_ms
+from isthmus.answer import LOAD_UNIT, bracket
 from isthmus.plots.curves import finish
-from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look, panels
+from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
 from isthmus.results.series import View, belongs
 from isthmus.wording import with_unit
 
@@ -31,8 +31,7 @@ def _curves(view: View) -> Plot:
         style = look(view, series)
         drawn = []
         for search in series.searches:
-            low = per_ms(search.highest_stable, search.unit)
-            high = per_ms(search.lowest_saturated, search.unit)
+            low, high = search.highest_stable, search.lowest_saturated
             points = (p for p in series.points if belongs(view.run, search, p))
             x = next((view.x(p) for p in points), None)
             if x is None or low is None or high is None:
@@ -41,7 +40,7 @@ def _curves(view: View) -> Plot:
             drawn.append((x, middle))
             error = [[middle - low], [high - middle]]
             ax.errorbar(x, middle, error, color=style.colour, marker=style.marker, capsize=3)
-            if (model := per_ms(search.analytic, search.unit)) is not None:
+            if (model := search.analytic) is not None:
                 ax.plot(x, model, marker="d", ls="", color=style.colour, mfc="none", ms=7)
         ax.plot([x for x, _ in drawn], [y for _, y in drawn], color=style.colour, ls=style.dash)
     ax.set_title("Saturates between")
@@ -62,7 +61,8 @@ def _rows(view: View) -> Plot:
     rows = [(s, b) for s, b in rows if b]
     figure = Plot(figsize=(7.2, 1.5 + 0.48 * len(rows)), layout="constrained")
     ax = figure.subplots()
-    loads = [end for _, b in rows if b for end in (b.low, b.high, b.analytic) if end is not None]
+    ends = [(b.low, b.high, b.analytic, *(b.undecided or ())) for _, b in rows if b]
+    loads = [end for each in ends for end in each if end is not None]
     top = max(loads) * 1.22
     for y, (series, own) in enumerate(rows):
         assert own is not None
@@ -72,6 +72,10 @@ def _rows(view: View) -> Plot:
         fade = 0.35 if own.high is None or own.low is None else 1.0
         ax.barh(y, width, left=low, height=0.5, color=style.colour, alpha=fade, zorder=3)
         ax.plot([0, low], [y, y], color=style.colour, lw=2.2, alpha=0.45, zorder=2)
+        if own.undecided is not None:
+            start, end = own.undecided
+            wide = max(end - start, top * 0.006)
+            ax.barh(y, wide, left=start, height=0.5, color=PAPER, alpha=0.75, zorder=4)
         if own.analytic is not None:
             ax.plot(own.analytic, y, marker="d", color=INK, ms=7, mfc="none", mew=1.3, zorder=5)
         right = max(high, own.analytic or 0.0)
@@ -96,6 +100,8 @@ def _rows(view: View) -> Plot:
         key("stable up to here", lw=2.2, alpha=0.6),
         key("the knee lies in here", lw=8, solid_capstyle="butt"),
     ]
+    if any(b and b.undecided for _, b in rows):
+        entries.append(key("of that: tried and still undecided", lw=8, alpha=0.25))
     if any(b and b.analytic is not None for _, b in rows):
         entries.append(key("queueing model", marker="d", ls="", mfc="none", color=MUTED))
     legend_above(figure, View(view.run, None, False, "", None), entries)

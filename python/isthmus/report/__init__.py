@@ -72,6 +72,9 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         machines=[machine_facts(m) for m in run.machines],
         canonical=results.canonical,
         error_rate=max((p.verdict.error_rate for p in run.points), default=0.0),
+        unresolved=sum(
+            not each.resolved for p in run.points for m in p.measures for each in m.percentiles
+        ),
         undecided=sum(p.verdict.verdict == "undecided" for p in run.points),
         unconverged=sum(not p.converged for p in run.points if p.verdict.verdict == "stable"),
     )
@@ -108,7 +111,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
     from isthmus.plots.style import look
 
     shown = said.measures[:2]
-    modelled = any(s.bracket and s.bracket.analytic for s in said.series)
+    modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []
     for each in said.series:
         cells = [
@@ -148,15 +151,18 @@ def point_rows(view: View) -> list[dict[str, Any]]:
     for series in view.series:
         for point in series.points:
             verdict = point.verdict
+            simulated = verdict.origin == "simulation"
+            flow = {"io": "I/O", "messages": "PE-PE"}.get(verdict.flow, verdict.flow)
             rows.append(
                 {
                     "label": series.label,
                     "x": number(view.x(point)),
                     "verdict": verdict.verdict,
-                    "growth": f"{100 * verdict.growth:.2f}%",
-                    "interval": _percents(verdict.growth_low, verdict.growth_high),
-                    "threshold": f"{100 * verdict.threshold:g}%",
-                    "flow": {"io": "I/O", "messages": "PE-PE"}.get(verdict.flow, verdict.flow),
+                    "growth": f"{100 * verdict.growth:.2f}%" if simulated else "–",
+                    "interval": _percents(verdict.growth_low, verdict.growth_high)
+                    if simulated
+                    else "–",
+                    "flow": flow if simulated else "queueing model",
                     "cells": [_cell(point, m) for m in ranked(view)[:3]],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",

@@ -1,7 +1,8 @@
 """The result schema, version 1: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
-(``crates/experiment``) owns this schema; this file only reads it.
+(``crates/experiment``) owns this schema; this file only reads it. Fields with a default are younger
+than the version: results written before them load with the default.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ from isthmus.errors import IsthmusError
 
 SCHEMA = 1
 """Version of the result schema that this package reads."""
+LOAD_UNIT = "/ms"
+"""The one unit of the loads of a search: messages per millisecond and PE."""
 
 T = TypeVar("T")
 
@@ -86,6 +89,8 @@ class VerdictSummary:
     growth_high: float
     threshold: float
     error_rate: float
+    origin: str = "simulation"
+    """``simulation`` or ``model``: a verdict of the queueing model has no growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Percentile:
     value: float
     low: float | None
     high: float | None
+    resolved: bool = True
+    """False where a replication had fewer than ten observations above it: biased low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +189,25 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The knee for one combination of the other axes."""
+    """The knee for one combination of the other axes; loads are messages per millisecond and PE."""
 
     values: list[AxisValue | None]
     machine: int
     over: str
     unit: str
+    """Always `LOAD_UNIT`."""
     highest_stable: float | None
     lowest_saturated: float | None
     trials: list[Trial]
     analytic: float | None
     analytic_bottleneck: str | None
     error_rate: float
+    undecided: tuple[float, float] | None = None
+    """Lowest and highest load in the bracket that stayed undecided, where any did."""
+
+    def __post_init__(self) -> None:
+        if self.unit != LOAD_UNIT:
+            raise ValueError(f"a search in {self.unit!r}; searches are in {LOAD_UNIT!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +271,14 @@ def _read(kind: Any, value: Any) -> Any:
         hints = _hints(typing.cast(type, kind))
         if not isinstance(value, dict):
             raise TypeError(f"expected an object for {kind}")
-        names = [f.name for f in fields(kind)]
-        missing = [n for n in names if n.rstrip("_") not in value]
-        if missing:
-            raise KeyError(f"no field {missing[0].rstrip('_')!r}")
-        return typing.cast(type, kind)(*(_read(hints[n], value[n.rstrip("_")]) for n in names))
+        given = {}
+        for each in fields(kind):
+            name = each.name.rstrip("_")
+            if name in value:
+                given[each.name] = _read(hints[each.name], value[name])
+            elif each.default is MISSING:
+                raise KeyError(f"no field {name!r}")
+        return typing.cast(type, kind)(**given)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
         if value is None:

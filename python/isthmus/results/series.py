@@ -113,8 +113,8 @@ def view(run: RunResult) -> View:
 
 
 def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
-    """The load if it is swept over three or more values, or over two and there are searches;
-    none where searches tell a few variants apart; else the numeric axis with most values.
+    """The load if it is swept at all: two loads of one machine are no variants of it. Else none
+    where searches tell a few variants apart; else the numeric axis with most values.
     """
     counts = [len(seen) for seen in values]
     numeric = [
@@ -122,12 +122,11 @@ def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
         for i, seen in enumerate(values)
         if len(seen) > 1 and all(v.number is not None for v in seen.values())
     ]
-    load = run.load_axis
-    if load in numeric and counts[load] >= (2 if run.searches else 3):
-        return load
+    if run.load_axis in numeric:
+        return run.load_axis
     if run.searches and len(run.points) <= VARIANTS:
         return None
-    return max(numeric, key=lambda i: (counts[i], i == load, i), default=None)
+    return max(numeric, key=lambda i: (counts[i], i), default=None)
 
 
 def _series(layout: View, constant: set[int]) -> list[Series]:

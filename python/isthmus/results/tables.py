@@ -39,10 +39,13 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
     ]
 
 
-def _statistics(measure: Measure) -> list[tuple[str, float | None, float | None, float | None]]:
-    rows = [("mean", measure.mean, measure.low, measure.high)]
+_Statistic = tuple[str, float | None, float | None, float | None, bool | None]
+
+
+def _statistics(measure: Measure) -> list[_Statistic]:
+    rows: list[_Statistic] = [("mean", measure.mean, measure.low, measure.high, None)]
     for p in measure.percentiles:
-        rows.append((f"p{p.percent:g}", p.value, p.low, p.high))
+        rows.append((f"p{p.percent:g}", p.value, p.low, p.high, p.resolved))
     return rows
 
 
@@ -50,9 +53,11 @@ def results_table(run: RunResult) -> pl.DataFrame:
     """One row per point, measure and statistic (mean, p50, ...).
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
-    them), ``offered [1/ms]`` per PE, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value,
-    low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``analytic``,
-    ``residual`` (value / analytic - 1), ``samples``, ``converged``.
+    them), ``offered [1/ms]`` per PE, ``verdict``, ``origin`` (of the verdict: simulation or model),
+    ``measure``, ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``,
+    ``high`` (the interval), ``resolved`` (of percentiles: false where a replication had fewer than
+    ten observations above, so that the value is biased low), ``analytic``, ``residual``
+    (value / analytic - 1), ``samples``, ``converged``.
     """
     import polars as pl
 
@@ -61,12 +66,14 @@ def results_table(run: RunResult) -> pl.DataFrame:
         **_axis_schema(run),
         "offered [1/ms]": pl.Float64,
         "verdict": pl.String,
+        "origin": pl.String,
         "measure": pl.String,
         "statistic": pl.String,
         "unit": pl.String,
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
+        "resolved": pl.Boolean,
         "analytic": pl.Float64,
         "residual": pl.Float64,
         "samples": pl.Int64,
@@ -76,11 +83,11 @@ def results_table(run: RunResult) -> pl.DataFrame:
     rows = []
     for point in run.points:
         left = [point.index, *_axis_cells(run, point.values, numeric), point.offered_per_ms]
-        left.append(point.verdict.verdict)
+        left += [point.verdict.verdict, point.verdict.origin]
         for m in point.measures:
-            for statistic, value, low, high in _statistics(m):
+            for statistic, value, low, high, resolved in _statistics(m):
                 model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
-                right = [m.name, statistic, m.unit, value, low, high, *model]
+                right = [m.name, statistic, m.unit, value, low, high, resolved, *model]
                 rows.append((*left, *right, m.samples, point.converged))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -147,7 +154,8 @@ def channels_table(run: RunResult) -> pl.DataFrame:
 def searches_table(run: RunResult) -> pl.DataFrame:
     """One row per saturation search: the bracket, the model's value, what limits it.
 
-    ``highest_stable``, ``lowest_saturated`` and ``analytic`` are in ``unit``.
+    ``highest_stable``, ``lowest_saturated``, ``undecided_low`` and ``undecided_high`` (the loads in
+    the bracket that stayed undecided, empty if none) and ``analytic`` are in ``unit``.
     """
     import polars as pl
 
@@ -157,6 +165,8 @@ def searches_table(run: RunResult) -> pl.DataFrame:
         "unit": pl.String,
         "highest_stable": pl.Float64,
         "lowest_saturated": pl.Float64,
+        "undecided_low": pl.Float64,
+        "undecided_high": pl.Float64,
         "analytic": pl.Float64,
         "analytic_bottleneck": pl.String,
         "error_rate": pl.Float64,
@@ -170,6 +180,7 @@ def searches_table(run: RunResult) -> pl.DataFrame:
             s.unit,
             s.highest_stable,
             s.lowest_saturated,
+            *(s.undecided or (None, None)),
             s.analytic,
             s.analytic_bottleneck,
             s.error_rate,

@@ -1,0 +1,91 @@
+//! The channels that each kind of message crosses.
+
+use crate::build::Machine;
+use crate::layout::ChannelKind;
+use isthmus_topology::{FaultyCube, FaultyRoute, Hop};
+use isthmus_wormhole::ChannelId;
+
+impl Machine {
+    /// PE to PE: k, e-cube, k.
+    #[inline]
+    pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
+        path.push(self.layout.channel(ChannelKind::PeInject, from));
+        self.push_links(from, to, path);
+        path.push(self.layout.channel(ChannelKind::PeEject, to));
+    }
+
+    /// PE to the I/O node at another or the same PE: k, e-cube, m. A failed I/O node's requests
+    /// end at its PE: k, e-cube, k.
+    pub fn path_ask(&self, pe: u32, io_node: u32, path: &mut Vec<ChannelId>) {
+        let at = self.pe_of(io_node);
+        path.push(self.layout.channel(ChannelKind::PeInject, pe));
+        self.push_links(pe, at, path);
+        path.push(if self.attends(io_node) == io_node {
+            self.layout.channel(ChannelKind::IoNodeIn, io_node)
+        } else {
+            self.layout.channel(ChannelKind::PeEject, at)
+        });
+    }
+
+    /// I/O node to I/O node: r, I/O e-cube, r; without an I/O network m, e-cube, m.
+    pub fn path_forward(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
+        let layout = &self.layout;
+        if self.separate {
+            path.push(layout.channel(ChannelKind::IoInject, from));
+            self.push_io_links(from, to, path);
+            path.push(layout.channel(ChannelKind::IoEject, to));
+        } else {
+            path.push(layout.channel(ChannelKind::IoNodeOut, from));
+            self.push_links(self.pe_of(from), self.pe_of(to), path);
+            path.push(layout.channel(ChannelKind::IoNodeIn, to));
+        }
+    }
+
+    /// Data from the I/O node `from` to `pe` through the I/O node `asked`. Local (`from` =
+    /// `asked`): m, e-cube, k. Remote: r, I/O e-cube, n, e-cube, k, one worm across both networks;
+    /// without an I/O network m, e-cube straight to the PE, k.
+    pub fn path_reply(&self, from: u32, asked: u32, pe: u32, path: &mut Vec<ChannelId>) {
+        let layout = &self.layout;
+        if from != asked && self.separate {
+            path.push(layout.channel(ChannelKind::IoInject, from));
+            self.push_io_links(from, asked, path);
+            path.push(layout.channel(ChannelKind::IoToPe, asked));
+            self.push_links(self.pe_of(asked), pe, path);
+        } else {
+            path.push(layout.channel(ChannelKind::IoNodeOut, from));
+            self.push_links(self.pe_of(from), pe, path);
+        }
+        path.push(layout.channel(ChannelKind::PeEject, pe));
+    }
+
+    #[inline]
+    fn push_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
+        let cube = self.layout.cube;
+        let mut push = |hop: Hop| {
+            let link = cube.link(hop.node, hop.dimension) as u32;
+            path.push(self.layout.channel(ChannelKind::Link, link));
+        };
+        match &self.routes {
+            None => cube.route(from, to).for_each(&mut push),
+            Some(routes) => around(routes, from, to).for_each(&mut push),
+        }
+    }
+
+    #[inline]
+    fn push_io_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
+        let cube = self.layout.io_cube;
+        let mut push = |hop: Hop| {
+            let link = cube.link(hop.node, hop.dimension) as u32;
+            path.push(self.layout.channel(ChannelKind::IoLink, link));
+        };
+        match &self.io_routes {
+            None => cube.route(from, to).for_each(&mut push),
+            Some(routes) => around(routes, from, to).for_each(&mut push),
+        }
+    }
+}
+
+/// A route around faults. Machines whose working nodes are cut apart are never built.
+fn around(routes: &FaultyCube, from: u32, to: u32) -> FaultyRoute<'_> {
+    routes.route(from, to).expect("working nodes are connected")
+}
