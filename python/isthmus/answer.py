@@ -177,6 +177,12 @@ def _is_stable(run: RunResult, point: PointResult) -> bool:
     return any(m.analytic is not None for m in point.measures)
 
 
+def _is_lost(layout: View, series: Series, x: float | None) -> bool:
+    """Whether a series is saturated at x; undecided is not lost."""
+    at = (p for p in series.points if layout.x(p) == x)
+    return any(p.verdict.verdict == "saturated" for p in at)
+
+
 def _common_place(layout: View) -> float | None:
     """Highest load (or first x, where x is not the load) at which most series are stable, the
     baseline among them; all of them where that is possible at all.
@@ -298,13 +304,13 @@ def _series_answer(
             if ratio := _ratio(name, point, base_point):
                 ratios[name] = ratio
     headline = ratios.get(measures[0]) if measures else None
-    lost = point is None and base_point is not None
+    lost = base_point is not None and _is_lost(layout, series, x)
     badge = _badge(saturation, headline, lost)
     parts = []
     if own_bracket:
         parts.append(_saturation_words(own_bracket, base_bracket, saturation, base.label))
     if lost and place:
-        parts.append(f"not stable {place}, where {base.label} still is")
+        parts.append(f"saturated {place}, where {base.label} still is stable")
     parts += [_ratio_words(ratios[m], place, n == 0) for n, m in enumerate(ratios)]
     return SeriesAnswer(
         series, own_bracket, saturation, point, ratios, badge, _join(parts[:3]) or "no numbers"

@@ -35,8 +35,9 @@ def test_sentences_hold_the_numbers(load_sweep):
     one, two = load_sweep.answer.series[1], load_sweep.answer.series[2]
     assert one.bracket.text == "11.5–11.9"
     assert one.saturation == "earlier"
-    assert "saturates at 11.5–11.9 messages/ms, earlier than no I/O network (18.8–19.5)" in (
-        one.sentence
+    assert (
+        "saturates at 11.5–11.9 messages/ms (undecided at 11.6–11.8), "
+        "earlier than no I/O network (18.8–19.5)" in one.sentence
     )
     ratio = one.ratios["read.network"]
     base, own = (
@@ -111,7 +112,18 @@ def test_a_series_not_stable_where_the_baseline_is_says_so():
     one = changed(always).series[1]
     assert one.badge == "far worse"
     assert "saturated at every load tried" in one.sentence
-    assert "where no I/O network still is" in one.sentence
+    assert "where no I/O network still is stable" in one.sentence
+
+
+def test_undecided_where_the_baseline_is_stable_is_no_verdict():
+    def grey(data):
+        data["searches"] = []
+        for point in data["points"][6:12]:
+            point["verdict"]["verdict"] = "undecided"
+
+    one = changed(grey).series[1]
+    assert one.badge == "no clear difference"
+    assert one.sentence == "undecided at every load tried (at 0.8–12.8 messages/ms)"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +206,7 @@ def test_points_that_stayed_undecided_are_not_said_to_be_untried():
 
     two = changed(grey).series[2]
     assert two.bracket.high is None
-    assert two.sentence.startswith("stable up to 6.41, undecided at 9.62–12.8 messages/ms")
+    assert two.sentence.startswith("stable up to 6.41, undecided at 9.6–12.8 messages/ms")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,6 +55,72 @@ def test_every_command_teaches_by_example(isthmus, command):
     assert done.returncode == 0
     assert f"isthmus {command} " in done.stdout
     assert command in isthmus("--help").stdout
+
+
+def examples(text):
+    """The commands that a help text shows, without their comments."""
+    lines = (line.strip() for line in text.splitlines())
+    shown = (re.split(r" {2,}| \| ", line)[0] for line in lines if line.startswith("isthmus "))
+    return [shlex.split(line) for line in shown]
+
+
+def helps(isthmus):
+    commands = ("run", "check", "report", "topology", "place", "balance")
+    return isthmus("--help").stdout + "".join(isthmus(c, "--help").stdout for c in commands)
+
+
+def test_files_that_the_help_names_exist(isthmus):
+    named = set(re.findall(r"\bexamples/[\w.-]+", helps(isthmus)))
+    assert named == {"examples/hypercube-128.toml"}
+    assert all((REPOSITORY / name).is_file() for name in named)
+
+
+def test_scenarios_that_the_help_shows_are_taken(isthmus):
+    runs = [words for words in examples(helps(isthmus)) if words[1] in ("run", "check")]
+    swept = 0
+    for words in runs:
+        changes = [w for w in words[2:] if "=" in w or w.endswith(".toml")]
+        if not changes:
+            continue
+        done = isthmus("check", *changes, "--json", cwd=REPOSITORY)
+        assert done.returncode == 0, (words, done.stderr)
+        lanes = [a for a in json.loads(done.stdout)["axes"] if a["key"] == "machine.lanes.io_link"]
+        swept += [a["values"] for a in lanes] == [["0", "1", "2"]]
+    assert len(runs) >= 8
+    assert swept == 1
+
+
+@pytest.mark.parametrize("command", ["topology", "place", "balance"])
+def test_other_examples_of_the_help_run(isthmus, command, tmp_path):
+    (tmp_path / "net.txt").write_text("a b\nb c\n")
+    shown = [w for w in examples(isthmus(command, "--help").stdout) if "net.graphml" not in w]
+    assert len(shown) >= 3
+    for words in shown:
+        done = isthmus(*words[1:])
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_a_failed_run_exits_with_1(small):
+    code = (
+        "import sys\nfrom isthmus import _core\n"
+        "class Failing:\n"
+        "    def __init__(self, *_): pass\n"
+        "    def start(self): pass\n"
+        "    def wait(self, _): return True\n"
+        "    def progress(self):\n"
+        '        return \'{"points_done": 0, "points_total": 4, "messages": 0}\'\n'
+        "    def result(self): raise RuntimeError('point 2: a worm is stuck')\n"
+        "_core.Experiment = Failing\n"
+        "from isthmus.cli import main\nsys.argv = ['isthmus', 'run', 'small.toml']\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=small.parent, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1] == (
+        "isthmus: small.toml: the run failed: point 2: a worm is stuck"
+    )
 
 
 def test_version(isthmus):
@@ -301,6 +369,11 @@ def test_check_says_what_would_run(isthmus, small):
     (small.parent / "again.toml").write_text(effective)
     again = json.loads(isthmus("check", "again.toml", "--json").stdout)
     assert again["digest"] == told["digest"]
+    # What its help says: changes are in, defaults are not.
+    changed = isthmus("check", small, "machine.dimension=4", "--effective").stdout
+    assert "dimension = 4" in changed
+    assert "read_ratio" in isthmus("check", "--fields").stdout
+    assert "read_ratio" not in effective
 
 
 def test_check_lists_the_fields(isthmus):

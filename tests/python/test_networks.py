@@ -1,9 +1,12 @@
 """Topology, placement and balance on the command line."""
 
 import json
+import math
+import re
 
 import pytest
 
+from isthmus.cli import topology
 from test_cli import one_line
 
 EDGES = "a b\nb c\nc d\nd e\ne a\n"
@@ -82,5 +85,106 @@ def test_balance(isthmus):
     assert answer["simple_factor"] == pytest.approx(128 / 7)
     answer = told(isthmus("balance", "matrix-product", "--pes", 64, "--json"))
     assert answer["simple_factor"] == pytest.approx(8.0)
-    assert "I/O nodes" in isthmus("balance", "sorting", "--pes", 128).stdout
     one_line(isthmus("balance", "sorting", "--pes", 128, "--memory", "8"), "memory")
+
+
+def test_balance_without_a_memory_gives_the_paper_s_number_of_io_nodes(isthmus):
+    # N / log N = 128 / 7 = 18.3, so 19 I/O nodes; the Hamming code of length 7 has 2^4 words.
+    answer = told(isthmus("balance", "sorting", "--pes", 128, "--json"))
+    assert answer["memory_words"] is None
+    assert answer["io_nodes"] == answer["simple_io_nodes"] == 19
+    assert answer["hamming"] == {"io_nodes": 16, "pes_per_io_node": 8, "perfect": True}
+    text = isthmus("balance", "sorting", "--pes", 128).stdout
+    assert "18.3 times that of one PE: N / log N" in text
+    assert "19 I/O nodes" in text
+    assert "Hamming code, perfect: 16 I/O nodes, each for 8 PEs" in text
+    assert "law with memory" not in text
+
+
+def test_balance_with_a_memory_tells_both_laws(isthmus):
+    # 8 MB are 10^6 words of 8 B: N log M / (log N + log M) with base-2 logarithms.
+    log_m = math.log2(8e6 / 8)
+    words = ("balance", "sorting", "--pes", 128, "--memory", "8 MB")
+    answer = told(isthmus(*words, "--json"))
+    assert answer["factor"] == pytest.approx(128 * log_m / (7 + log_m))
+    assert answer["simple_io_nodes"] == 19
+    text = isthmus(*words).stdout
+    assert text.index("simple law") < text.index("19 I/O nodes") < text.index("law with memory")
+    assert text.index("law with memory") < text.index(f"{answer['io_nodes']} I/O nodes")
+    smaller = told(isthmus(*words, "--word", "80 B", "--json"))
+    assert smaller["memory_words"] == pytest.approx(answer["memory_words"] / 10)
+    same = isthmus("balance", "matrix-product", "--pes", 64, "--memory", "8 MB").stdout
+    assert "the same; M = 1.00e+06 words a PE makes no difference" in same
+
+
+@pytest.mark.parametrize(
+    ("words", "factor"),
+    [
+        (["sorting"], 64 / 6),
+        (["fft"], 64 / 6),
+        (["matrix-product"], 8.0),
+        (["grid", "--grid-dimensions", 3], 16.0),
+        (["io-bound"], 64.0),
+        (["search"], 64**2 / 6),
+    ],
+)
+def test_balance_of_every_application(isthmus, words, factor):
+    answer = told(isthmus("balance", *words, "--pes", 64, "--json"))
+    assert answer["factor"] == pytest.approx(factor)
+    assert isthmus("balance", *words, "--pes", 64).returncode == 0
+
+
+def test_balance_in_figures(isthmus):
+    words = ("balance", "matrix-product", "--pes", 64, "--mips", 20, "--io-bandwidth", "5 MB/s")
+    # 8 times 5 MB/s, over I/O nodes of 20 MB/s.
+    answer = told(isthmus(*words, "--io-node-bandwidth", "20 MB/s", "--json"))
+    assert (answer["io_bandwidth_mb_per_s"], answer["io_nodes"]) == (40.0, 2)
+    text = isthmus(*words).stdout
+    assert "40.0 MB/s in all" in text
+    assert "1280 MIPS in all" in text
+
+
+def test_balance_that_makes_no_sense(isthmus):
+    one_line(isthmus("balance", "grid", "--pes", 64), "grid_dimensions")
+    one_line(isthmus("balance", "fft", "--pes", 64, "--grid-dimensions", 2), "grid_dimensions")
+    one_line(isthmus("balance", "fft", "--pes", 64, "--word", "4 B"), "--memory")
+    one_line(isthmus("balance", "sort", "--pes", 64), "'sort'", "sorting")
+
+
+def test_what_the_core_does_not_compute_for_large_networks_is_said(isthmus):
+    done = isthmus("topology", "-d", 14, "--failed-pes", 3)
+    assert done.returncode == 0, done.stderr
+    assert "diameter not computed" in done.stdout
+    assert "not computed for a network of this size" in done.stdout
+
+
+@pytest.mark.parametrize("missing", ["dependencies", "broadcast", "distances", "diameter"])
+def test_every_value_that_may_be_null_may_be_printed(isthmus, missing, capsys):
+    answer = told(isthmus("topology", "-d", 4, "--json"))
+    holder = answer["deadlock"] if missing == "dependencies" else answer
+    holder[missing] = None
+    topology._print(answer, io_network=True)
+    out = capsys.readouterr().out
+    assert "16 nodes, 32 links" in out
+    assert ("dependencies" in out) == (missing != "dependencies")
+    assert ("broadcast" in out) == (missing != "broadcast")
+    assert ("not computed" in out) == (missing in ("distances", "diameter"))
+
+
+def test_graphs_have_an_io_network_only_if_asked_for(isthmus, tmp_path):
+    (tmp_path / "ring.txt").write_text(EDGES)
+    ring = ("topology", "--graph", "ring.txt")
+    assert told(isthmus(*ring, "--json"))["io_edges"] == []
+    assert "I/O network" not in isthmus(*ring).stdout
+    assert told(isthmus(*ring, "--io-network", "--json"))["io_edges"] == [[0, 1]]
+    assert "I/O network" in isthmus(*ring, "--io-network").stdout
+    cube = ("topology", "-d", 3)
+    assert told(isthmus(*cube, "--json"))["io_edges"] == [[0, 1]]
+    assert told(isthmus(*cube, "--no-io-network", "--json"))["io_edges"] == []
+
+
+def test_a_graph_that_can_deadlock_is_told_a_routing_that_cannot(isthmus, tmp_path):
+    (tmp_path / "ring.txt").write_text(EDGES)
+    text = isthmus("topology", "--graph", "ring.txt").stdout
+    assert re.search(r"deadlock +possible", text)
+    assert re.search(r"instead +free \(up\*/down\*", text)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from isthmus.errors import IsthmusError
 from isthmus.papers import find
 from isthmus.papers.folder import COLUMNS
 from isthmus.papers.select import Source, claim, conditions, is_analytic, value
+from isthmus.papers.value import Value
 from isthmus.papers.verdict import judge
 from isthmus.results import Results
 from test_cli import one_line
@@ -82,6 +84,8 @@ def test_quotients_carry_their_intervals(run, source):
         ("1.00 ~ 1.04", True),
         ("1.00 ~ 1.06", False),
         ("1 < 2 and 2 < 1", False),
+        ("stable @ io_link=1", True),
+        ("saturated @ io_link=1", False),
         ("rises read.network along interarrival @ io_link=2", False),
     ],
 )
@@ -101,7 +105,7 @@ def test_claims_along_an_axis(run):
     assert value("lowest read.network along interarrival @ io_link=2", Source(run)).value == 1.25
 
 
-def test_overlapping_intervals_decide_nothing():
+def test_overlapping_intervals_decide_nothing_but_in_a_quick_run(run):
     data = synthetic.result()
     for point in data["points"]:
         for each in point["measures"]:
@@ -109,6 +113,39 @@ def test_overlapping_intervals_decide_nothing():
     wide = Source(Results.from_json(json.dumps(data)).run, {"mean": "0.156 ms"})
     text = "mean read.network @ io_link=1 > mean read.network @ io_link=0"
     assert not claim(text, wide).holds
+    assert claim(text, replace(wide, run=replace(wide.run, quick=True))).holds
+
+
+def test_verdicts_of_several_points_at_once(run):
+    told = claim("stable @ io_link=2", Source(run))
+    assert not told.holds
+    assert (
+        told.text == f"{sum(p.verdict.verdict == 'stable' for p in run.points[12:18])} of 6 stable"
+    )
+    assert not claim("stable @ io_link=9", Source(run)).holds
+
+
+def test_another_reading_is_asked_only_if_the_first_fails(run, folder):
+    row = {"id": "x", "rule": "within", "tolerance": "1%", "under": "11.28"}
+    for expected, select, verdict in (
+        ("11.3", "11.3", "reproduced"),
+        ("11.3", "10.28", "differs by reading"),
+        ("15", "10.28", "not reproduced"),
+    ):
+        write_rows(folder, [{**row, "expected": expected, "select": select}])
+        paper = find(str(folder))
+        told = judge(paper, paper.rows()[0], run)
+        assert told.verdict == verdict
+        assert told.measured == (11.28 if verdict == "differs by reading" else float(select))
+    assert told.detail == "10.3"
+
+
+def test_a_bracket_keeps_being_one():
+    bracket = Value(11.7, 11.5, 11.9, bracket=True)
+    assert bracket.minus(Value(1.0)).text == "10.5–10.9"
+    assert bracket.over(Value(2.0)).ends == (5.75, 5.95)
+    assert Value(3.0).over(Value(2.0)).text == "1.50"
+    assert Value(None).minus(bracket).value is None
 
 
 @pytest.mark.parametrize(
@@ -160,14 +197,14 @@ ROWS = [
     {
         "id": "near",
         "where": "Table 1",
-        "quantity": "PE-PE header",
+        "quantity": "C^2",
         "expected": "1.0",
-        "tolerance": "50%",
-        "unit": "us",
+        "tolerance": "1%",
         "rule": "within",
         "scenario": "small",
-        "select": "analytic pe_pe.header @ io_link=1; rate=2 /ms",
-        "if_met": "differs by reading",
+        "select": "model literal io_link.base_scv @ io_link=1; rate=2 /ms",
+        "under": "model counted io_link.base_scv @ io_link=1; rate=2 /ms / model counted "
+        "io_link.base_scv @ io_link=1; rate=2 /ms",
     },
     {
         "id": "wrong",
@@ -251,7 +288,8 @@ def test_papers_that_make_no_sense(isthmus, folder):
         ),
         ({"rule": "inside", "select": "3", "expected": "many"}, r"needs a range such as 10-12\.8"),
         ({"tolerance": "some"}, r"tolerance 'some': write 3%"),
-        ({"select": "1 < 2", "if_met": "yes"}, r"no verdict 'yes'; there are reproduced"),
+        ({"select": "2 < 1", "under": "men x"}, r"under: .*'men x'"),
+        ({"select": "model literal bound < 1"}, r"write `model READING WHAT` for a scenario"),
     ],
 )
 def test_rows_that_make_no_sense(run, folder, change, message):
@@ -268,7 +306,10 @@ def test_rows_that_make_no_sense(run, folder, change, message):
         ("within", "3.3", "3%", "3.41", False),
         ("within", "3.3", "0.2", "3.49", True),
         ("inside", "10-12.8", "", "saturation @ io_link=1", True),
-        ("inside", "11.6-12.8", "", "saturation @ io_link=1", False),
+        ("inside", "11.6-12.8", "", "saturation @ io_link=1", True),
+        ("inside", "11.75-12.8", "", "saturation @ io_link=1", False),
+        ("inside", "11.65-11.75", "", "saturation @ io_link=1", False),
+        ("is", "0 7 25", "", "io_nodes", False),
         ("overlaps", "11.6-12.8", "", "saturation @ io_link=1", True),
         ("overlaps", "22.2", "", "saturation @ io_link=0", False),
     ],

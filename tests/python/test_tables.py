@@ -10,7 +10,6 @@ COLUMNS = [
     "workload.arrival.mean [ms]",
     "offered [1/ms]",
     "verdict",
-    "origin",
     "measure",
     "statistic",
     "unit",
@@ -22,6 +21,7 @@ COLUMNS = [
     "residual",
     "samples",
     "converged",
+    "origin",
 ]
 
 

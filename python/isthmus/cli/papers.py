@@ -130,6 +130,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     from rich.table import Table
 
     from isthmus.cli.console import console
+    from isthmus.papers.page import counts
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in ("claim", "where", "expected", "measured", "verdict"):
@@ -149,5 +150,4 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     out = console()
     out.print(f"\n[bold]{escape(title)}[/]")
     out.print(table)
-    counts = {v: sum(o.verdict == v for o in outcomes) for v in _STYLES}
-    out.print(", ".join(f"{n} {v}" for v, n in counts.items() if n))
+    out.print(counts([o.verdict for o in outcomes]))

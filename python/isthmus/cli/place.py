@@ -22,10 +22,10 @@ from isthmus.cli.machine_options import (
     help="""Place I/O nodes on a hypercube or on any graph.
 
 \b
-  isthmus place --dimension 7                     Hamming code words: perfect
-  isthmus place --dimension 5 --method dominating fewest within one hop
+  isthmus place --dimension 7                      Hamming code words: perfect
+  isthmus place --dimension 5 --method dominating  fewest within one hop
   isthmus place --dimension 6 --method stride --count 8
-  isthmus place --graph net.txt                   minimum dominating set
+  isthmus place --graph net.txt                    minimum dominating set
   isthmus place --dimension 4 --draw places.png
 """,
 )

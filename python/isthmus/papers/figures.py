@@ -97,7 +97,7 @@ def draw(figure: Figure, run: RunResult) -> Plot:
             ax.set_ylabel(with_unit("mean latency", layout.unit(panel.measure)))
             curves.finish(ax, layout)
         modelled = any(panel.model for panel in figure.panels)
-        legend_above(plot, views[0], curves.marks(views[0], model=modelled))
+        legend_above(plot, views[0], curves.marks(view(run), model=modelled))
     return plot
 
 

@@ -36,11 +36,21 @@ def write_page(
         paper=paper,
         figures=drawn,
         rows=[_cells(o) for o in outcomes],
-        counts=[(v, sum(o.verdict == v for o in outcomes)) for v in VERDICTS],
+        counts=counts([o.verdict for o in outcomes]),
         kinds=KINDS,
         quick=any(run.quick for run in runs.values()),
     )
     write_text(out / "index.html", page)
+
+
+def counts(verdicts: Sequence[str]) -> str:
+    """How many of each: ``60 reproduced, 9 not reproduced, 1 differs by reading``."""
+    parts = []
+    for verdict in VERDICTS:
+        if number := verdicts.count(verdict):
+            words = verdict.replace("differs", "differ") if number > 1 else verdict
+            parts.append(f"{number} {words}")
+    return ", ".join(parts)
 
 
 def _cells(outcome: Outcome) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     except IsthmusError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
     if other.verdict == VERDICTS[0]:
-        detail = f"{other.detail}; {literal.detail} as printed"
+        detail = f"{other.detail} (as printed: {literal.detail})"
         return replace(other, verdict=VERDICTS[2], detail=detail)
     return literal
 

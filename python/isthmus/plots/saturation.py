@@ -74,8 +74,9 @@ def _rows(view: View) -> Plot:
         ax.plot([0, low], [y, y], color=style.colour, lw=2.2, alpha=0.45, zorder=2)
         if own.undecided is not None:
             start, end = own.undecided
-            wide = max(end - start, top * 0.006)
-            ax.barh(y, wide, left=start, height=0.5, color=PAPER, alpha=0.75, zorder=4)
+            wide = min(max(end - start, top * 0.006), width)
+            middle = (start + end) / 2
+            ax.barh(y, wide, left=middle - wide / 2, height=0.5, color=PAPER, alpha=0.75, zorder=4)
         if own.analytic is not None:
             ax.plot(own.analytic, y, marker="d", color=INK, ms=7, mfc="none", mew=1.3, zorder=5)
         right = max(high, own.analytic or 0.0)

@@ -53,11 +53,11 @@ def results_table(run: RunResult) -> pl.DataFrame:
     """One row per point, measure and statistic (mean, p50, ...).
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
-    them), ``offered [1/ms]`` per PE, ``verdict``, ``origin`` (of the verdict: simulation or model),
-    ``measure``, ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``,
-    ``high`` (the interval), ``resolved`` (of percentiles: false where a replication had fewer than
-    ten observations above, so that the value is biased low), ``analytic``, ``residual``
-    (value / analytic - 1), ``samples``, ``converged``.
+    them), ``offered [1/ms]`` per PE, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value,
+    low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``resolved`` (of
+    percentiles: false where a replication had fewer than ten observations above, so that the value
+    is biased low), ``analytic``, ``residual`` (value / analytic - 1), ``samples``, ``converged``,
+    ``origin`` (of the verdict: simulation or model).
     """
     import polars as pl
 
@@ -66,7 +66,6 @@ def results_table(run: RunResult) -> pl.DataFrame:
         **_axis_schema(run),
         "offered [1/ms]": pl.Float64,
         "verdict": pl.String,
-        "origin": pl.String,
         "measure": pl.String,
         "statistic": pl.String,
         "unit": pl.String,
@@ -78,17 +77,18 @@ def results_table(run: RunResult) -> pl.DataFrame:
         "residual": pl.Float64,
         "samples": pl.Int64,
         "converged": pl.Boolean,
+        "origin": pl.String,
     }
     numeric = _numeric_axes(run)
     rows = []
     for point in run.points:
         left = [point.index, *_axis_cells(run, point.values, numeric), point.offered_per_ms]
-        left += [point.verdict.verdict, point.verdict.origin]
+        left.append(point.verdict.verdict)
         for m in point.measures:
             for statistic, value, low, high, resolved in _statistics(m):
                 model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
                 right = [m.name, statistic, m.unit, value, low, high, resolved, *model]
-                rows.append((*left, *right, m.samples, point.converged))
+                rows.append((*left, *right, m.samples, point.converged, point.verdict.origin))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

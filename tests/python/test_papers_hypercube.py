@@ -1,0 +1,177 @@
+"""The hypercube paper: its rows, its scenarios, and what a quick run says of them."""
+
+import csv
+import json
+import re
+import shutil
+
+import pytest
+
+from conftest import REPOSITORY
+from isthmus.core import read_text
+from isthmus.papers import VERDICTS, find
+from isthmus.papers.figures import draw, figures
+from isthmus.papers.model import Model
+from isthmus.results import Results
+from isthmus.scenario import Scenario
+
+HOME = REPOSITORY / "papers" / "hypercube-io"
+
+REPRODUCED = {
+    "sat_b1_sim",
+    "sat_b2_sim",
+    *(f"pe_pe_{d}cube" for d in (3, 4, 5, 6)),
+    "lambda_ioch",
+    "x_io_base",
+    "x_pech",
+    "claim_b0_vs_b1",
+    "claim_locality",
+    "claim_read_ratio",
+    "claim_n",
+    "scaling",
+}
+BY_READING = {"sat_b1_analysis", "sat_b2_analysis", "sat_b0_bound"}
+NOT_REPRODUCED = {"sat_b0_sim", "claim_m"}
+"""Verdicts of the rows of reference.csv."""
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return find(str(HOME))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    with (HOME / "reference.csv").open(newline="") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A quick run of everything: what it printed, and its folder."""
+    import os
+    import subprocess
+    import sys
+
+    out = tmp_path_factory.mktemp("paper")
+    words = ["papers", "run", str(HOME), "--quick", "--json", "--figures", "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout), out
+
+
+def test_every_row_of_the_reference_is_there(paper, reference):
+    rows = {row.id: row for row in paper.rows()}
+    assert reference.keys() <= rows.keys()
+    assert reference.keys() == REPRODUCED | BY_READING | NOT_REPRODUCED
+    for name, told in reference.items():
+        if told["value"]:
+            assert rows[name].expected == told["value"], name
+            assert rows[name].unit == told["unit"], name
+
+
+def test_the_figures_are_run_at_the_papers_settings(paper):
+    named = {path.stem for path in (HOME / "scenarios").glob("*.toml")}
+    assert {row.scenario for row in paper.rows()} - {""} == named
+    wanted = {"figure-4", "figure-6-7", *(f"figure-{n}" for n in range(8, 15))}
+    assert wanted | {"table-1", "table-2"} <= named
+    for name in named:
+        text = read_text(paper.scenario(name))
+        assert f'name = "{name}"' in text
+        Scenario.load(paper.scenario(name)).check()
+        if name in wanted:
+            stop = text[text.index("[stop]") :]
+            assert re.search(r'rule = "fixed"\nwarmup_messages = 50000\nmessages = 150000', stop)
+            assert "replications = 10\n" in stop
+
+
+def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
+    listed, _ = quick
+    assert [each["id"] for each in listed] == [row.id for row in paper.rows()]
+    found = {each["id"]: each for each in listed}
+    for each in listed:
+        assert each["verdict"] in VERDICTS
+        assert each["measured"] is not None, each["id"]
+        assert each["detail"]
+        if each["verdict"] != "reproduced":
+            assert each["note"] or each["id"] in ("claim_m_bare", "claim_m_header"), each["id"]
+        if each["low"] is not None:
+            assert each["low"] <= each["measured"] <= each["high"]
+    for names, verdict in zip((REPRODUCED, NOT_REPRODUCED, BY_READING), VERDICTS, strict=True):
+        assert {n: found[n]["verdict"] for n in names} == dict.fromkeys(names, verdict)
+    for dimension, wanted in ((3, 3.3), (4, 3.5), (5, 3.6), (6, 3.8)):
+        row = found[f"pe_pe_{dimension}cube"]
+        assert abs(row["measured"] / wanted - 1) <= 0.03
+        assert row["low"] < row["measured"] < row["high"]
+    assert 10 <= found["sat_b1_sim"]["measured"] <= 12.8
+    assert 22.2 <= found["sat_b2_sim"]["measured"] <= 25
+
+
+def test_the_figures_are_drawn(quick, paper):
+    _, out = quick
+    names = {figure.name for figure in figures(paper)}
+    assert names == {"figure-4", *(f"figure-{n}" for n in range(6, 15))}
+    for name in names:
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "index.html").read_text()
+    assert "quick run" in page
+    assert page.count("<figure>") == len(names)
+    assert page.count('class="badge') == len(paper.rows())
+
+
+def test_each_panel_shows_its_own_cube(quick, paper):
+    _, out = quick
+    run = Results.load(next(out.glob("figure-6-7-*"))).run
+    figure = next(f for f in figures(paper) if f.name == "figure-6")
+    plot = draw(figure, run)
+    assert [ax.get_title() for ax in plot.axes] == ["3-cube", "4-cube", "5-cube", "6-cube"]
+    assert all("µs" in ax.get_ylabel() for ax in plot.axes)
+    assert all("messages/ms" in ax.get_xlabel() for ax in plot.axes)
+    first = [float(ax.lines[0].get_ydata()[0]) for ax in plot.axes]
+    assert len(set(first)) == 4
+
+
+def test_a_wrong_number_is_not_reproduced(isthmus, tmp_path):
+    """The rows that need no simulation, with other numbers than the paper's."""
+    copy = tmp_path / "papers" / "wrong"
+    shutil.copytree(HOME, copy)
+    wrong = {"lambda_ioch": "0.35", "x_pech": "430", "sat_b1_analysis": "12", "scv_pech": "8.3"}
+    rows = list(csv.DictReader((copy / "expected.csv").open(newline="")))
+    for row in rows:
+        row["expected"] = wrong.get(row["id"], row["expected"])
+    with (copy / "expected.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    names = [*wrong, "x_io_base", "sat_b2_analysis"]
+    done = isthmus("papers", "run", "wrong", "--json", *(w for n in names for w in ("--only", n)))
+    assert done.returncode == 0, done.stderr
+    told = {each["id"]: each["verdict"] for each in json.loads(done.stdout)}
+    assert {n: told[n] for n in wrong} == dict.fromkeys(wrong, "not reproduced")
+    assert told["x_io_base"] == "reproduced"
+    assert told["sat_b2_analysis"] == "differs by reading"
+
+
+def test_the_readings_of_section_6(paper):
+    path = paper.scenario("table-2")
+    model = Model(read_text(path), str(path))
+    control, one, two = range(3)
+    assert model.value(one, "literal", "saturation") == pytest.approx(10.28, abs=0.005)
+    assert model.value(one, "table_2_one_lane", "saturation") == pytest.approx(11.28, abs=0.005)
+    assert model.value(two, "literal", "saturation") == pytest.approx(29.41, abs=0.005)
+    assert model.value(two, "table_2_two_lanes", "saturation") == pytest.approx(23.71, abs=0.005)
+    assert model.value(control, "literal", "bound") == pytest.approx(27.9, abs=0.05)
+    assert model.value(control, "control_bound", "bound") == pytest.approx(26.29, abs=0.005)
+    for reading in ("literal", "counted"):
+        assert model.value(one, reading, "io_link.base_service_cycles") == pytest.approx(2064)
+    assert model.value(one, "counted", "pe_pe.router") == pytest.approx(
+        model.value(one, "counted", "pe_pe.header") - 0.05, abs=1e-4
+    )
