@@ -171,8 +171,10 @@ def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
 
 
 def _is_stable(run: RunResult, point: PointResult) -> bool:
-    """Whether a point is stable; where nothing was simulated, whether the model has values."""
-    if run.simulated:
+    """Whether a point is stable, by the simulation or by the model; in analyses from before the
+    model gave verdicts, whether it has values.
+    """
+    if run.simulated or point.verdict.origin == "model":
         return point.verdict.verdict == "stable"
     return any(m.analytic is not None for m in point.measures)
 
@@ -260,11 +262,6 @@ def _points_bracket(layout: View, series: Series) -> tuple[float | None, float |
     stable = [layout.x(p) for p in series.points if p.verdict.verdict == "stable"]
     low = max((x for x in stable if x is not None and (high is None or x < high)), default=None)
     return low, high
-
-
-def per_ms(load: float | None, _unit: str) -> float | None:
-    """Return the load: the schema takes searches in messages per millisecond only."""
-    return load
 
 
 def _ratio(name: str, own: PointResult, base: PointResult) -> Ratio | None:

@@ -270,6 +270,19 @@ def test_a_run_of_one_point_has_an_answer_too():
     assert "I/O read time in the network" in said.conclusion
 
 
+def test_the_model_s_own_verdicts_say_where_variants_are_compared():
+    data = synthetic.result(searches=False)
+    for point in data["points"]:
+        gap_ms = point["values"][1]["number"]
+        # Some values stay finite beyond saturation; only the verdict tells.
+        point["verdict"].update(origin="model", verdict="stable" if gap_ms > 0.2 else "saturated")
+        for measure in point["measures"]:
+            measure["mean"] = measure["low"] = measure["high"] = measure["residual"] = None
+    said = answer(RunResult.from_json(json.dumps(data)))
+    assert said.place_x == pytest.approx(1 / 0.313)
+    assert all(s.point is not None for s in said.series)
+
+
 def test_where_nothing_was_simulated_the_model_answers():
     data = synthetic.result(searches=False)
     for point in data["points"]:

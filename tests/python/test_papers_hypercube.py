@@ -12,6 +12,7 @@ from isthmus.core import read_text
 from isthmus.papers import VERDICTS, find
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.model import Model
+from isthmus.papers.select import points
 from isthmus.results import Results
 from isthmus.scenario import Scenario
 
@@ -132,11 +133,20 @@ def test_each_panel_shows_its_own_cube(quick, paper):
     run = Results.load(next(out.glob("figure-6-7-*"))).run
     figure = next(f for f in figures(paper) if f.name == "figure-6")
     plot = draw(figure, run)
-    assert [ax.get_title() for ax in plot.axes] == ["3-cube", "4-cube", "5-cube", "6-cube"]
+    assert [ax.get_title(loc="left") for ax in plot.axes] == [
+        "3-cube",
+        "4-cube",
+        "5-cube",
+        "6-cube",
+    ]
     assert all("µs" in ax.get_ylabel() for ax in plot.axes)
     assert all("messages/ms" in ax.get_xlabel() for ax in plot.axes)
-    first = [float(ax.lines[0].get_ydata()[0]) for ax in plot.axes]
-    assert len(set(first)) == 4
+    shown = [{float(y) for line in ax.lines for y in line.get_ydata()} for ax in plot.axes]
+    for dimension, values in zip((3, 4, 5, 6), shown, strict=True):
+        fixed = {"dimension": str(dimension), "io_link": "0", "interarrival": "1.25 ms"}
+        (point,) = points(run, fixed)
+        assert point.measure("pe_pe.router").mean in values
+        assert sum(point.measure("pe_pe.router").mean in other for other in shown) == 1
 
 
 def test_a_wrong_number_is_not_reproduced(isthmus, tmp_path):

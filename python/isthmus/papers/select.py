@@ -286,13 +286,10 @@ def _search(run: RunResult, fixed: Conditions) -> SearchResult:
 
 
 def _saturation(words: list[str], fixed: Conditions, source: Source) -> Value:
-    from isthmus.answer import per_ms
-
     search = _search(_result(source), fixed)
     if words[1:] == ["analytic"]:
-        return Value(per_ms(search.analytic, search.unit))
-    low = per_ms(search.highest_stable, search.unit)
-    high = per_ms(search.lowest_saturated, search.unit)
+        return Value(search.analytic)
+    low, high = search.highest_stable, search.lowest_saturated
     middle = None if low is None or high is None else (low + high) / 2
     return Value(middle, low, high, bracket=True)
 
