@@ -74,7 +74,7 @@ impl Journal {
             path: folder.to_owned(),
             error,
         })?;
-        match journal.read::<Header>("journal")? {
+        match journal.read("journal", |_: &Header| true)? {
             None => journal.write("journal", header)?,
             Some(found) if found == *header => {}
             Some(found) => {
@@ -100,21 +100,29 @@ impl Journal {
         self.folder.join(format!("{name}.json"))
     }
 
-    /// Reads an entry; `None` if it is not there.
-    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, JournalError> {
+    /// Reads an entry, which `is_right` must know for its own; `None` if it is not there.
+    pub fn read<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        is_right: impl Fn(&T) -> bool,
+    ) -> Result<Option<T>, JournalError> {
         let path = self.path(name);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(JournalError::Io { path, error }),
         };
-        serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|error| JournalError::Damaged {
-                path,
-                line: error.line(),
-                problem: error.to_string(),
-            })
+        let damaged = |line, problem| JournalError::Damaged {
+            path: path.clone(),
+            line,
+            problem,
+        };
+        let entry: T = serde_json::from_str(&text)
+            .map_err(|error| damaged(error.line(), error.to_string()))?;
+        if !is_right(&entry) {
+            return Err(damaged(1, "it is of another point".to_owned()));
+        }
+        Ok(Some(entry))
     }
 
     /// Writes an entry, whole or not at all.
@@ -127,7 +135,11 @@ impl Journal {
             file.sync_all()?;
             fs::rename(&beside, &path)
         };
-        write().map_err(|error| JournalError::Io { path, error })
+        write().map_err(|error| {
+            // What was written so far is of no use; if it cannot be removed, so be it.
+            let _ = fs::remove_file(&beside);
+            JournalError::Io { path, error }
+        })
     }
 }
 

@@ -18,6 +18,7 @@ use isthmus_topology::PlacementError;
 use isthmus_units::Rate;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use rayon::prelude::*;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -27,7 +28,7 @@ use thiserror::Error;
 pub struct Options {
     /// Master seed in place of the scenario's.
     pub seed: Option<u64>,
-    /// Threads; 0 means one per core.
+    /// Threads, as many as there are cores at most; 0 means one per core.
     pub jobs: usize,
     /// The shortened form: shorter runs, wider intervals.
     pub quick: bool,
@@ -95,7 +96,19 @@ struct SearchJob {
     line: SearchLine,
 }
 
+impl Job {
+    /// Whether `entry` is of this point.
+    fn owns(&self, entry: &PointResult) -> bool {
+        entry.index == self.index && entry.values == self.values
+    }
+}
+
 impl SearchJob {
+    /// Whether `entry` is of this search.
+    fn owns(&self, entry: &SearchResult) -> bool {
+        entry.values == self.values
+    }
+
     /// The traffic at a load of `rate` demands per PE.
     fn traffic(&self, rate: Rate) -> TrafficSpec {
         let (_, traffic) = self
@@ -218,10 +231,10 @@ impl Experiment {
             return Ok(());
         };
         for job in &self.points {
-            journal.read::<PointResult>(&point_name(job.index))?;
+            journal.read(&point_name(job.index), |entry| job.owns(entry))?;
         }
         for job in &self.searches {
-            journal.read::<SearchResult>(&search_name(job.index))?;
+            journal.read(&search_name(job.index), |entry| job.owns(entry))?;
         }
         Ok(())
     }
@@ -242,7 +255,12 @@ impl Experiment {
     /// # Errors
     /// Why the run ended early; what was finished is in the journal.
     pub fn run(&self) -> Result<RunResult, RunError> {
-        let jobs = self.options.jobs;
+        // More threads than cores would only take memory.
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let jobs = match self.options.jobs {
+            0 => cores,
+            jobs => jobs.min(cores),
+        };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs)
             .build()
@@ -306,7 +324,8 @@ impl Experiment {
     }
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
-        self.kept(&point_name(job.index), || {
+        let owns = |entry: &PointResult| job.owns(entry);
+        self.kept(&point_name(job.index), owns, || {
             let built = self.machines.get(job.machine);
             let subject = Subject {
                 machine: Arc::clone(&built.machine),
@@ -411,7 +430,8 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        self.kept(&search_name(job.index), || {
+        let owns = |entry: &SearchResult| job.owns(entry);
+        self.kept(&search_name(job.index), owns, || {
             let search = &job.search;
             let range = search::Range {
                 from: search.low.per_ms(),
@@ -455,6 +475,7 @@ impl Experiment {
     fn kept<T>(
         &self,
         name: &str,
+        owns: impl Fn(&T) -> bool,
         compute: impl FnOnce() -> Result<T, RunError>,
     ) -> Result<T, RunError>
     where
@@ -462,7 +483,7 @@ impl Experiment {
     {
         let journal = self.journal.as_ref();
         let found = match journal {
-            Some(journal) => journal.read(name)?,
+            Some(journal) => journal.read(name, owns)?,
             None => None,
         };
         let result = match found {

@@ -193,6 +193,27 @@ fn a_damaged_journal_is_refused_and_left_alone() {
 }
 
 #[test]
+fn a_result_of_another_point_is_refused() {
+    let journal = folder("swapped");
+    let options = Options {
+        journal: Some(journal.clone()),
+        ..Options::default()
+    };
+    run(options.clone(), &[]);
+    fs::copy(
+        journal.join("point-00002.json"),
+        journal.join("point-00001.json"),
+    )
+    .unwrap();
+    let scenario = Scenario::parse(SMALL, "small.toml", &[]).unwrap();
+    let message = Experiment::new(scenario, options).unwrap_err().to_string();
+    assert!(
+        message.contains("point-00001.json:1") && message.contains("another point"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_foreign_journal_is_refused() {
     let journal = folder("foreign");
     let options = Options {
