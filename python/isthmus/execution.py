@@ -13,13 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.core import ask
-from isthmus.errors import RunFailedError
+from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.results.collection import Results
 
 TICK_S = 0.1
 """Seconds between two looks at the progress."""
 CANCEL_S = 60.0
 """Seconds that a cancelled run is given to end."""
+
+
+SEED_MAX = 2**64 - 1
+
+
+def _check_whole(name: str, value: object, least: int, most: int | None) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):  # type: ignore[operator]
+        limits = f"{least} to {most}" if most is not None else f"{least} or more"
+        raise IsthmusError(f"{name}: {value!r} is impossible; give a whole number, {limits}")
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
@@ -63,6 +73,10 @@ class Job:
 
     def __post_init__(self) -> None:
         from isthmus import _core
+
+        if self.seed is not None:
+            _check_whole("seed", self.seed, 0, SEED_MAX)
+        _check_whole("jobs", self.jobs, 1, None)
 
         summary = json.loads(ask(_core.check, self.text, self.file, self.overrides))
         self.summary: dict[str, Any] = summary

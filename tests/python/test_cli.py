@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import isthmus as isthmus_package
 from conftest import REPOSITORY, SMALL
 
 DEMO = REPOSITORY / "examples" / "hypercube-128.toml"
@@ -385,3 +386,25 @@ def test_check_lists_the_fields(isthmus):
 
 def test_the_demo_is_well_formed(isthmus):
     assert isthmus("check", DEMO).returncode == 0
+
+
+def test_numbers_that_make_no_sense_in_python():
+    cube = isthmus_package.Hypercube(dimension=3, io_link_lanes=1)
+    work = isthmus_package.Workload(rate="1 /ms")
+    for wrong in ({"seed": -1}, {"seed": 2**64}, {"seed": "x"}, {"jobs": -1}):
+        with pytest.raises(isthmus_package.IsthmusError, match="give a whole number"):
+            isthmus_package.simulate(cube, work, quick=True, **wrong)
+
+
+def test_results_are_not_spread_over_the_present_folder(isthmus, small):
+    one_line(isthmus("run", small, "--out", ""), "--out", "folder of their own")
+
+
+def test_a_full_device_is_one_line(isthmus, small):
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    words = [sys.executable, "-m", "isthmus", "check", str(small)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr

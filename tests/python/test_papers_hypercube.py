@@ -79,6 +79,18 @@ def test_every_row_of_the_reference_is_there(paper, reference):
             assert rows[name].unit == told["unit"], name
 
 
+def test_the_readme_has_a_verdict_for_every_row(paper):
+    text = (HOME / "README.md").read_text()
+    said = dict(
+        re.findall(r"^\| `(\w+)` \|.*\| (?:\*\*)?([a-z ]+?)(?:\*\*)? \|$", text, re.MULTILINE)
+    )
+    assert list(said) and said.keys() == {row.id for row in paper.rows()}
+    for names, verdict in zip((REPRODUCED, NOT_REPRODUCED, BY_READING), VERDICTS, strict=True):
+        assert {n: said[n] for n in names} == dict.fromkeys(names, verdict)
+    for name in re.findall(r"\]\((figures/[\w.-]+)\)", text):
+        assert (HOME / name).is_file()
+
+
 def test_the_figures_are_run_at_the_papers_settings(paper):
     named = {path.stem for path in (HOME / "scenarios").glob("*.toml")}
     assert {row.scenario for row in paper.rows()} - {""} == named

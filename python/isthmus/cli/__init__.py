@@ -103,6 +103,12 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        # A full disk, a folder taken away: the message names the file where there is one.
+        place = f"{error.filename}: " if error.filename else ""
+        _fail(
+            f"{place}{error.strerror or error}; finished points are kept, free the way and repeat"
+        )
     sys.exit(status if isinstance(status, int) else 0)
 
 

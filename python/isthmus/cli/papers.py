@@ -137,7 +137,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
         table.add_column(heading, overflow="fold")
     for each in outcomes:
         row, style = each.row, _STYLES[each.verdict]
-        unit = f" {row.unit}" if row.unit else ""
+        unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
         measured = each.detail + (unit if row.rule != "holds" else "")
         note = f"\n[dim]{escape(row.note)}[/]" if row.note else ""
         table.add_row(

@@ -48,7 +48,11 @@ def command(
 ) -> int:
     """Run a scenario and write its folder."""
     from isthmus.core import overrides, read_text
+    from isthmus.errors import IsthmusError
     from isthmus.execution import Job, Stopped
+
+    if out is not None and not os.fspath(out).strip("."):
+        raise IsthmusError("--out: results need a folder of their own; give its name")
 
     job = Job(
         text=read_text(file),
