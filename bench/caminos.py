@@ -65,7 +65,8 @@ def install() -> Path:
     program = PEERS / "bin" / "caminos"
     if not program.exists():
         install = ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
-        run([*install, "--root", str(PEERS), "--target-dir", str(PEERS / "target")])
+        with tempfile.TemporaryDirectory() as build:
+            run([*install, "--root", str(PEERS), "--target-dir", build])
     return program
 
 

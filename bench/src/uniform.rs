@@ -46,7 +46,7 @@ pub struct Report {
     latency: f64,
 }
 
-/// Runs the warm-up, then the window, as often as asked for.
+/// Runs the warm-up, then the window, as often as asked for, all in the same memory.
 pub fn run(load: Load) -> Report {
     let mut spec = HypercubeSpec::paper(load.dimension, 0);
     spec.lanes = Lanes {
@@ -71,8 +71,9 @@ pub fn run(load: Load) -> Report {
     };
     let nodes = f64::from(machine.cube().node_count());
     let (mut messages, mut cpu_s, mut latency, mut rates) = (0, 0.0, 0, Vec::new());
+    let mut simulation = Simulation::new(machine, &traffic, 1, 0);
     for run in 0..load.runs {
-        let mut simulation = Simulation::new(Arc::clone(&machine), &traffic, 1, run);
+        simulation = simulation.restart(&traffic, 1, run);
         let mut window = Window::new(load.warm_up);
         simulation.run(&mut window);
         let mut window = Window::new(load.warm_up + load.measured);

@@ -67,6 +67,19 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
+    /// Empties the queue and goes back to time zero. Keeps the memory.
+    pub fn clear(&mut self) {
+        self.now = 0;
+        self.next = NEVER;
+        self.next_far = NEVER;
+        self.due.clear();
+        self.heads.fill(NONE);
+        self.used.fill(0);
+        self.nodes.clear();
+        self.free = NONE;
+        self.far.clear();
+    }
+
     /// The time of the event served last, or that given to [`EventQueue::advance_to`].
     #[inline]
     pub fn now(&self) -> Cycles {

@@ -25,6 +25,14 @@ struct Queue {
     wake: Cycles,
 }
 
+impl Queue {
+    const EMPTY: Self = Self {
+        head: NONE,
+        tail: NONE,
+        wake: HELD,
+    };
+}
+
 /// The state of all channels.
 #[derive(Debug, Clone)]
 pub struct Channels {
@@ -60,17 +68,19 @@ impl Channels {
         for lane in &mut further {
             *lane += count as LaneId;
         }
-        let queue = Queue {
-            head: NONE,
-            tail: NONE,
-            wake: HELD,
-        };
         Self {
             release: vec![0; lanes as usize],
             further,
-            queues: vec![queue; count],
+            queues: vec![Queue::EMPTY; count],
             flits: Vec::new(),
         }
+    }
+
+    /// Frees all lanes and stops counting. Keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.release.fill(0);
+        self.queues.fill(Queue::EMPTY);
+        self.flits = Vec::new();
     }
 
     /// Counts the flits that each channel accepts from now on.

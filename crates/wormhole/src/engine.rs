@@ -126,6 +126,19 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Goes back to an idle engine at cycle 0. Keeps the memory, which is what a new engine spends
+    /// its time on where many messages wait.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.requests.clear();
+        self.channels.clear();
+        self.worms.clear();
+        self.paths.clear();
+        self.free = NONE;
+        self.started = 0;
+        self.under_way = 0;
+    }
+
     /// The present cycle.
     #[inline]
     pub fn now(&self) -> Cycles {
