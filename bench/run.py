@@ -119,7 +119,7 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
 
 def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
     """The whole paper: every point of every figure and table."""
-    command = ["isthmus", "papers", "run", "hypercube-io", "--jobs", "2", "--json"]
+    command = ["isthmus", "papers", "run", "hypercube-io", "--fresh", "--jobs", "2", "--json"]
     command += ["--quick"] if quick else []
     program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
     known = program is not None and "papers" in run([program, "--help"]).output
