@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isthmus.files import write_bytes, write_text
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.report import template
 from isthmus.results.schema import RunResult
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
 """Colours of the verdicts, those of the report."""
@@ -32,7 +29,7 @@ def write_page(
             picture = image(draw(figure, runs[figure.scenario]), "png")
             write_bytes(out / "figures" / f"{figure.name}.png", picture)
             drawn.append(figure)
-    page = _template().render(
+    page = template("paper.html").render(
         paper=paper,
         figures=drawn,
         rows=[_cells(o) for o in outcomes],
@@ -66,16 +63,3 @@ def _cells(outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.verdict,
         "note": row.note,
     }
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("isthmus.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    ).get_template("paper.html")

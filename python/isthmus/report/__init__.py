@@ -59,7 +59,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         }
         for picture in (plots.pictures(run) if pictures is None else pictures)
     ]
-    return _template("report.html").render(
+    return template("report.html").render(
         run=run,
         answer=answer_rows(said),
         conclusion=sentence(said.conclusion),
@@ -101,7 +101,7 @@ def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
 def answer_html(results: Results) -> str:
     """The answer as a small HTML table, for notebooks."""
     said = results.answer
-    return _template("answer.html").render(
+    return template("answer.html").render(
         run=results.run, answer=answer_rows(said), conclusion=sentence(said.conclusion)
     )
 
@@ -215,7 +215,8 @@ def _environment() -> Environment:
     )
 
 
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """Return one of the package's page templates."""
     return _environment().get_template(name)
 
 
