@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css')
 
-.PHONY: demo test test-rust test-python lint docs papers papers-quick bench bench-quick clean help
+.PHONY: demo test test-rust test-python lint docs papers papers-quick bench bench-quick soak clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
@@ -18,6 +18,7 @@ help:
 	@echo 'make papers-quick the same, shortened'
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'
 	@echo 'make bench-quick  the same, shortened'
+	@echo 'make soak         the property tests with fresh random cases'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
 	@echo 'make clean        remove what was built'
 
@@ -68,6 +69,11 @@ bench: $(VENV)/.installed
 
 bench-quick: $(VENV)/.installed
 	$(BIN)/python bench/run.py --quick
+
+# The property tests with fresh random cases; the seed is printed so that a failure can be repeated.
+soak:
+	@seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "PROPTEST_RNG_SEED=$$seed"; \
+	PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked --quiet --release
 
 clean:
 	rm -rf target $(VENV) out site bench/.peers

@@ -345,7 +345,9 @@ proptest! {
             prop_assert!(used.scv >= 0.0 && used.wait.is_finite());
         }
         prop_assert!(!low.read_network().is_nan());
-        let above = machine.solve(found.rate * 1.01, &reading).unwrap();
+        let just_above = machine.solve(found.rate * (1.0 + 1e-6), &reading).unwrap();
+        prop_assert!(just_above.saturated.is_some());
+        let above = machine.solve(bound.rate * 1.01, &reading).unwrap();
         prop_assert!(above.saturated.is_some());
         for latency in &above.latencies {
             prop_assert!(!latency.generation.is_nan());

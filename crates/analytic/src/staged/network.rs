@@ -152,6 +152,10 @@ impl Network {
 
     /// The load at which some group first has rho = 1 with its adjusted service time, and that
     /// group. `None` if nothing is sent. Found by bisection below [`Network::bound`].
+    ///
+    /// Beyond it [`Network::solve`] need not find a saturated group at every load: where waits
+    /// overlap ([`Blocking::OtherInputs`] with [`Variation::WithWaits`]), an unbounded wait can
+    /// take over the shares of the others.
     pub fn saturation(&self) -> Option<(f64, usize)> {
         let (mut high, mut group) = self.bound()?;
         let mut low = 0.0;
