@@ -1,7 +1,7 @@
 //! Whether two builds grant the same channels in the same cycles.
 
-use isthmus_machine::spec::{HypercubeSpec, Lanes, Service};
-use isthmus_machine::{Completed, Flow, Leg, Machine, Observer, Simulation, Started};
+use isthmus_machine::hypercube::spec::{HypercubeSpec, Lanes, Service};
+use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simulation, Started};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival, Collectives, HotSpot, TrafficSpec};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::clock::timed;
 use crate::replications::traffic;
-use isthmus_machine::spec::HypercubeSpec;
-use isthmus_machine::{Completed, Flow, Leg, Machine, Observer, Simulation};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simulation};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Observers that only count.
 
-use isthmus_machine::{Completed, Flow, Leg, Observer};
+use isthmus_machine::hypercube::{Completed, Flow, Leg, Observer};
 
 /// Counts arrivals up to a number, with the sums that an experiment would keep.
 #[derive(Debug, Default)]

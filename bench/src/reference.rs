@@ -3,8 +3,8 @@
 use crate::clock::timed;
 use crate::replications::traffic;
 use isthmus_flit::{Arrival, Message, Ready};
-use isthmus_machine::spec::HypercubeSpec;
-use isthmus_machine::{Completed, Flow, Leg, Machine, Observer, Simulation, Started};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simulation, Started};
 use isthmus_wormhole::{Channels, Delivered, Engine, Handler};
 use serde::Serialize;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::clock::{Spread, timed};
 use crate::meter::Meter;
-use isthmus_machine::spec::HypercubeSpec;
-use isthmus_machine::{Machine, Simulation};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{Machine, Simulation};
 use isthmus_units::Time;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use serde::Serialize;

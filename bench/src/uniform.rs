@@ -2,8 +2,8 @@
 
 use crate::clock::{Spread, timed};
 use crate::meter::Window;
-use isthmus_machine::spec::{HypercubeSpec, Lanes};
-use isthmus_machine::{Machine, Simulation};
+use isthmus_machine::hypercube::spec::{HypercubeSpec, Lanes};
+use isthmus_machine::hypercube::{Machine, Simulation};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use serde::Serialize;

@@ -5,8 +5,8 @@ use isthmus_analytic::hypercube_io::{
 };
 use isthmus_analytic::moments::Moments;
 use isthmus_analytic::{Error, path::MessageClass};
-use isthmus_machine::Machine;
-use isthmus_machine::spec::{FaultSpec, HypercubeSpec};
+use isthmus_machine::hypercube::Machine;
+use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
 
@@ -222,7 +222,7 @@ fn device(machine: &Machine, misses: f64, flits: f64, spec: &HypercubeSpec) -> f
 
 /// Share of the time in which flits move, as the mean over the channels of each kind.
 fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<String, f64> {
-    use isthmus_machine::ChannelKind as Kind;
+    use isthmus_machine::hypercube::ChannelKind as Kind;
     let (pes, io_nodes) = (
         f64::from(machine.cube().node_count()),
         f64::from(machine.placement().io_node_count()),

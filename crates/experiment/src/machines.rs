@@ -1,8 +1,8 @@
 //! The distinct machines of a sweep, built once each.
 
 use crate::result::MachineSummary;
-use isthmus_machine::spec::{FaultSpec, HypercubeSpec};
-use isthmus_machine::{ChannelKind, DeadlockProof, Machine, MachineError};
+use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
+use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine, MachineError};
 use isthmus_topology::RoutingScheme;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::replication::{Finished, Halt, Replication};
 use crate::rules::Rules;
 use crate::summary;
 use isthmus_kernel::Cycles;
-use isthmus_machine::{Flow, Machine};
+use isthmus_machine::hypercube::{Flow, Machine};
 use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
 use isthmus_units::Bytes;

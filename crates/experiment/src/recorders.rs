@@ -1,7 +1,7 @@
 //! What one replication remembers of what it saw.
 
 use isthmus_kernel::Cycles;
-use isthmus_machine::{Class, Completed, Flow, Leg, Observer, Operation};
+use isthmus_machine::hypercube::{Class, Completed, Flow, Leg, Observer, Operation};
 use isthmus_statistics::{Backlog, Recorder};
 
 const CLASSES: usize = Class::ALL.len();

@@ -3,7 +3,7 @@
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use isthmus_kernel::Cycles;
-use isthmus_machine::{Machine, Simulation};
+use isthmus_machine::hypercube::{Machine, Simulation};
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::Arc;
 

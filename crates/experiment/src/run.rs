@@ -12,7 +12,7 @@ use crate::result::{
 use crate::rules::Rules;
 use crate::search;
 use crate::summary::{self, Report};
-use isthmus_machine::MachineError;
+use isthmus_machine::hypercube::MachineError;
 use isthmus_scenario::{Machine, Scenario, ScenarioError, Search, SearchLine};
 use isthmus_topology::PlacementError;
 use isthmus_units::Rate;

@@ -5,7 +5,7 @@ use crate::measurement::{Measurement, Subject};
 use crate::recorders::{Rates, Recorders};
 use crate::result::{ChannelUse, Histogram, Measure, Origin, Percentile, VerdictSummary};
 use crate::rules::Rules;
-use isthmus_machine::{ChannelKind, Class, Flow, Machine, Operation};
+use isthmus_machine::hypercube::{ChannelKind, Class, Flow, Machine, Operation};
 use isthmus_scenario::Intervals;
 use isthmus_statistics::{
     BatchMeans, Error, Estimate, Recorder, ReplicationMeans, SaturationTest, Summary,

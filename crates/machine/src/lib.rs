@@ -1,20 +1,4 @@
-//! The only place where engine, devices and workload are put together.
-//!
-//! [`Machine`] is what was built from a [`spec::HypercubeSpec`]: placement, routes, channels. A
-//! [`Simulation`] lets a workload run on it, one message at a time, and tells an [`Observer`] what
-//! happens. No files, no printing, no statistics; the observer says when it has seen enough.
+//! The only place where engine, devices and workload are put together, one module for each kind
+//! of machine. No files, no printing, no statistics; an observer says when it has seen enough.
 
-mod build;
-mod faulted;
-mod layout;
-mod observe;
-mod operation;
-mod paths;
-mod protocol;
-mod simulation;
-pub mod spec;
-
-pub use build::{DeadlockProof, Machine, MachineError};
-pub use layout::{ChannelKind, ChannelName, Layout};
-pub use observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
-pub use simulation::Simulation;
+pub mod hypercube;

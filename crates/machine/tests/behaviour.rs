@@ -1,8 +1,8 @@
 //! What a demand costs when nothing is in its way: every time below is written as an equation of
 //! channels, lengths, start-up and access times.
 
-use isthmus_machine::spec::{FaultSpec, HypercubeSpec, PlacementSpec, Service};
-use isthmus_machine::{Class, Completed, Flow, Leg, Machine, Observer, Operation, Simulation};
+use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec, PlacementSpec, Service};
+use isthmus_machine::hypercube::{Class, Completed, Flow, Leg, Machine, Observer, Operation, Simulation};
 use isthmus_units::{Bandwidth, Time};
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, TrafficSpec};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A restarted simulation is a new one.
 
-use isthmus_machine::spec::HypercubeSpec;
-use isthmus_machine::{Completed, Flow, Leg, Machine, Observer, Simulation};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simulation};
 use isthmus_units::Time;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use std::sync::Arc;

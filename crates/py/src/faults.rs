@@ -1,7 +1,7 @@
 //! Faults of a hypercube in a question.
 
 use crate::question::{Link, Refusal, Whole};
-use isthmus_machine::spec::FaultSpec;
+use isthmus_machine::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use crate::graph::GraphQuestion;
 use crate::question::{NodeRef, Refusal, Whole, answer};
-use isthmus_machine::spec::PlacementSpec;
+use isthmus_machine::hypercube::spec::PlacementSpec;
 use isthmus_topology::{
     Adjacency, Budget, DominatingSet, Graph, Hypercube, Placement, PlacementError,
 };

@@ -5,7 +5,7 @@ use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
 use crate::machine::{Machine, MachineKind};
 use crate::settings::{Layer, Settings};
-use isthmus_machine::spec::{
+use isthmus_machine::hypercube::spec::{
     DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service,
 };
 use isthmus_units::Clock;

@@ -7,7 +7,7 @@ use crate::error::Problem;
 use crate::field::Field;
 use crate::hypercube;
 use crate::settings::Settings;
-use isthmus_machine::spec::HypercubeSpec;
+use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::{Bytes, Clock};
 
 /// A machine as plain values.

@@ -1,6 +1,6 @@
 //! Files that are right, and what they mean.
 
-use isthmus_machine::spec::{HypercubeSpec, PlacementSpec, Service};
+use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec, Service};
 use isthmus_scenario::{Intervals, Load, Machine, Scenario, StopRule, Warmup};
 use isthmus_units::{Bytes, Rate, Time};
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};

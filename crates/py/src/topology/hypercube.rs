@@ -5,8 +5,8 @@ use super::{Answer, Broadcast, IoNetwork, Kind, Question};
 use crate::faults::{self, FaultsQuestion};
 use crate::place::Choice;
 use crate::question::{Link, Refusal};
-use isthmus_machine::spec::{HypercubeSpec, PlacementSpec};
-use isthmus_machine::{Machine, MachineError};
+use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec};
+use isthmus_machine::hypercube::{Machine, MachineError};
 use isthmus_topology::{CubeFaults, Hypercube, Placement, distance};
 
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {

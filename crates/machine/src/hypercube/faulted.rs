@@ -1,7 +1,7 @@
 //! What faults do to routes and to who asks whom.
 
-use crate::build::MachineError;
-use crate::spec::FaultSpec;
+use crate::hypercube::build::MachineError;
+use crate::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultyCube, Hypercube, IncompleteHypercube, Placement};
 
 /// What faults do to who asks whom.

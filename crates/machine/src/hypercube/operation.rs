@@ -1,6 +1,6 @@
 //! I/O demands under way and the messages they still have to send.
 
-use crate::observe::Operation;
+use crate::hypercube::observe::Operation;
 use isthmus_kernel::Cycles;
 
 /// An I/O demand under way.

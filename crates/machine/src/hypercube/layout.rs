@@ -1,6 +1,6 @@
 //! Which number each channel of the interface of Fig. 2 has.
 
-use crate::spec::Lanes;
+use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
 use isthmus_wormhole::ChannelId;
 

@@ -1,7 +1,7 @@
 //! The channels that each kind of message crosses.
 
-use crate::build::Machine;
-use crate::layout::ChannelKind;
+use crate::hypercube::build::Machine;
+use crate::hypercube::layout::ChannelKind;
 use isthmus_topology::{FaultyCube, FaultyRoute, Hop};
 use isthmus_wormhole::ChannelId;
 

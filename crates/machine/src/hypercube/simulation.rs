@@ -1,8 +1,8 @@
 //! A workload running on a machine.
 
-use crate::build::Machine;
-use crate::observe::{Class, Flow, Leg, Observer, Started};
-use crate::operation::{Errand, Open, Slab};
+use crate::hypercube::build::Machine;
+use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
+use crate::hypercube::operation::{Errand, Open, Slab};
 use isthmus_device::IoNode;
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_topology::BroadcastTree;

@@ -1,9 +1,9 @@
 //! How an I/O demand is served, message by message (section 4.3 of the hypercube paper): from the PE
 //! to the I/O node that serves it, on to the one that has the data, and back.
 
-use crate::observe::{Class, Completed, Flow, Leg, Observer, Operation};
-use crate::operation::{Errand, Open, Stage, Step};
-use crate::simulation::{Driver, Tag};
+use crate::hypercube::observe::{Class, Completed, Flow, Leg, Observer, Operation};
+use crate::hypercube::operation::{Errand, Open, Stage, Step};
+use crate::hypercube::simulation::{Driver, Tag};
 use isthmus_kernel::Cycles;
 use isthmus_workload::spec::FileLayout;
 use isthmus_workload::{Demand, Location};

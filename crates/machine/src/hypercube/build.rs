@@ -1,8 +1,8 @@
 //! From a description to a machine: placement, routes, channels.
 
-use crate::faulted::Faulted;
-use crate::layout::{ChannelKind, Layout};
-use crate::spec::{HypercubeSpec, PlacementSpec};
+use crate::hypercube::faulted::Faulted;
+use crate::hypercube::layout::{ChannelKind, Layout};
+use crate::hypercube::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
 use isthmus_topology::deadlock::{self, DependencyCycle};
@@ -134,7 +134,7 @@ impl Machine {
                     rotation: clock.cycles_exact(device.disk.rotation),
                     per_byte,
                 },
-                queued: device.service == crate::spec::Service::Queue,
+                queued: device.service == crate::hypercube::spec::Service::Queue,
             },
             layout,
             placement,
