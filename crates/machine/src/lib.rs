@@ -2,3 +2,4 @@
 //! of machine. No files, no printing, no statistics; an observer says when it has seen enough.
 
 pub mod hypercube;
+pub mod sci;

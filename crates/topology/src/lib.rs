@@ -13,6 +13,7 @@
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;
 //! - [`graph`]: networks of any shape, read from and written to files, and routings of them;
+//! - [`rings`]: fabrics of directed rings, and routes over them;
 //! - [`distance`]: hops, histograms of them, and connected parts, for all of these networks.
 //!
 //! ```
@@ -43,6 +44,7 @@ mod incomplete;
 mod matching;
 pub mod placement;
 mod ranks;
+pub mod rings;
 
 pub use adjacency::Adjacency;
 pub use augmented::{AugmentedHypercube, AugmentedNode};

@@ -16,15 +16,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("analytic", &[]),
     ("flit", &[]),
     ("wormhole", &["kernel"]),
+    ("sci", &["topology", "kernel"]),
     ("device", &["kernel"]),
     ("workload", &["units", "kernel"]),
     (
         "machine",
         &[
-            "units", "topology", "kernel", "wormhole", "device", "workload",
+            "units", "topology", "kernel", "wormhole", "sci", "device", "workload",
         ],
     ),
-    ("scenario", &["units", "workload", "machine"]),
+    ("scenario", &["units", "topology", "workload", "machine"]),
     (
         "experiment",
         &[
@@ -55,7 +56,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("wormhole", &["flit"]),
     ("machine", &["flit"]),
-    ("scenario", &["topology"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, Python, chance. No other

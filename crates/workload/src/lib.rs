@@ -5,6 +5,7 @@
 
 mod arrival;
 mod demand;
+pub mod packets;
 pub mod spec;
 
 pub use arrival::Arrivals;

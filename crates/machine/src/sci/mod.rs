@@ -1,0 +1,3 @@
+//! Fabrics of SCI rings joined by switch nodes.
+
+pub mod spec;

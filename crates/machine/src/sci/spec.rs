@@ -1,0 +1,76 @@
+//! What an SCI fabric is made of: plain values, no behaviour.
+
+use isthmus_topology::rings::{Faults, Routing, Shape};
+use isthmus_units::{Bandwidth, Bytes, Time};
+
+/// How a node that has more to send than its ring can carry is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowControl {
+    /// Not at all: a node sends whenever its bypass FIFO is empty.
+    None,
+    /// The go bits of IEEE 1596: a node whose bypass FIFO had to store symbols sends stop idles
+    /// until it has recovered.
+    GoBits,
+}
+
+/// What becomes of nodes that a fault leaves without a path to or from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutOff {
+    /// It is an error of the description.
+    Refuse,
+    /// They neither send nor receive; the largest part that holds together goes on.
+    LeaveOut,
+}
+
+/// Where a client's packets wait (source rules A and B of the reading of the SCI paper).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// In a FIFO without bound, whose head waits for a slot of its output port.
+    Unbounded,
+    /// In the slots of the output ports only: a packet that finds none is dropped.
+    Bounded,
+}
+
+/// Slots of the queues of one interface, in packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queues {
+    /// Slots of each input queue.
+    pub input: u32,
+    /// Slots of each output queue that an input port feeds.
+    pub output: u32,
+    /// Slots of each output queue that the client feeds.
+    pub client: u32,
+}
+
+/// An SCI fabric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SciSpec {
+    /// Its rings.
+    pub shape: Shape,
+    /// Which of the shortest paths packets take.
+    pub routing: Routing,
+    /// What has failed.
+    pub faults: Faults,
+    /// What becomes of nodes that faults cut off.
+    pub cut_off: CutOff,
+    /// Bandwidth of a link, symbols and idles included.
+    pub bandwidth: Bandwidth,
+    /// Length of a symbol: what a link carries in one cycle.
+    pub symbol: Bytes,
+    /// From a node's output to the address decoder of the next and through its bypass.
+    pub hop: Time,
+    /// From an agent's address decoder to its output on the next ring, routing decision included.
+    pub ring_change: Time,
+    /// Header and check sum of a send packet.
+    pub overhead: Bytes,
+    /// Length of an echo packet.
+    pub echo: Bytes,
+    /// Slots of the queues.
+    pub queues: Queues,
+    /// Where a client's packets wait.
+    pub source: Source,
+    /// How a busy ring is shared.
+    pub flow_control: FlowControl,
+    /// Time without any delivery, packets waiting, after which a fabric has collapsed.
+    pub patience: Time,
+}

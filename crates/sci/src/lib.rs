@@ -1,0 +1,1 @@
+//! SCI rings joined by switch nodes.

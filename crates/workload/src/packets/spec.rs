@@ -1,0 +1,51 @@
+//! What the nodes of a packet network ask for: plain values, no behaviour.
+
+use isthmus_units::{Bandwidth, Bytes, Time};
+
+/// What a packet sets off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transaction {
+    /// A request with data, without a response.
+    Move,
+    /// A request without data; the response carries it.
+    Read,
+    /// A request with data; the response carries none.
+    Write,
+}
+
+/// When a node sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Independent exponential gaps.
+    Exponential,
+    /// Equal gaps, each node with a random phase of its own.
+    Deterministic,
+}
+
+/// A favoured node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HotNode {
+    /// Its number.
+    pub node: u32,
+    /// Share of all packets that go to it, 0 to 1; its own go elsewhere.
+    pub probability: f64,
+}
+
+/// The traffic of all nodes together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PacketTraffic {
+    /// Offered load: payload of all nodes together. Each sending node offers an equal part.
+    pub load: Bandwidth,
+    /// Gaps between the packets of one node.
+    pub spacing: Spacing,
+    /// What each packet sets off.
+    pub transaction: Transaction,
+    /// Payload of one transaction.
+    pub payload: Bytes,
+    /// Nodes that send; empty means all.
+    pub senders: Vec<u32>,
+    /// A favoured destination; all others are equally likely.
+    pub hot_node: Option<HotNode>,
+    /// From the arrival of a request to its response, at the target.
+    pub turnaround: Time,
+}
