@@ -7,6 +7,7 @@ mod meter;
 mod parts;
 mod reference;
 mod replications;
+mod sci;
 mod uniform;
 
 use serde::Serialize;
@@ -19,6 +20,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   uniform       dimension=7 length=32 offered=0.3 warm_up=10000 measured=20000 sources=0 runs=20
   growth        dimension=7 width=2 gap_us=156 messages=2000000 warm_up=20000
   reference     messages=2000
+  sci           side=6 load=34 time_us=200 runs=20 symbols=0
   parts
   fingerprint";
 
@@ -88,6 +90,17 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             let messages = values.take("messages", 2_000)?;
             values.end()?;
             Ok(json(&reference::run(messages)))
+        }
+        "sci" => {
+            let load = sci::Load {
+                side: values.take("side", 6)?,
+                gb_per_s: values.take("load", 34.0)?,
+                time_us: values.take("time_us", 200)?,
+                runs: values.take("runs", 20)?,
+                by_symbol: values.take("symbols", 0)? != 0,
+            };
+            values.end()?;
+            Ok(json(&sci::run(load)))
         }
         "parts" => {
             values.end()?;

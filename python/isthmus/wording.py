@@ -18,6 +18,11 @@ _MEASURES = {
     "offered": "offered load",
     "io.accepted": "accepted load of I/O demands",
     "io.offered": "offered load of I/O demands",
+    "latency": "packet latency",
+    "network": "packet time in the network",
+    "response": "transaction response time",
+    "dropped": "dropped load",
+    "retries": "busy retries",
 }
 _OPERATIONS = {
     "read": "I/O read",
@@ -45,7 +50,11 @@ _PLURALS = {
     "broadcast": "broadcasts",
     "scatter": "scatters",
     "gather": "gathers",
+    "latency": "packets",
+    "network": "packets",
+    "response": "transactions",
 }
+_FLOWS = {"io": "I/O", "messages": "PE-PE"}
 _CHANNELS = {
     "pe_inject": "PE → router (k)",
     "pe_eject": "router → PE (k)",
@@ -57,7 +66,12 @@ _CHANNELS = {
     "io_link": "I/O network link (b)",
     "io_to_pe": "I/O router → PE router (n)",
 }
-_UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "messages/µs"}
+_RING_CHANNELS = {
+    "link": "ring link",
+    "send": "of it: send packets",
+    "echo": "of it: echo packets",
+}
+_UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _LANES = {
     "pe": "k, PE and its router",
     "link": "PE network links",
@@ -86,9 +100,15 @@ def measure_subject(name: str) -> str:
     return _PLURALS.get(name.partition(".")[0], measure_label(name))
 
 
-def channel_label(kind: str) -> str:
-    """Name of a kind of channel, with its width's letter."""
-    return _CHANNELS.get(kind, kind.replace("_", " "))
+def channel_label(kind: str, machine: str = "hypercube") -> str:
+    """Name of a kind of channel of a kind of machine, with its width's letter."""
+    names = _RING_CHANNELS if machine == "sci" else _CHANNELS
+    return names.get(kind, kind.replace("_", " "))
+
+
+def flow_label(flow: str) -> str:
+    """Name of the flow of demands that decides a verdict."""
+    return _FLOWS.get(flow, flow)
 
 
 def lane_label(kind: str) -> str:

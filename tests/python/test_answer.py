@@ -190,7 +190,7 @@ def test_a_search_without_one_end_does_not_claim_to_know(stable, saturated, word
         # One undecided point, so that the series exists.
         point = synthetic.result()["points"][6]
         point["verdict"]["verdict"] = "undecided"
-        point["offered_per_ms"] = search["undecided"][0]
+        point["load"] = search["undecided"][0]
         data["points"].insert(6, point)
 
     one = changed(open_ended).series[1]
@@ -201,7 +201,7 @@ def test_points_that_stayed_undecided_are_not_said_to_be_untried():
     def grey(data):
         data["searches"] = []
         for point in data["points"][12:18]:
-            if point["offered_per_ms"] > 9:
+            if point["load"] > 9:
                 point["verdict"]["verdict"] = "undecided"
 
     two = changed(grey).series[2]
@@ -246,7 +246,7 @@ def test_loads_are_never_variants(loads, searches):
             copy = json.loads(json.dumps(point))
             number = float(gap.split()[0])
             copy["values"] = [{"text": gap, "number": number}, *copy["values"]]
-            copy["index"], copy["offered_per_ms"] = len(doubled), 1 / number
+            copy["index"], copy["load"] = len(doubled), 1 / number
             doubled.append(copy)
     data["points"] = doubled
     if searches:

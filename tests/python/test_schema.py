@@ -2,9 +2,10 @@ import json
 
 import pytest
 
-from fixtures import synthetic
+from fixtures import rings, synthetic
 from isthmus.errors import IsthmusError
 from isthmus.results import Results, RunResult
+from isthmus.results.schema import HypercubeSummary, SciSummary
 
 
 def test_every_field_is_read():
@@ -30,26 +31,37 @@ def test_younger_fields_are_read():
     assert run.searches[1].undecided == tuple(data["searches"][1]["undecided"])
 
 
-def test_results_from_before_the_younger_fields_load():
-    data = synthetic.result()
-    for point in data["points"]:
-        del point["verdict"]["origin"]
-        for measure in point["measures"]:
-            for percentile in measure["percentiles"]:
-                del percentile["resolved"]
-    for search in data["searches"]:
-        del search["undecided"]
-    run = RunResult.from_json(json.dumps(data))
-    assert {p.verdict.origin for p in run.points} == {"simulation"}
-    assert all(e.resolved for p in run.points for m in p.measures for e in m.percentiles)
-    assert {s.undecided for s in run.searches} == {None}
-
-
-def test_a_search_in_another_unit_is_refused():
-    data = synthetic.result()
-    data["searches"][0]["unit"] = "ms"
-    with pytest.raises(IsthmusError, match="a search in 'ms'; searches are in '/ms'"):
+def test_each_kind_of_machine_has_its_class():
+    cube, torus = (RunResult.from_json(json.dumps(d.result())) for d in (synthetic, rings))
+    assert {type(m) for m in cube.machines} == {HypercubeSummary}
+    assert {type(m) for m in torus.machines} == {SciSummary}
+    data = rings.result()
+    assert torus.machines[2].rings == data["machines"][2]["rings"]
+    assert torus.machines[0].places[5] == tuple(data["machines"][0]["places"][5])
+    assert torus.load.unit == "GB/s"
+    assert torus.points[4].load == data["points"][4]["load"]
+    assert torus.points[4].nodes[3].accepted == data["points"][4]["nodes"][3]["accepted"]
+    assert {p.collapse for p in torus.points} == {None}
+    data["machines"][0]["kind"] = "mesh"
+    with pytest.raises(IsthmusError, match="kind 'mesh'; there are hypercube, sci"):
         RunResult.from_json(json.dumps(data))
+
+
+def test_a_collapse_is_read():
+    run = RunResult.from_json(json.dumps(rings.collapse(rings.result(), 4)))
+    assert run.points[4].collapsed
+    assert run.points[4].collapse.kind == "livelock"
+    assert run.points[4].collapse.nodes == [3, 9, 8]
+
+
+def test_the_links_of_a_fabric_are_those_of_its_rings_in_service():
+    described = rings.machine("bidirectional")
+    described["dead_rings"] = [1]
+    data = rings.result()
+    data["machines"][0] = described
+    links = RunResult.from_json(json.dumps(data)).machines[0].links()
+    assert len(links) == 15 * 4
+    assert links[:5] == [(0, 0, 1), (0, 1, 2), (0, 2, 3), (0, 3, 0), (2, 4, 5)]
 
 
 def test_truncated_result_is_refused_with_its_place():
@@ -61,7 +73,7 @@ def test_truncated_result_is_refused_with_its_place():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 2}, "result schema 2; this isthmus reads schema 1"),
+        ({"schema": 1}, "result schema 1; this isthmus reads schema 2"),
         ({"points": [{"index": 0}]}, "damaged result: .*no field 'values'"),
         ({"seed": "one"}, "damaged result: expected int, found 'one'"),
         ({"machines": {}}, "damaged result"),

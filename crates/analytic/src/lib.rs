@@ -7,6 +7,7 @@
 //! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
 //! | [`path`] | channels on the path of each message class: latency without contention |
+//! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
 //!
 //! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
@@ -21,6 +22,7 @@ pub mod hypercube_io;
 pub mod moments;
 pub mod path;
 pub mod queue;
+pub mod sci;
 pub mod staged;
 
 pub use error::Error;

@@ -4,7 +4,7 @@
 //! threads, decides when each has seen enough, keeps what is finished in a journal, and returns a
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
-mod analysis;
+mod hypercube;
 mod journal;
 mod machines;
 mod measurement;
@@ -14,11 +14,14 @@ mod replication;
 pub mod result;
 mod rules;
 mod run;
+mod sci;
 mod search;
+mod subject;
 mod summary;
 
-pub use analysis::Queueing;
+pub use hypercube::Queueing;
 pub use journal::JournalError;
+pub use machines::measure_names;
 pub use progress::Progress;
 pub use run::{Experiment, Options, RunError, SetupError};
-pub use summary::measure_names;
+pub use sci::Failures;

@@ -1,19 +1,81 @@
 //! The distinct machines of a sweep, built once each.
 
-use crate::result::MachineSummary;
-use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
-use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine, MachineError};
-use isthmus_topology::RoutingScheme;
+use crate::result::{Load, MachineSummary};
+use crate::subject::Subject;
+use crate::{hypercube, sci};
+use isthmus_scenario::{Machine, Workload};
 use std::sync::Arc;
 
-/// Largest machine whose table of servers is written into results.
-const SERVERS_LISTED_MAX: u32 = 4096;
-
-/// A machine with its description.
+/// A machine of any kind.
 #[derive(Debug, Clone)]
-pub(crate) struct Built {
-    pub spec: HypercubeSpec,
-    pub machine: Arc<Machine>,
+pub(crate) enum Built {
+    Hypercube(hypercube::Built),
+    Sci(sci::Built),
+}
+
+/// Why a machine cannot be built: the field behind it, what is wrong and what would be right.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub field: &'static str,
+    pub problem: String,
+    pub hint: String,
+}
+
+impl Built {
+    fn new(machine: &Machine) -> Result<Self, Refusal> {
+        match machine {
+            Machine::Hypercube(spec) => hypercube::Built::new(spec).map(Self::Hypercube),
+            Machine::Sci(spec) => sci::Built::new(spec).map(Self::Sci),
+            _ => unreachable!("every kind of machine has an engine"),
+        }
+    }
+
+    fn is_of(&self, machine: &Machine) -> bool {
+        match (self, machine) {
+            (Self::Hypercube(built), Machine::Hypercube(spec)) => built.spec() == spec,
+            (Self::Sci(built), Machine::Sci(spec)) => built.spec() == spec,
+            _ => false,
+        }
+    }
+
+    /// The machine under `workload`, which is of its kind.
+    pub fn subject(&self, workload: &Workload) -> Result<Arc<dyn Subject>, Refusal> {
+        match (self, workload) {
+            (Self::Hypercube(built), Workload::Hypercube(traffic)) => built.subject(traffic),
+            (Self::Sci(built), Workload::Packets(traffic)) => built.subject(traffic),
+            _ => unreachable!("a scenario has the workload of its machine"),
+        }
+    }
+
+    fn summary(&self) -> MachineSummary {
+        match self {
+            Self::Hypercube(built) => MachineSummary::Hypercube(built.summary()),
+            Self::Sci(built) => MachineSummary::Sci(built.summary()),
+        }
+    }
+}
+
+/// The names of all latencies of machines of the kind of `machine`.
+pub fn measure_names(machine: &Machine) -> &'static [String] {
+    match machine {
+        Machine::Hypercube(_) => &hypercube::NAMES,
+        Machine::Sci(_) => &sci::NAMES,
+        _ => unreachable!("every kind of machine has an engine"),
+    }
+}
+
+/// What loads are on machines of the kind of `machine`.
+pub(crate) fn load(machine: &Machine) -> Load {
+    let load = |key: &str, label: &str, unit: &str| Load {
+        key: key.to_owned(),
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+    };
+    match machine {
+        Machine::Hypercube(_) => load("workload.rate", "offered load per PE", "/ms"),
+        Machine::Sci(_) => load("workload.load", "offered load", "GB/s"),
+        _ => unreachable!("every kind of machine has an engine"),
+    }
 }
 
 /// The machines in order of first use.
@@ -23,15 +85,12 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// The position of the machine `spec`, built now if it is new.
-    pub fn position(&mut self, spec: &HypercubeSpec) -> Result<usize, MachineError> {
-        if let Some(at) = self.built.iter().position(|built| built.spec == *spec) {
+    /// The position of `machine`, built now if it is new.
+    pub fn position(&mut self, machine: &Machine) -> Result<usize, Refusal> {
+        if let Some(at) = self.built.iter().position(|built| built.is_of(machine)) {
             return Ok(at);
         }
-        self.built.push(Built {
-            spec: spec.clone(),
-            machine: Arc::new(Machine::new(spec)?),
-        });
+        self.built.push(Built::new(machine)?);
         Ok(self.built.len() - 1)
     }
 
@@ -39,99 +98,13 @@ impl Machines {
         &self.built[position]
     }
 
+    /// All machines.
+    pub fn all(&self) -> impl Iterator<Item = &Built> {
+        self.built.iter()
+    }
+
     /// All machines in figures.
     pub fn summaries(&self) -> Vec<MachineSummary> {
-        self.built.iter().map(summary).collect()
+        self.built.iter().map(Built::summary).collect()
     }
-}
-
-fn summary(built: &Built) -> MachineSummary {
-    let Built { spec, machine } = built;
-    let placement = machine.placement();
-    let layout = machine.layout();
-    let lanes = [
-        ("pe", ChannelKind::PeInject),
-        ("link", ChannelKind::Link),
-        ("io_node", ChannelKind::IoNodeIn),
-        ("io_source", ChannelKind::IoInject),
-        ("io_link", ChannelKind::IoLink),
-        ("io_to_pe", ChannelKind::IoToPe),
-    ];
-    MachineSummary {
-        kind: "hypercube".to_owned(),
-        dimension: spec.dimension,
-        pes: placement.pe_count(),
-        io_nodes: placement.io_nodes().to_vec(),
-        servers: if placement.pe_count() <= SERVERS_LISTED_MAX {
-            placement.servers().to_vec()
-        } else {
-            Vec::new()
-        },
-        lanes: lanes
-            .into_iter()
-            .map(|(name, kind)| {
-                let absent = layout.of_kind(kind).is_empty() && !machine.has_io_network();
-                (name.to_owned(), if absent { 0 } else { layout.lanes(kind) })
-            })
-            .collect(),
-        cycle_us: machine.clock().cycle_us(),
-        deadlock: deadlock(machine),
-        faults: faults(&spec.faults, machine),
-    }
-}
-
-fn deadlock(machine: &Machine) -> String {
-    match machine.check_deadlock() {
-        Ok(DeadlockProof::Numbered) => {
-            "free of deadlock: the channels can be numbered so that every route rises".to_owned()
-        }
-        Ok(DeadlockProof::ByDimensionOrder) => {
-            "free of deadlock: every route crosses its dimensions in falling order".to_owned()
-        }
-        Ok(DeadlockProof::ByConstruction) => {
-            "free of deadlock: no route around a fault closes a cycle of channels".to_owned()
-        }
-        Err((network, cycle)) => format!("{network} network: {cycle}"),
-    }
-}
-
-fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    words.extend(faults.pes.iter().map(|pe| format!("PE {pe}")));
-    words.extend(
-        faults
-            .io_nodes
-            .iter()
-            .map(|&node| format!("I/O node {node}, served by {}", machine.attends(node))),
-    );
-    words.extend(faults.links.iter().map(|(a, b)| format!("link {a}-{b}")));
-    words.extend(
-        faults
-            .io_links
-            .iter()
-            .map(|(a, b)| format!("I/O link {a}-{b}")),
-    );
-    let (pe, io) = machine.schemes();
-    for (network, scheme) in [("PE", pe), ("I/O", io)] {
-        match scheme {
-            None => {}
-            Some(RoutingScheme::Unaffected) => {
-                words.push(format!("{network} network: no route is affected"));
-            }
-            Some(RoutingScheme::Detours { affected }) => {
-                words.push(format!("{network} network: {affected} pairs take a detour"));
-            }
-            Some(RoutingScheme::LocalDetours { .. }) => {
-                words.push(format!(
-                    "{network} network: messages go round each failed link"
-                ));
-            }
-            Some(RoutingScheme::UpDown) => {
-                words.push(format!(
-                    "{network} network: all pairs use up*/down* routing"
-                ));
-            }
-        }
-    }
-    words
 }

@@ -1,11 +1,11 @@
-//! The result schema, version 1: what a finished point, search and run say.
+//! The result schema, version 2: what a finished point, search and run say.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of this schema; written into every result and journal.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A whole run: what was asked and what came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct RunResult {
     pub quick: bool,
     /// Confidence of every interval, for example 0.95.
     pub confidence: f64,
+    /// What all loads here are.
+    pub load: Load,
     /// The swept fields, in file order.
     pub axes: Vec<Axis>,
     /// The axis that is the load (position in `axes`), if one is.
@@ -60,11 +62,40 @@ pub struct AxisValue {
     pub number: Option<f64>,
 }
 
+/// What loads are on this kind of machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The field that sets it: `workload.rate`, whichever way the scenario puts it.
+    pub key: String,
+    /// In words, for axes: `offered load per PE`.
+    pub label: String,
+    /// Its unit: `/ms`.
+    pub unit: String,
+}
+
 /// A machine in figures, for tables and the picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MachineSummary {
-    /// Kind of machine, for example `hypercube`.
-    pub kind: String,
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum MachineSummary {
+    /// A binary hypercube with I/O nodes.
+    Hypercube(HypercubeSummary),
+    /// A fabric of SCI rings.
+    Sci(SciSummary),
+}
+
+impl MachineSummary {
+    /// Length of one cycle.
+    pub fn cycle_us(&self) -> f64 {
+        match self {
+            Self::Hypercube(summary) => summary.cycle_us,
+            Self::Sci(summary) => summary.cycle_us,
+        }
+    }
+}
+
+/// A binary hypercube with I/O nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HypercubeSummary {
     /// Dimension of the PE hypercube.
     pub dimension: u32,
     /// Number of PEs.
@@ -84,6 +115,37 @@ pub struct MachineSummary {
     pub faults: Vec<String>,
 }
 
+/// A fabric of SCI rings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SciSummary {
+    /// What it is, in words: `6 x 6 bidirectional torus`.
+    pub fabric: String,
+    /// Number of nodes, those cut off included.
+    pub nodes: u32,
+    /// The nodes of each ring in the order in which packets pass them; empty above 4096 nodes.
+    pub rings: Vec<Vec<u32>>,
+    /// Number of rings.
+    pub ring_count: u32,
+    /// Rings out of service.
+    pub dead_rings: Vec<u32>,
+    /// Where to draw each node, x and y; empty above 4096 nodes.
+    pub places: Vec<(f64, f64)>,
+    /// Which of the shortest paths packets take, in words.
+    pub routing: String,
+    /// Mean links of a path under uniform traffic.
+    pub mean_links: f64,
+    /// Mean changes of ring of a path under uniform traffic.
+    pub mean_ring_changes: f64,
+    /// Length of one cycle.
+    pub cycle_us: f64,
+    /// Whether queues can wait for one another in a cycle.
+    pub deadlock: String,
+    /// Failed parts, in words; empty if none.
+    pub faults: Vec<String>,
+    /// Nodes that faults have cut off.
+    pub cut_off: Vec<u32>,
+}
+
 /// One point of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
@@ -93,8 +155,8 @@ pub struct PointResult {
     pub values: Vec<AxisValue>,
     /// Position in `machines`.
     pub machine: usize,
-    /// Mean messages that one PE generates per millisecond; `None` in a closed loop.
-    pub offered_per_ms: Option<f64>,
+    /// Offered load, in the unit of `load`; `None` in a closed loop.
+    pub load: Option<f64>,
     /// Stable, saturated or undecided, with its grounds.
     pub verdict: VerdictSummary,
     /// Whether every measure asked for is known to the half-width asked for.
@@ -111,6 +173,36 @@ pub struct PointResult {
     pub histograms: Vec<Histogram>,
     /// Utilisation of channels: a mean per kind always, each channel where asked for.
     pub channels: Vec<ChannelUse>,
+    /// What each node sent; empty for kinds of machine that do not count it.
+    pub nodes: Vec<NodeUse>,
+    /// Why no message arrives any more, if it came to that.
+    pub collapse: Option<Collapse>,
+}
+
+/// How a machine came to deliver nothing any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collapse {
+    /// `livelock` if messages still move, `deadlock` if none does.
+    pub kind: String,
+    /// When the last message arrived, in cycles.
+    pub since: u64,
+    /// Messages that wait.
+    pub waiting: u64,
+    /// Nodes that wait for one another, in the order in which each waits for the next.
+    pub nodes: Vec<u32>,
+    /// Replications that have collapsed; the other fields are those of the first.
+    pub replications: u32,
+}
+
+/// What one node sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeUse {
+    /// Its number.
+    pub node: u32,
+    /// Offered load of this node alone, in the unit of `load`.
+    pub offered: f64,
+    /// What of it arrived, in the unit of `load`.
+    pub accepted: f64,
 }
 
 /// What a verdict comes from.
@@ -128,9 +220,9 @@ pub enum Origin {
 pub struct VerdictSummary {
     /// What it comes from.
     pub origin: Origin,
-    /// `stable`, `saturated` or `undecided`.
+    /// `stable`, `saturated` or `undecided`; `collapsed` where no message arrives any more.
     pub verdict: String,
-    /// The flow that decides: `messages` or `io`.
+    /// The flow that decides, for example `messages` or `io`.
     pub flow: String,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
@@ -149,7 +241,7 @@ pub struct VerdictSummary {
 pub struct Measure {
     /// For example `pe_pe.header`, `read.network`, `accepted`.
     pub name: String,
-    /// `us`, `1/ms` or `1`.
+    /// For example `us`, `1/ms` or `GB/s`.
     pub unit: String,
     /// Mean over replications.
     pub mean: Option<f64>,
@@ -201,14 +293,14 @@ pub struct Histogram {
 /// How busy a channel, or the mean channel of a kind, was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
-    /// `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`, `io_eject`,
-    /// `io_link`, `io_to_pe`.
+    /// On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
+    /// `io_eject`, `io_link`, `io_to_pe`; on rings `link` and, as means only, `send` and `echo`.
     pub kind: String,
-    /// Where it begins (PE or I/O node number); `None` for the mean of a kind.
+    /// Where it begins (PE, node or I/O node number); `None` for the mean of a kind.
     pub from: Option<u32>,
     /// Where it ends.
     pub to: Option<u32>,
-    /// Flits per cycle and lane, 0 to 1; the mean over replications.
+    /// Flits or symbols per cycle and lane, 0 to 1; the mean over replications.
     pub utilisation: f64,
     /// For the mean of a kind: the utilisation of its busiest channel.
     pub highest: Option<f64>,
@@ -223,10 +315,6 @@ pub struct SearchResult {
     pub values: Vec<Option<AxisValue>>,
     /// Position in `machines`.
     pub machine: usize,
-    /// What all loads here are: `workload.rate`, whichever way the scenario puts them.
-    pub over: String,
-    /// Their unit: `/ms`.
-    pub unit: String,
     /// The highest load found stable.
     pub highest_stable: Option<f64>,
     /// The lowest load found saturated.

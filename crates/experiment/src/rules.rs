@@ -2,6 +2,7 @@
 
 use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
+use isthmus_units::Time;
 
 /// Looks at ever longer runs, at most; the error rate of a verdict is shared over them.
 const LOOKS: u32 = 8;
@@ -15,11 +16,12 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// The shortened form for `--quick`: a tenth of fixed run lengths, intervals three times as
-    /// wide, an eighth of the longest run.
+    /// The shortened form for `--quick`: a tenth of a fixed number of messages, a quarter of a fixed
+    /// time, intervals three times as wide, an eighth of the longest run.
     pub fn quick(mut self) -> Self {
         match &mut self.stop.rule {
             StopRule::Fixed { messages } => *messages = messages.div_ceil(10).max(2),
+            StopRule::FixedTime { time } => *time = Time::from_ps((time.ps() / 4).max(1)),
             StopRule::Precision {
                 precision,
                 messages_first,
@@ -36,22 +38,10 @@ impl Rules {
         self
     }
 
-    /// Messages of a replication before the first look, and at most.
-    pub fn messages(&self) -> (u64, u64) {
-        match self.stop.rule {
-            StopRule::Fixed { messages } => (messages, messages),
-            StopRule::Precision {
-                messages_first,
-                messages_max,
-                ..
-            } => (messages_first, messages_max),
-        }
-    }
-
     /// Looks that a point is given.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
-            StopRule::Fixed { .. } => 1,
+            StopRule::Fixed { .. } | StopRule::FixedTime { .. } => 1,
             StopRule::Precision { .. } => LOOKS,
         }
     }
@@ -59,7 +49,7 @@ impl Rules {
     /// The measures asked for and their relative half-width; empty for fixed lengths.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
-            StopRule::Fixed { .. } => (&[], f64::INFINITY),
+            StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),
             StopRule::Precision { precision, of, .. } => (of, *precision),
         }
     }
@@ -76,7 +66,7 @@ impl Rules {
     /// Which part of a series is warm-up.
     pub fn warm_up(&self) -> WarmUp {
         match self.stop.warmup {
-            Warmup::Fixed { .. } => WarmUp::Marked,
+            Warmup::None | Warmup::Fixed { .. } => WarmUp::Marked,
             Warmup::Mser5 => WarmUp::Mser,
         }
     }

@@ -1,9 +1,9 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
-use crate::analysis::{Overlay, Queueing};
+use crate::hypercube::Queueing;
 use crate::journal::{Header, Journal, JournalError};
-use crate::machines::Machines;
-use crate::measurement::Subject;
+use crate::machines::{self, Built, Machines, Refusal};
+use crate::measurement;
 use crate::progress::Progress;
 use crate::replication::Halt;
 use crate::result::{
@@ -11,12 +11,9 @@ use crate::result::{
 };
 use crate::rules::Rules;
 use crate::search;
-use crate::summary::{self, Report};
-use isthmus_machine::hypercube::MachineError;
-use isthmus_scenario::{Machine, Scenario, ScenarioError, Search, SearchLine};
-use isthmus_topology::PlacementError;
-use isthmus_units::Rate;
-use isthmus_workload::spec::{Arrival, TrafficSpec};
+use crate::subject::{Overlay, Subject};
+use crate::summary::Report;
+use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
 use rayon::prelude::*;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -83,7 +80,8 @@ struct Job {
     index: usize,
     values: Vec<AxisValue>,
     machine: usize,
-    traffic: TrafficSpec,
+    workload: Workload,
+    subject: Arc<dyn Subject>,
 }
 
 /// One search, ready to run.
@@ -109,13 +107,13 @@ impl SearchJob {
         entry.values == self.values
     }
 
-    /// The traffic at a load of `rate` demands per PE.
-    fn traffic(&self, rate: Rate) -> TrafficSpec {
-        let (_, traffic) = self
+    /// The point at this load.
+    fn subject(&self, built: &Built, load: Load) -> Arc<dyn Subject> {
+        let (_, workload) = self
             .line
-            .at(rate)
+            .at(load)
             .expect("loads within the range of a search are possible");
-        traffic
+        (built.subject(&workload)).expect("the search's machine was checked with its workload")
     }
 }
 
@@ -139,7 +137,7 @@ impl Experiment {
     /// # Errors
     /// What is wrong with a machine or the journal; nothing has been changed then.
     pub fn new(scenario: Scenario, options: Options) -> Result<Self, SetupError> {
-        let names = summary::measure_names();
+        let names = machines::measure_names(&scenario.machine);
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
         if scenario.verdict.error_rate >= 0.5 {
@@ -148,23 +146,28 @@ impl Experiment {
             return Err(error.into());
         }
         let mut machines = Machines::default();
-        let mut build = |machine: &Machine, values: &[AxisValue]| match machine {
-            Machine::Hypercube(spec) => machines.position(spec).map_err(|error| {
-                let (field, hint) = cause(&error);
-                let problem = format!("{error}{}", place(&scenario, values));
-                scenario.error_at(field, problem, hint)
-            }),
-            _ => unreachable!("every kind of machine has an engine"),
+        let refused = |refusal: Refusal, values: &[AxisValue]| {
+            let problem = format!("{}{}", refusal.problem, place(&scenario, values));
+            scenario.error_at(refusal.field, problem, refusal.hint)
+        };
+        let mut build = |machine: &Machine, workload: &Workload, values: &[AxisValue]| {
+            let position = machines.position(machine);
+            let position = position.map_err(|refusal| refused(refusal, values))?;
+            let built = machines.get(position);
+            let subject = built.subject(workload);
+            let subject = subject.map_err(|refusal| refused(refusal, values))?;
+            Ok::<_, ScenarioError>((position, subject))
         };
         let mut points = Vec::new();
         for point in scenario.points() {
             let values = values(&point.values);
-            let machine = build(&point.machine, &values)?;
+            let (machine, subject) = build(&point.machine, &point.workload, &values)?;
             points.push(Job {
                 index: point.index,
                 machine,
                 values,
-                traffic: point.workload,
+                workload: point.workload,
+                subject,
             });
         }
         let mut searches = Vec::new();
@@ -172,30 +175,15 @@ impl Experiment {
             let Some(search) = &scenario.search else {
                 break;
             };
-            let (machine, _) = line.at(search.low)?;
-            let values = search_values(&scenario, &line);
+            let (machine, workload) = line.at(search.low)?;
+            let (machine, _) = build(&machine, &workload, &[])?;
             searches.push(SearchJob {
                 index: line.index,
-                machine: build(&machine, &[])?,
-                values,
+                machine,
+                values: search_values(&scenario, &line),
                 search: search.clone(),
                 line,
             });
-        }
-        for job in &points {
-            let io_nodes = machines
-                .get(job.machine)
-                .machine
-                .placement()
-                .io_node_count();
-            if let Some(spot) = job.traffic.hot_io_node
-                && spot.target >= io_nodes
-            {
-                let problem = format!("I/O node {} does not exist", spot.target);
-                let hint = format!("the I/O nodes are 0 to {}", io_nodes - 1);
-                let error = scenario.error_at("workload.hot_io_node.target", problem, hint);
-                return Err(error.into());
-            }
         }
         let seed = options.seed.unwrap_or(scenario.seed);
         let rules = Rules {
@@ -247,6 +235,15 @@ impl Experiment {
     /// The machines of the sweep, in figures.
     pub fn machines(&self) -> Vec<crate::result::MachineSummary> {
         self.machines.summaries()
+    }
+
+    /// The machines of the sweep that are SCI fabrics, in the order of [`Experiment::machines`];
+    /// `None` for other kinds.
+    pub fn fabrics(&self) -> impl Iterator<Item = Option<&isthmus_machine::sci::Machine>> {
+        self.machines.all().map(|built| match built {
+            Built::Sci(built) => Some(built.machine()),
+            Built::Hypercube(_) => None,
+        })
     }
 
     /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
@@ -315,7 +312,8 @@ impl Experiment {
             seed: self.seed,
             quick: self.options.quick,
             confidence: self.rules.stop.confidence,
-            load_axis: axes.iter().position(|axis| is_load(&axis.key)),
+            load: machines::load(&scenario.machine),
+            load_axis: (axes.iter()).position(|axis| scenario.is_load(&axis.key)),
             axes,
             machines: self.machines.summaries(),
             points,
@@ -326,33 +324,29 @@ impl Experiment {
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         let owns = |entry: &PointResult| job.owns(entry);
         self.kept(&point_name(job.index), owns, || {
-            let built = self.machines.get(job.machine);
-            let subject = Subject {
-                machine: Arc::clone(&built.machine),
-                traffic: job.traffic.clone(),
-                seed: self.seed,
-            };
-            let test = self.rules.test();
-            let measurement = subject
-                .run(&self.rules, &test, true, &self.progress)
-                .map_err(|halt| self.halted(halt, &job.values))?;
-            let overlay = self.overlay(job.machine, &job.traffic);
-            let machine = &built.machine;
-            let report = Report::new(&measurement, machine, &self.rules, &test, &overlay);
+            let subject = job.subject.as_ref();
+            let (rules, test) = (&self.rules, self.rules.test());
+            let measurement =
+                measurement::run(subject, self.seed, rules, &test, true, &self.progress)
+                    .map_err(|halt| self.halted(halt, &job.values))?;
+            let overlay = self.overlay(subject);
+            let report = Report::new(&measurement, subject, rules, &test, &overlay);
             let cycles: u64 = measurement.replications.iter().map(|r| r.cycles).sum();
             Ok(PointResult {
                 index: job.index,
                 values: job.values.clone(),
                 machine: job.machine,
-                offered_per_ms: offered_per_ms(&job.traffic),
+                load: subject.load(),
                 verdict: report.verdict,
                 converged: measurement.converged,
                 replications: measurement.replications.len() as u32,
                 messages: measurement.messages(),
-                simulated_ms: cycles as f64 * machine.clock().cycle_us() / 1e3,
+                simulated_ms: cycles as f64 * subject.cycle_us() / 1e3,
                 measures: report.measures,
                 histograms: report.histograms,
                 channels: report.channels,
+                nodes: report.nodes,
+                collapse: measurement.collapse(),
             })
         })
     }
@@ -360,9 +354,9 @@ impl Experiment {
     /// Every point in the numbers of the analytic model, with the values of its axes; `None` for
     /// points that the model does not cover.
     pub fn queueing(&self) -> Vec<(Vec<AxisValue>, Option<Queueing>)> {
-        let queueing = |job: &Job| {
-            let built = self.machines.get(job.machine);
-            Queueing::new(&built.machine, &built.spec, &job.traffic)
+        let queueing = |job: &Job| match (self.machines.get(job.machine), &job.workload) {
+            (Built::Hypercube(built), Workload::Hypercube(traffic)) => built.queueing(traffic),
+            _ => None,
         };
         let points = self.points.iter();
         points
@@ -370,18 +364,18 @@ impl Experiment {
             .collect()
     }
 
-    fn overlay(&self, machine: usize, traffic: &TrafficSpec) -> Overlay {
+    fn overlay(&self, subject: &dyn Subject) -> Overlay {
         if !self.rules.measure.analysis {
             return Overlay::default();
         }
-        let built = self.machines.get(machine);
-        Overlay::new(&built.machine, &built.spec, traffic)
+        subject.overlay()
     }
 
     fn analyzed(&self, job: &Job) -> PointResult {
-        let overlay = self.overlay(job.machine, &job.traffic);
-        let offered = offered_per_ms(&job.traffic);
-        let verdict = match (offered, overlay.saturation_per_ms) {
+        let subject = job.subject.as_ref();
+        let overlay = self.overlay(subject);
+        let load = subject.load();
+        let verdict = match (load, overlay.saturation) {
             (Some(offered), Some(limit)) if offered >= limit => "saturated",
             (Some(_), Some(_)) => "stable",
             _ => "undecided",
@@ -390,11 +384,11 @@ impl Experiment {
             index: job.index,
             values: job.values.clone(),
             machine: job.machine,
-            offered_per_ms: offered,
+            load,
             verdict: VerdictSummary {
                 origin: Origin::Model,
                 verdict: verdict.to_owned(),
-                flow: "io".to_owned(),
+                flow: (subject.flows().last()).map_or_else(String::new, |f| f.name.to_owned()),
                 growth: 0.0,
                 growth_low: 0.0,
                 growth_high: 0.0,
@@ -405,12 +399,11 @@ impl Experiment {
             replications: 0,
             messages: 0,
             simulated_ms: 0.0,
-            measures: summary::measure_names()
-                .into_iter()
+            measures: (subject.measures().iter())
                 .filter_map(|name| {
-                    let analytic = *overlay.measures.get(&name)?;
+                    let analytic = *overlay.measures.get(name)?;
                     Some(Measure {
-                        name,
+                        name: name.clone(),
                         unit: "us".to_owned(),
                         mean: None,
                         low: None,
@@ -426,6 +419,8 @@ impl Experiment {
                 .collect(),
             histograms: Vec::new(),
             channels: Vec::new(),
+            nodes: Vec::new(),
+            collapse: None,
         }
     }
 
@@ -434,17 +429,13 @@ impl Experiment {
         self.kept(&search_name(job.index), owns, || {
             let search = &job.search;
             let range = search::Range {
-                from: search.low.per_ms(),
-                to: search.high.per_ms(),
+                from: search.low.amount(),
+                to: search.high.amount(),
                 resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
             };
-            let machine = &self.machines.get(job.machine).machine;
-            let subject_at = |per_ms: f64| Subject {
-                machine: Arc::clone(machine),
-                traffic: job.traffic(Rate::from_per_s(per_ms * 1e3)),
-                seed: self.seed,
-            };
-            let found = search::run(&range, &self.rules, subject_at, &self.progress);
+            let built = self.machines.get(job.machine);
+            let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
+            let found = search::run(&range, self.seed, &self.rules, subject_at, &self.progress);
             let found = found.map_err(|halt| {
                 let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
                 self.halted(halt, &known)
@@ -455,17 +446,16 @@ impl Experiment {
 
     /// What was found, with what the model says about the line beside it.
     fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
-        let overlay = self.overlay(job.machine, &job.traffic(job.search.low));
+        let built = self.machines.get(job.machine);
+        let overlay = self.overlay(job.subject(built, job.search.low).as_ref());
         SearchResult {
             values: job.values.clone(),
             machine: job.machine,
-            over: "workload.rate".to_owned(),
-            unit: "/ms".to_owned(),
             highest_stable: found.bracket.stable,
             lowest_saturated: found.bracket.saturated,
             undecided: found.bracket.undecided,
             trials: found.trials,
-            analytic: overlay.saturation_per_ms,
+            analytic: overlay.saturation,
             analytic_bottleneck: overlay.bottleneck,
             error_rate: self.rules.verdict.error_rate,
         }
@@ -511,32 +501,12 @@ impl Experiment {
     }
 }
 
-/// The field behind an error of a machine, and what would be right.
-fn cause(error: &MachineError) -> (&'static str, &'static str) {
-    match error {
-        MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
-        MachineError::Fault(_) | MachineError::Placement(PlacementError::MissingIoNode { .. }) => {
-            ("machine.faults", "name parts that the machine has")
-        }
-        MachineError::Placement(_) => ("machine.placement", "choose other PEs for the I/O nodes"),
-        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
-        MachineError::NoLanes { .. } => ("machine.lanes", "give 1 or more"),
-        MachineError::Disconnected { .. } => ("machine.faults", "leave every working pair a path"),
-        MachineError::NobodyLeft => ("machine.faults", "leave two PEs or more working"),
-        MachineError::NoIoNodeLeft => ("machine.faults", "leave one I/O node working"),
-    }
-}
-
 fn point_name(index: usize) -> String {
     format!("point-{index:05}")
 }
 
 fn search_name(index: usize) -> String {
     format!("search-{index:05}")
-}
-
-fn is_load(key: &str) -> bool {
-    key == "workload.rate" || key == "workload.interarrival"
 }
 
 fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
@@ -578,14 +548,4 @@ fn place(scenario: &Scenario, values: &[AxisValue]) -> String {
         .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
         .collect();
     format!(" (at {})", pairs.join(", "))
-}
-
-/// Mean messages of one PE per millisecond; none in a closed loop.
-fn offered_per_ms(traffic: &TrafficSpec) -> Option<f64> {
-    let gap = match traffic.arrival {
-        Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => mean,
-        Arrival::Deterministic { gap } => gap,
-        Arrival::Closed { .. } => return None,
-    };
-    Some(1e-3 / gap.seconds())
 }

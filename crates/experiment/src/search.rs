@@ -1,13 +1,15 @@
 //! Finds the load at which one combination of the other fields saturates.
 
-use crate::measurement::Subject;
+use crate::measurement;
 use crate::progress::Progress;
 use crate::replication::Halt;
 use crate::result::Trial;
 use crate::rules::Rules;
-use isthmus_statistics::{Bracket, KneeSearch, KneeStep};
+use crate::subject::Subject;
+use isthmus_statistics::{Bracket, KneeSearch, KneeStep, Verdict};
+use std::sync::Arc;
 
-/// The interval of loads to search, in messages per PE and millisecond.
+/// The interval of loads to search, in the unit of [`crate::result::Load`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Range {
     pub from: f64,
@@ -26,8 +28,9 @@ pub(crate) struct Found {
 /// Runs the search; `subject_at` gives the point at a load.
 pub(crate) fn run(
     range: &Range,
+    seed: u64,
     rules: &Rules,
-    subject_at: impl Fn(f64) -> Subject,
+    subject_at: impl Fn(f64) -> Arc<dyn Subject>,
     progress: &Progress,
 ) -> Result<Found, Halt> {
     let error_rate = rules.verdict.error_rate;
@@ -35,6 +38,7 @@ pub(crate) fn run(
     // The resolution asked for is relative to where the knee is, which a first pass finds out.
     let middle = (range.from * range.to).sqrt();
     let mut pass = Pass {
+        seed,
         rules,
         progress,
         error_rate: error_rate / 2.0,
@@ -59,6 +63,7 @@ pub(crate) fn run(
 
 /// One search with a fixed width at the end.
 struct Pass<'a> {
+    seed: u64,
     rules: &'a Rules,
     progress: &'a Progress,
     error_rate: f64,
@@ -70,23 +75,31 @@ impl Pass<'_> {
         &mut self,
         (low, high): (f64, f64),
         resolution: f64,
-        subject_at: &impl Fn(f64) -> Subject,
+        subject_at: &impl Fn(f64) -> Arc<dyn Subject>,
     ) -> Result<Bracket, Halt> {
         let mut search = KneeSearch::new(low, high, resolution, self.error_rate)
             .expect("the scenario has checked the range");
         let mut test = search.test(self.rules.looks());
         test.threshold = self.rules.verdict.growth;
         while let KneeStep::Test { load } = search.next() {
-            let measurement = subject_at(load).run(self.rules, &test, false, self.progress)?;
+            let subject = subject_at(load);
+            let (rules, progress) = (self.rules, self.progress);
+            let measurement =
+                measurement::run(subject.as_ref(), self.seed, rules, &test, false, progress)?;
             let growth = measurement.judgement.map_or(0.0, |j| j.growth.mean);
+            // What delivers nothing any more has been asked for more than it can carry.
+            let (verdict, words) = match measurement.collapse() {
+                Some(_) => (Verdict::Saturated, "collapsed".to_owned()),
+                None => (measurement.verdict, measurement.verdict.to_string()),
+            };
             self.trials.push(Trial {
                 load,
-                verdict: measurement.verdict.to_string(),
+                verdict: words,
                 growth,
                 messages: measurement.messages(),
             });
             search
-                .report(load, measurement.verdict, growth)
+                .report(load, verdict, growth)
                 .expect("the load is the one asked for");
         }
         Ok(search.bracket())

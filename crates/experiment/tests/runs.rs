@@ -367,7 +367,7 @@ fn light_load_latencies_are_the_path_lengths() {
         "workload.locality=1.0",
     ];
     let result = run(Options::default(), &rules);
-    let cycle_us = result.machines[0].cycle_us;
+    let cycle_us = result.machines[0].cycle_us();
     let distance = 4.0 * 8.0 / 15.0;
     let expected = (distance + 2.0) * cycle_us;
     let pe_pe = measure(&result.points[0], "pe_pe.header");
@@ -419,7 +419,7 @@ fn closed_loops_and_batch_means_run() {
         .iter()
         .map(|point| measure(point, "accepted").mean.unwrap())
         .collect();
-    assert_eq!(result.points[0].offered_per_ms, None);
+    assert_eq!(result.points[0].load, None);
     assert_eq!(result.points[0].verdict.verdict, "stable");
     assert!(accepted[1] > 2.0 * accepted[0], "{accepted:?}");
 }

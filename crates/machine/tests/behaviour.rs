@@ -2,7 +2,9 @@
 //! channels, lengths, start-up and access times.
 
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec, PlacementSpec, Service};
-use isthmus_machine::hypercube::{Class, Completed, Flow, Leg, Machine, Observer, Operation, Simulation};
+use isthmus_machine::hypercube::{
+    Class, Completed, Flow, Leg, Machine, Observer, Operation, Simulation,
+};
 use isthmus_units::{Bandwidth, Time};
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, TrafficSpec};
 use std::sync::Arc;

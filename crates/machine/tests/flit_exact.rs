@@ -4,7 +4,9 @@
 
 use isthmus_flit::{Arrival, Message, Ready};
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service};
-use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, MachineError, Observer, Simulation, Started};
+use isthmus_machine::hypercube::{
+    Completed, Flow, Leg, Machine, MachineError, Observer, Simulation, Started,
+};
 use isthmus_topology::PlacementError;
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival as Arrivals, Collectives, FileLayout, HotSpot, TrafficSpec};

@@ -8,6 +8,7 @@ mod graph;
 mod model;
 mod place;
 mod question;
+mod rings;
 mod topology;
 
 use isthmus_scenario::schema;
@@ -59,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
+    module.add_function(wrap_pyfunction!(rings::rings, module)?)?;
     module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;

@@ -2,9 +2,10 @@
 //! saturated.
 
 use crate::error::Problem;
-use crate::field::Default::{Following, Value};
+use crate::field::Default::{Absent, Following, Value};
 use crate::field::{Field, Kind};
 use crate::settings::Settings;
+use isthmus_units::Time;
 
 /// What to observe.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +23,7 @@ pub struct Measure {
 /// When to stop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stop {
-    /// By precision, or after a fixed number of messages.
+    /// By precision, or after a fixed number of messages or a fixed time.
     pub rule: StopRule,
     /// Confidence level of the intervals, between 0 and 1.
     pub confidence: f64,
@@ -55,6 +56,11 @@ pub enum StopRule {
         /// Messages of a replication, warm-up included.
         messages: u64,
     },
+    /// After a fixed simulated time (section 4 of the SCI paper).
+    FixedTime {
+        /// Time of a replication, warm-up included.
+        time: Time,
+    },
 }
 
 /// What to discard at the start of a run.
@@ -67,6 +73,8 @@ pub enum Warmup {
         /// Messages to discard.
         messages: u64,
     },
+    /// Nothing: everything counts from the start.
+    None,
 }
 
 /// Where confidence intervals come from.
@@ -130,7 +138,8 @@ pub(crate) const FIELDS: &[Field] = &[
         Kind::Choice(&["precision", "fixed"]),
         Value("\"precision\""),
         "stopping rule",
-        "When a point ends: all measures known well enough, or a fixed number of messages",
+        "When a point ends: all measures known well enough, or after a fixed number of messages \
+         or a fixed time",
     ),
     Field::new(
         "stop.precision",
@@ -140,14 +149,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "Half-width of the confidence interval of each measure, relative to its mean",
     )
     .only("stop.rule", &["precision"]),
-    Field::new(
-        "stop.of",
-        Kind::Measures,
-        Value("[\"pe_pe.header\", \"read.network\"]"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
+    Field::of_kind("stop.of"),
     Field::new(
         "stop.messages_first",
         MESSAGES,
@@ -171,7 +173,21 @@ pub(crate) const FIELDS: &[Field] = &[
         "messages",
         "Messages of a replication, warm-up included (section 5: 150,000)",
     )
-    .only("stop.rule", &["fixed"]),
+    .only("stop.rule", &["fixed"])
+    .instead_of(&["stop.time"]),
+    Field::new(
+        "stop.time",
+        Kind::Time {
+            zero: false,
+            usual: "us",
+        },
+        Absent("stop.messages decides"),
+        "time",
+        "Simulated time of a replication, warm-up included, in place of a number of messages",
+    )
+    .such_as("\"200 us\"")
+    .only("stop.rule", &["fixed"])
+    .instead_of(&["stop.messages"]),
     Field::new(
         "stop.confidence",
         INSIDE,
@@ -191,13 +207,14 @@ pub(crate) const FIELDS: &[Field] = &[
     ),
     Field::new(
         "stop.warmup",
-        Kind::Choice(&["mser5", "fixed"]),
+        Kind::Choice(&["mser5", "fixed", "none"]),
         Following {
+            given: &[("stop.time", "none")],
             selector: "stop.rule",
             words: &[("precision", "mser5"), ("fixed", "fixed")],
         },
         "warm-up rule",
-        "What to discard at the start of a run: what MSER-5 finds, or a number of messages",
+        "What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing",
     ),
     Field::new(
         "stop.warmup_messages",
@@ -270,6 +287,7 @@ pub(crate) fn stop(settings: &Settings) -> Result<Stop, Problem> {
         "fixed" => Warmup::Fixed {
             messages: settings.integer("stop.warmup_messages"),
         },
+        "none" => Warmup::None,
         _ => Warmup::Mser5,
     };
     check_warmup(settings, &rule, warmup)?;
@@ -284,6 +302,11 @@ pub(crate) fn stop(settings: &Settings) -> Result<Stop, Problem> {
 
 fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
     if settings.text("stop.rule") == "fixed" {
+        if settings.given("stop.time").is_some() {
+            return Ok(StopRule::FixedTime {
+                time: settings.time("stop.time"),
+            });
+        }
         return Ok(StopRule::Fixed {
             messages: settings.integer("stop.messages"),
         });
@@ -316,6 +339,8 @@ fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
 fn check_warmup(settings: &Settings, rule: &StopRule, warmup: Warmup) -> Result<(), Problem> {
     let (key, messages) = match rule {
         StopRule::Fixed { messages } => ("stop.messages", *messages),
+        // How many messages there will be is not known beforehand.
+        StopRule::FixedTime { .. } => return Ok(()),
         StopRule::Precision { messages_first, .. } => ("stop.messages_first", *messages_first),
     };
     match warmup {

@@ -3,7 +3,7 @@
 use crate::document::{Entry, Node, Tree, parse_value, quoted};
 use crate::error::{Origin, Problem};
 use crate::field::{Field, Kind};
-use crate::machine::kind_names;
+use crate::kind::kind_names;
 use crate::schema::Schema;
 use crate::settings::{Layer, Setting, Settings};
 use crate::suggest::closest;
@@ -250,8 +250,9 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
 fn is_words(key: &str) -> bool {
-    let field = Schema::first().field(key);
-    field.is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Name | Kind::Choice(_)))
+    let text = |field: &Field| matches!(field.kind, Kind::Text | Kind::Name | Kind::Choice(_));
+    let schemas = Schema::all().iter();
+    schemas.filter_map(|schema| schema.field(key)).any(text)
 }
 
 fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static Schema, Problem> {
@@ -284,6 +285,14 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
     let mut here = schema.names_in(parent);
     if parent.is_empty() {
         here.push("sweep");
+    }
+    if let Some(problem) = schema.of_another_kind(path) {
+        let known = match here[..] {
+            [] => String::new(),
+            _ => format!("; known here: {}", here.join(", ")),
+        };
+        let hint = format!("{}{known}", problem.1);
+        return Problem::new(path, origin, problem.0, hint);
     }
     let elsewhere = || {
         let ends_so = |field: &&&Field| field.key.rsplit('.').next() == Some(name);

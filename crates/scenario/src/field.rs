@@ -1,5 +1,7 @@
 //! One row of the table that the parser, the checks and the reference all read.
 
+use isthmus_topology::rings::MAX_NODES;
+
 /// What a field holds and which values are possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
@@ -11,12 +13,14 @@ pub(crate) enum Kind {
     Number { min: f64, max: f64 },
     /// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
     Share { above_zero: bool, below_one: bool },
-    /// A span of time.
-    Time { zero: bool },
-    /// An amount of data above zero.
-    Bytes,
+    /// A span of time, and the unit that a bare number most likely lacks.
+    Time { zero: bool, usual: &'static str },
+    /// An amount of data, in bytes; zero never is one.
+    Bytes { min: u64, max: u64 },
     /// A bandwidth above zero.
     Bandwidth,
+    /// An offered load as a bandwidth above zero.
+    Offered,
     /// A rate above zero.
     Rate,
     /// A rate or a mean gap above zero.
@@ -31,12 +35,17 @@ pub(crate) enum Kind {
     Flag,
     /// A list of node numbers, none twice.
     Nodes,
-    /// A list of links, each a pair of node numbers, none twice.
-    Links,
+    /// A list of links, each a pair of node numbers, none twice; `directed` if [0, 1] and [1, 0]
+    /// are two links.
+    Links { directed: bool },
+    /// Nodes in each dimension of a fabric: `8` or `"6x6"`.
+    Size,
+    /// Rings, each a list of node numbers, that leave no node out.
+    Rings,
     /// A list of percentiles, each between 0 and 100, none twice.
     Percentiles,
     /// A list of names of measures.
-    Measures,
+    Measures { example: &'static str },
 }
 
 /// What holds if the field is not given.
@@ -46,8 +55,9 @@ pub(crate) enum Default {
     Required,
     /// This TOML value.
     Value(&'static str),
-    /// A word that follows from the word that another field holds.
+    /// A word that follows from which other fields are given, else from the word of another.
     Following {
+        given: &'static [(&'static str, &'static str)],
         selector: &'static str,
         words: &'static [(&'static str, &'static str)],
     },
@@ -55,6 +65,8 @@ pub(crate) enum Default {
     Derived(&'static str),
     /// Nothing, described in words.
     Absent(&'static str),
+    /// Each kind of machine has a row of its own for this key, which takes the place of this one.
+    OfKind,
 }
 
 /// The field that decides whether another field means anything.
@@ -104,6 +116,11 @@ impl Field {
             sets: &[],
             example: None,
         }
+    }
+
+    /// The place of a row that each kind of machine has in a form of its own.
+    pub(crate) const fn of_kind(key: &'static str) -> Self {
+        Self::new(key, Kind::Flag, Default::OfKind, "", "")
     }
 
     pub(crate) const fn only(
@@ -163,6 +180,12 @@ impl Field {
 }
 
 impl Kind {
+    /// Any amount of data above zero.
+    pub(crate) const DATA: Self = Self::Bytes {
+        min: 1,
+        max: u64::MAX,
+    };
+
     /// What the file must hold, for "... is expected".
     pub(crate) fn expected(self) -> &'static str {
         match self {
@@ -171,8 +194,8 @@ impl Kind {
             Self::Number { .. } => "a number",
             Self::Share { .. } => "a share",
             Self::Time { .. } => "a time",
-            Self::Bytes => "an amount of data",
-            Self::Bandwidth => "a bandwidth",
+            Self::Bytes { .. } => "an amount of data",
+            Self::Bandwidth | Self::Offered => "a bandwidth",
             Self::Rate => "a rate",
             Self::Load => "a rate or a time",
             Self::Choice(_) => "a word",
@@ -180,9 +203,11 @@ impl Kind {
             Self::Text => "text",
             Self::Flag => "true or false",
             Self::Nodes => "a list of node numbers",
-            Self::Links => "a list of pairs of node numbers",
+            Self::Links { .. } => "a list of pairs of node numbers",
+            Self::Size => "a size",
+            Self::Rings => "a list of rings",
             Self::Percentiles => "a list of percentiles",
-            Self::Measures => "a list of measures",
+            Self::Measures { .. } => "a list of measures",
         }
     }
 
@@ -193,8 +218,9 @@ impl Kind {
             Self::Number { .. } => "1.5".to_owned(),
             Self::Share { .. } => "0.05 or \"5%\"".to_owned(),
             Self::Time { .. } => "\"0.156 ms\"".to_owned(),
-            Self::Bytes => "\"4096 B\"".to_owned(),
+            Self::Bytes { min, max } => format!("\"{} B\"", 4096.clamp(min, max)),
             Self::Bandwidth => "\"20 MB/s\"".to_owned(),
+            Self::Offered => "\"20 GB/s\"".to_owned(),
             Self::Rate => "\"6.4 /ms\"".to_owned(),
             Self::Load => "\"6.4 /ms\" or \"0.156 ms\"".to_owned(),
             Self::Choice(words) => alternatives(words),
@@ -202,18 +228,21 @@ impl Kind {
             Self::Text => "\"a title\"".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Nodes => "[0, 7]".to_owned(),
-            Self::Links => "[[0, 1], [4, 6]]".to_owned(),
+            Self::Links { .. } => "[[0, 1], [4, 6]]".to_owned(),
+            Self::Size => "\"6x6\"".to_owned(),
+            Self::Rings => "[[0, 1, 2], [2, 3]]".to_owned(),
             Self::Percentiles => "[50, 90, 99]".to_owned(),
-            Self::Measures => "[\"pe_pe.header\"]".to_owned(),
+            Self::Measures { example } => example.to_owned(),
         }
     }
 
     /// The unit that a bare number most likely lacks.
     pub(crate) fn usual_unit(self) -> Option<&'static str> {
         match self {
-            Self::Time { .. } => Some("ms"),
-            Self::Bytes => Some("B"),
+            Self::Time { usual, .. } => Some(usual),
+            Self::Bytes { .. } => Some("B"),
             Self::Bandwidth => Some("MB/s"),
+            Self::Offered => Some("GB/s"),
             Self::Rate | Self::Load => Some("/ms"),
             _ => None,
         }
@@ -223,8 +252,10 @@ impl Kind {
     pub(crate) fn units(self) -> &'static str {
         match self {
             Self::Time { .. } => "ps, ns, us, ms, s, min, h",
-            Self::Bytes => "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
-            Self::Bandwidth => "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s",
+            Self::Bytes { .. } => "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
+            Self::Bandwidth | Self::Offered => {
+                "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s"
+            }
             Self::Rate => "/s, /ms, /us, /ns",
             Self::Load => "/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h",
             Self::Share { .. } => "none, or % in text",
@@ -251,10 +282,11 @@ impl Kind {
                 (true, true) => "between 0 and 1, both excluded",
             }
             .to_owned(),
-            Self::Time { zero: true } => "0 s to 24 h".to_owned(),
-            Self::Time { zero: false } => "above 0 s, to 24 h".to_owned(),
-            Self::Bytes => "1 B or more".to_owned(),
-            Self::Bandwidth => "1 bit/s or more".to_owned(),
+            Self::Time { zero: true, .. } => "0 s to 24 h".to_owned(),
+            Self::Time { zero: false, .. } => "above 0 s, to 24 h".to_owned(),
+            Self::Bytes { min, max } if max == u64::MAX => format!("{min} B or more"),
+            Self::Bytes { min, max } => format!("{min} B to {max} B"),
+            Self::Bandwidth | Self::Offered => "1 bit/s or more".to_owned(),
             Self::Rate => "above 0, a mean gap of 1 ps to 24 h".to_owned(),
             Self::Load => "as workload.rate or workload.interarrival".to_owned(),
             Self::Choice(words) => alternatives(words),
@@ -262,9 +294,14 @@ impl Kind {
             Self::Text => "any".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Nodes => "node numbers, none twice".to_owned(),
-            Self::Links => "pairs of neighbouring nodes, none twice".to_owned(),
+            Self::Links { directed: false } => "pairs of neighbouring nodes, none twice".to_owned(),
+            Self::Links { directed: true } => {
+                "pairs of a node and the next on one of its rings, none twice".to_owned()
+            }
+            Self::Size => format!("nodes in each dimension, 2 or more, {MAX_NODES} in all"),
+            Self::Rings => "lists of two nodes or more, no node left out".to_owned(),
             Self::Percentiles => "between 0 and 100, both excluded; none twice".to_owned(),
-            Self::Measures => "names of measures, none twice".to_owned(),
+            Self::Measures { .. } => "names of measures, none twice".to_owned(),
         }
     }
 }

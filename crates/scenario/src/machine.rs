@@ -1,14 +1,8 @@
-//! The kinds of machine that a file may describe.
-//!
-//! A new kind is a module with a table of fields and a function that builds its description, one
-//! row in [`MACHINE_KINDS`] and one variant of [`Machine`].
+//! What a file describes as its machine.
 
-use crate::error::Problem;
-use crate::field::Field;
-use crate::hypercube;
-use crate::settings::Settings;
+use crate::{hypercube, sci};
 use isthmus_machine::hypercube::spec::HypercubeSpec;
-use isthmus_units::{Bytes, Clock};
+use isthmus_machine::sci::spec::SciSpec;
 
 /// A machine as plain values.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,13 +10,24 @@ use isthmus_units::{Bytes, Clock};
 pub enum Machine {
     /// A binary hypercube with I/O nodes, `kind = "hypercube"`.
     Hypercube(HypercubeSpec),
+    /// A fabric of SCI rings, `kind = "sci"`.
+    Sci(SciSpec),
 }
 
 impl Machine {
-    /// Number of PEs.
+    /// The word of its kind, as after `machine.kind =`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Hypercube(_) => hypercube::KIND.name,
+            Self::Sci(_) => sci::KIND.name,
+        }
+    }
+
+    /// Number of PEs; of an SCI fabric, its nodes.
     pub fn pe_count(&self) -> u32 {
         match self {
             Self::Hypercube(spec) => 1 << spec.dimension,
+            Self::Sci(spec) => sci::node_count(&spec.shape),
         }
     }
 
@@ -31,44 +36,23 @@ impl Machine {
     pub fn io_node_count(&self) -> Option<u32> {
         match self {
             Self::Hypercube(spec) => hypercube::io_node_count(spec),
+            Self::Sci(_) => Some(0),
         }
-    }
-
-    /// Length of one flit.
-    pub(crate) fn flit(&self) -> Bytes {
-        match self {
-            Self::Hypercube(spec) => spec.flit,
-        }
-    }
-
-    /// Microseconds in one cycle, the time that a flit needs to cross a lane.
-    pub(crate) fn cycle_us(&self) -> f64 {
-        let clock = match self {
-            Self::Hypercube(spec) => Clock::new(spec.flit, spec.bandwidth),
-        };
-        clock.map_or(f64::INFINITY, Clock::cycle_us)
     }
 
     /// The description of a hypercube; `None` for other kinds.
     pub fn as_hypercube(&self) -> Option<&HypercubeSpec> {
         match self {
             Self::Hypercube(spec) => Some(spec),
+            Self::Sci(_) => None,
         }
     }
-}
 
-/// One kind of machine.
-#[derive(Debug)]
-pub(crate) struct MachineKind {
-    /// The word after `machine.kind =`.
-    pub(crate) name: &'static str,
-    pub(crate) fields: &'static [Field],
-    pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
-}
-
-pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND];
-
-/// The names of all kinds.
-pub(crate) fn kind_names() -> Vec<&'static str> {
-    MACHINE_KINDS.iter().map(|kind| kind.name).collect()
+    /// The description of an SCI fabric; `None` for other kinds.
+    pub fn as_sci(&self) -> Option<&SciSpec> {
+        match self {
+            Self::Sci(spec) => Some(spec),
+            Self::Hypercube(_) => None,
+        }
+    }
 }

@@ -54,6 +54,10 @@ fn amount(value: &Value) -> Option<f64> {
         Value::Bytes(bytes) => Some(bytes.get() as f64),
         Value::Bandwidth(bandwidth) => Some(bandwidth.bits_per_s() as f64),
         Value::Rate(rate) => Some(rate.per_s()),
+        Value::Sizes(sizes) => match sizes[..] {
+            [nodes] => Some(f64::from(nodes)),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -107,7 +111,7 @@ pub(crate) fn between(
             "give two different ends, or the one value in a list".to_owned(),
         ));
     }
-    let whole = matches!(kind, Kind::Integer { .. } | Kind::Lanes { .. });
+    let whole = matches!(kind, Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Size);
     let points = match points {
         Some(points) => points,
         None if whole && !log && (high - low).abs() < 10_000.0 => (high - low).abs() as usize + 1,
@@ -155,7 +159,7 @@ fn inner(
         _ => "",
     };
     let trees = match unit {
-        None if matches!(from.value, Value::Integer(_)) => {
+        None if matches!(from.value, Value::Integer(_) | Value::Sizes(_)) => {
             vec![Tree::Integer(exact.round() as i64)]
         }
         None => vec![Tree::Float(short)],

@@ -8,13 +8,11 @@ use crate::error::{Problem, ScenarioError, Source};
 use crate::field::Default::{Derived, Required, Value};
 use crate::field::{Field, Kind};
 use crate::machine::Machine;
-use crate::search::{self, Search, SearchLine};
+use crate::search::{self, Load, Search, SearchLine};
 use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
-use crate::traffic::{self, LOAD_KEYS};
-use isthmus_units::Rate;
-use isthmus_workload::spec::TrafficSpec;
+use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
@@ -77,7 +75,7 @@ pub struct Scenario {
     /// The machine of the first point (without points: of the first line at its lowest load).
     pub machine: Machine,
     /// The workload of the first point (without points: of the first line at its lowest load).
-    pub workload: TrafficSpec,
+    pub workload: Workload,
     /// The axes of the sweep, the slowest first; may be empty.
     pub axes: Vec<Axis>,
     /// What to observe.
@@ -102,8 +100,8 @@ pub struct Point {
     pub values: Vec<AxisValue>,
     /// The machine.
     pub machine: Machine,
-    /// The traffic of its PEs.
-    pub workload: TrafficSpec,
+    /// What is asked of it.
+    pub workload: Workload,
 }
 
 impl PartialEq for Scenario {
@@ -144,7 +142,7 @@ impl Scenario {
             Some(_) => lines(&base, &axes, source)?,
             None => Vec::new(),
         };
-        let search_axes = without_load(&axes);
+        let search_axes = without_load(&base, &axes);
         for line in &lines {
             for load in search.iter().flat_map(|search| [search.low, search.high]) {
                 line.build_at(load)
@@ -195,7 +193,7 @@ impl Scenario {
 
     /// The axes that a search leaves as they are: all but those that only set the load.
     pub fn search_axes(&self) -> Vec<Axis> {
-        without_load(&self.axes)
+        without_load(&self.base, &self.axes)
     }
 
     /// The combinations of [`search_axes`](Self::search_axes), the first one slowest; empty
@@ -206,6 +204,11 @@ impl Scenario {
             Some(_) => lines(&self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
+    }
+
+    /// Whether the field `key` decides how much is asked of a machine of this kind.
+    pub fn is_load(&self, key: &str) -> bool {
+        self.base.schema().machine.loads.keys.contains(&key)
     }
 
     /// Checks that all measures that runs are to be precise about are among `known`.
@@ -258,10 +261,11 @@ impl Scenario {
 
 impl Settings {
     /// Machine and workload, once every value is there.
-    pub(crate) fn build(&self) -> Result<(Machine, TrafficSpec), Problem> {
+    pub(crate) fn build(&self) -> Result<(Machine, Workload), Problem> {
         self.check_complete()?;
-        let machine = (self.schema().machine.build)(self)?;
-        let workload = traffic::build(self, &machine)?;
+        let kind = self.schema().machine;
+        let machine = (kind.build)(self)?;
+        let workload = (kind.build_workload)(self, &machine)?;
         Ok((machine, workload))
     }
 }
@@ -291,16 +295,18 @@ fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
     ))
 }
 
+/// Whether the file says how much is asked of the machine, or the workload limits itself.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
-    base.text("workload.arrival") == "closed"
-        || LOAD_KEYS
-            .iter()
-            .any(|key| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key)))
+    let schema = base.schema();
+    let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
+    let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
+    let keys = schema.machine.loads.keys;
+    keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
-fn without_load(axes: &[Axis]) -> Vec<Axis> {
+fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(LOAD_KEYS));
+    axes.retain_mut(|axis| axis.give_up(base.schema().machine.loads.keys));
     axes
 }
 
@@ -344,7 +350,7 @@ fn points(base: &Settings, axes: &[Axis]) -> Result<Vec<Point>, Problem> {
 }
 
 fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<SearchLine>, Problem> {
-    product(&without_load(axes))
+    product(&without_load(base, axes))
         .into_iter()
         .enumerate()
         .map(|(index, values)| {
@@ -360,7 +366,7 @@ fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<Sea
 }
 
 /// The problem with the point at which it arises.
-fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<Rate>) -> Problem {
+fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<Load>) -> Problem {
     let place: Vec<String> = axes
         .iter()
         .zip(values)

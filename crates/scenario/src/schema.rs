@@ -2,13 +2,12 @@
 
 use crate::control;
 use crate::error::Problem;
-use crate::field::{Default, Field};
-use crate::machine::{MACHINE_KINDS, MachineKind};
+use crate::field::{Default, Field, alternatives};
+use crate::kind::{KIND_FIELD, MACHINE_KINDS, MachineKind};
 use crate::scenario::HEAD_FIELDS;
 use crate::search;
 use crate::settings::{Setting, defaults};
 use crate::sweep;
-use crate::traffic;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -31,21 +30,46 @@ pub struct FieldInfo {
     pub meaning: String,
     /// Where it applies only beside another value, `workload.arrival = "bursty"`; else empty.
     pub applies: String,
+    /// The only kind of machine that has it in this form, `sci`; empty if all have.
+    pub machine: String,
 }
 
-/// Every field of the scenario file, in the order of the reference.
+/// Every field of the scenario file, in the order of the reference: for each table the fields of
+/// one kind of machine after those of another. A key that several kinds have comes several times.
 ///
 /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
 /// of variants.
 pub fn fields() -> Vec<FieldInfo> {
-    let kinds = MACHINE_KINDS.iter().flat_map(|kind| kind.fields);
-    let before = HEAD_FIELDS.iter().chain(kinds).chain(traffic::FIELDS);
+    let of_kinds = |table: fn(&MachineKind) -> &'static [Field]| {
+        MACHINE_KINDS
+            .iter()
+            .flat_map(move |kind| table(kind).iter().map(|field| info_of(kind, field)))
+    };
+    let common = |field: &'static Field| -> Vec<FieldInfo> {
+        if field.default != Default::OfKind {
+            return vec![info(field)];
+        }
+        let rows = MACHINE_KINDS.iter().filter_map(|kind| {
+            let row = kind.row(field.key)?;
+            Some(info_of(kind, row))
+        });
+        rows.collect()
+    };
+    let before = HEAD_FIELDS.iter().chain([&KIND_FIELD]).map(info);
     let after = control::FIELDS.iter().chain(search::FIELDS);
     before
-        .map(info)
+        .chain(of_kinds(|kind| kind.fields))
+        .chain(of_kinds(|kind| kind.workload_fields))
         .chain(sweep::reference())
-        .chain(after.map(info))
+        .chain(after.flat_map(common))
         .collect()
+}
+
+fn info_of(kind: &MachineKind, field: &Field) -> FieldInfo {
+    FieldInfo {
+        machine: kind.name.to_owned(),
+        ..info(field)
+    }
 }
 
 /// The documentation of one row.
@@ -56,19 +80,16 @@ pub(crate) fn info(field: &Field) -> FieldInfo {
             None => "required".to_owned(),
         },
         Default::Value(text) => text.to_owned(),
-        Default::Following { selector, words } => words
-            .iter()
-            .map(|(leader, word)| format!("\"{word}\" if {selector} = \"{leader}\""))
-            .collect::<Vec<_>>()
-            .join(", "),
+        Default::Following {
+            given,
+            selector,
+            words,
+        } => following(given, selector, words),
         Default::Derived(words) | Default::Absent(words) => words.to_owned(),
+        Default::OfKind => unreachable!("the rows of kinds stand in the place of {}", field.key),
     };
     let applies = field.only.map_or_else(String::new, |only| {
-        format!(
-            "{} = {}",
-            only.selector,
-            crate::field::alternatives(only.choices)
-        )
+        format!("{} = {}", only.selector, alternatives(only.choices))
     });
     FieldInfo {
         key: field.key.to_owned(),
@@ -78,7 +99,26 @@ pub(crate) fn info(field: &Field) -> FieldInfo {
         range: field.kind.range(),
         meaning: field.meaning.to_owned(),
         applies,
+        machine: String::new(),
     }
+}
+
+/// What a word follows from, in words: one clause for each word.
+fn following(given: &[(&str, &str)], selector: &str, words: &[(&str, &str)]) -> String {
+    let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (leader, word) in words {
+        match leaders.iter_mut().find(|(other, _)| other == word) {
+            Some((_, leaders)) => leaders.push(leader),
+            None => leaders.push((word, vec![leader])),
+        }
+    }
+    let given = given
+        .iter()
+        .map(|(leader, word)| format!("\"{word}\" if {leader} is given"));
+    let clauses = leaders
+        .iter()
+        .map(|(word, leaders)| format!("\"{word}\" if {selector} = {}", alternatives(leaders)));
+    given.chain(clauses).collect::<Vec<_>>().join("; ")
 }
 
 /// The fields of a file with one kind of machine.
@@ -97,12 +137,20 @@ static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
 
 impl Schema {
     fn new(machine: &'static MachineKind) -> Result<Self, Problem> {
+        let common = control::FIELDS.iter().chain(search::FIELDS);
         let fields: Vec<&'static Field> = HEAD_FIELDS
             .iter()
+            .chain([&KIND_FIELD])
             .chain(machine.fields)
-            .chain(traffic::FIELDS)
-            .chain(control::FIELDS)
-            .chain(search::FIELDS)
+            .chain(machine.workload_fields)
+            .chain(common.map(|field| {
+                match field.default {
+                    Default::OfKind => machine
+                        .row(field.key)
+                        .unwrap_or_else(|| unreachable!("{} has no {}", machine.name, field.key)),
+                    _ => field,
+                }
+            }))
             .collect();
         Ok(Self {
             machine,
@@ -120,6 +168,11 @@ impl Schema {
     /// The schema of the first kind, to go on with where the file names none.
     pub(crate) fn first() -> &'static Self {
         &SCHEMAS[0]
+    }
+
+    /// The schemas of all kinds.
+    pub(crate) fn all() -> &'static [Self] {
+        &SCHEMAS
     }
 
     pub(crate) fn fields(&self) -> &[&'static Field] {
@@ -142,6 +195,16 @@ impl Schema {
                 .strip_prefix(path)
                 .is_some_and(|rest| rest.starts_with('.'))
         })
+    }
+
+    /// Problem and hint about `path` if it is a field or a table of another kind of machine.
+    pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
+        let has = |schema: &&Self| schema.field(path).is_some() || schema.is_table(path);
+        let other = Self::all().iter().find(has)?;
+        Some((
+            format!("no such key with machine.kind = \"{}\"", self.machine.name),
+            format!("it belongs to machine.kind = \"{}\"", other.machine.name),
+        ))
     }
 
     /// The names that may stand in the table `path` (empty: the whole file).

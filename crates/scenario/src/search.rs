@@ -6,61 +6,84 @@ use crate::field::{Field, Kind};
 use crate::machine::Machine;
 use crate::settings::{Layer, Setting, Settings};
 use crate::sweep::AxisValue;
-use crate::traffic::LOAD_KEYS;
-use crate::value::{TIME_MAX, Value, mean_gap};
-use isthmus_units::Rate;
-use isthmus_workload::spec::TrafficSpec;
+use crate::workload::Workload;
+use isthmus_units::{Bandwidth, Rate};
+use std::fmt;
 use std::sync::Arc;
 
-/// The field that a search varies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much is asked of a machine, in the way of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[non_exhaustive]
 pub enum Load {
-    /// `workload.rate`.
-    Rate,
-    /// `workload.interarrival`.
-    Interarrival,
+    /// Demands of one PE per time: hypercubes.
+    Rate(Rate),
+    /// Payload of all nodes together per time: SCI fabrics.
+    Bandwidth(Bandwidth),
 }
 
-/// The saturation search; loads are rates per PE whichever way the file puts them.
+impl Load {
+    /// The field that holds loads of this dimension, whichever way a file puts them.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "workload.rate",
+            Self::Bandwidth(_) => "workload.load",
+        }
+    }
+
+    /// The unit of [`amount`](Self::amount): `/ms` or `GB/s`.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "/ms",
+            Self::Bandwidth(_) => "GB/s",
+        }
+    }
+
+    /// The load as a number of its unit.
+    pub fn amount(self) -> f64 {
+        match self {
+            Self::Rate(rate) => rate.per_ms(),
+            Self::Bandwidth(bandwidth) => bandwidth.bits_per_s() as f64 / 8e9,
+        }
+    }
+
+    /// A load of the same dimension that is `amount` units; bandwidths are rounded to whole bits
+    /// per second.
+    #[must_use]
+    pub fn with_amount(self, amount: f64) -> Self {
+        match self {
+            Self::Rate(_) => Self::Rate(Rate::from_per_s(amount * 1e3)),
+            // A float becomes the nearest integer there is: nothing of what is not above zero.
+            Self::Bandwidth(_) => {
+                Self::Bandwidth(Bandwidth::from_bits_per_s((amount * 8e9).round() as u64))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.amount(), self.unit())
+    }
+}
+
+/// The saturation search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// The field that the file names.
-    pub over: Load,
+    /// The field that the file names: `workload.rate`, `workload.interarrival` or
+    /// `workload.load`.
+    pub over: String,
     /// The lowest load.
-    pub low: Rate,
-    /// The highest load, above the lowest.
-    pub high: Rate,
+    pub low: Load,
+    /// The highest load, above the lowest and of the same dimension.
+    pub high: Load,
     /// Width of the interval at which to stop, relative to its middle, between 0 and 1.
     pub resolution: f64,
 }
 
 pub(crate) const FIELDS: &[Field] = &[
-    Field::new(
-        "search.over",
-        Kind::Choice(LOAD_KEYS),
-        Required,
-        "load",
-        "The load to vary until the machine saturates",
-    )
-    .within("search"),
-    Field::new(
-        "search.from",
-        Kind::Load,
-        Required,
-        "from",
-        "One end of the search, in the dimension of search.over",
-    )
-    .such_as("\"5 /ms\"")
-    .within("search"),
-    Field::new(
-        "search.to",
-        Kind::Load,
-        Required,
-        "to",
-        "The other end of the search",
-    )
-    .such_as("\"40 /ms\"")
-    .within("search"),
+    Field::of_kind("search.over"),
+    Field::of_kind("search.from"),
+    Field::of_kind("search.to"),
     Field::new(
         "search.resolution",
         Kind::Share {
@@ -74,17 +97,52 @@ pub(crate) const FIELDS: &[Field] = &[
     .within("search"),
 ];
 
+/// The row `search.over` of a kind of machine with these load fields.
+pub(crate) const fn over(keys: &'static [&'static str]) -> Field {
+    Field::new(
+        "search.over",
+        Kind::Choice(keys),
+        Required,
+        "load",
+        "The load to vary until the machine saturates",
+    )
+    .within("search")
+}
+
+/// The row `search.from` of a kind of machine whose loads are of this kind.
+pub(crate) const fn from(kind: Kind, example: &'static str) -> Field {
+    Field::new(
+        "search.from",
+        kind,
+        Required,
+        "from",
+        "One end of the search, in the dimension of search.over",
+    )
+    .such_as(example)
+    .within("search")
+}
+
+/// The row `search.to` of a kind of machine whose loads are of this kind.
+pub(crate) const fn to(kind: Kind, example: &'static str) -> Field {
+    Field::new(
+        "search.to",
+        kind,
+        Required,
+        "to",
+        "The other end of the search",
+    )
+    .such_as(example)
+    .within("search")
+}
+
 /// The search, if the file asks for one.
 pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
     if !settings.has_table("search") {
         return Ok(None);
     }
-    let over = match settings.text("search.over").as_str() {
-        "workload.interarrival" => Load::Interarrival,
-        _ => Load::Rate,
-    };
-    let from = end(settings, "search.from", over)?;
-    let to = end(settings, "search.to", over)?;
+    let over = settings.text("search.over");
+    let from = end(settings, "search.from", &over)?;
+    let to = end(settings, "search.to", &over)?;
     if from == to {
         return Err(settings.problem(
             "search.to",
@@ -102,22 +160,12 @@ pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
     }))
 }
 
-fn end(settings: &Settings, key: &str, over: Load) -> Result<Rate, Problem> {
-    let setting = settings.given(key);
-    match (over, setting.map(|setting| &setting.value)) {
-        (Load::Rate, Some(Value::Rate(rate))) => Ok(*rate),
-        (Load::Interarrival, Some(Value::Time(time))) => Ok(Rate::from_per_s(1.0 / time.seconds())),
-        (Load::Rate, _) => Err(settings.problem(
-            key,
-            "a time where search.over = \"workload.rate\" expects a rate",
-            "write a rate, for example \"6.4 /ms\"",
-        )),
-        (Load::Interarrival, _) => Err(settings.problem(
-            key,
-            "a rate where search.over = \"workload.interarrival\" expects a time",
-            "write a time, for example \"0.156 ms\"",
-        )),
-    }
+fn end(settings: &Settings, key: &str, over: &str) -> Result<Load, Problem> {
+    let Some(setting) = settings.given(key) else {
+        return Err(settings.problem(key, "it is missing", "give a load"));
+    };
+    let read = settings.schema().machine.loads.read;
+    read(over, &setting.value).map_err(|(problem, hint)| settings.problem(key, problem, hint))
 }
 
 /// One combination of the axes that are not loads.
@@ -132,27 +180,26 @@ pub struct SearchLine {
 }
 
 impl SearchLine {
-    /// The machine and the workload at a load of `rate` demands per PE; the mean interarrival time
-    /// is rounded to whole picoseconds.
+    /// The machine and the workload at `load`, which must be of the dimension of the search's own
+    /// loads. Of a rate, the mean interarrival time is rounded to whole picoseconds.
     ///
     /// # Errors
-    /// A rate that is not between one in 24 hours and one in a picosecond, or one at which the
-    /// scenario contradicts itself; never for rates of the search itself.
-    pub fn at(&self, rate: Rate) -> Result<(Machine, TrafficSpec), ScenarioError> {
-        self.build_at(rate)
+    /// A load that is impossible, such as none at all, or one at which the scenario contradicts
+    /// itself; never for loads of the search itself.
+    pub fn at(&self, load: Load) -> Result<(Machine, Workload), ScenarioError> {
+        self.build_at(load)
             .map_err(|problem| self.source.error(problem))
     }
 
-    pub(crate) fn build_at(&self, rate: Rate) -> Result<(Machine, TrafficSpec), Problem> {
-        let gap = 1e12 / rate.per_s();
-        let possible = gap >= 1.0 && gap <= TIME_MAX.ps() as f64;
+    pub(crate) fn build_at(&self, load: Load) -> Result<(Machine, Workload), Problem> {
         let schema = self.settings.schema();
-        let (true, Some(field)) = (possible, schema.field("workload.interarrival")) else {
-            return Err(self.settings.problem(
-                "search.over",
-                format!("a load of {rate} is impossible"),
-                "keep between one in 24 h and one in 1 ps",
-            ));
+        let loads = &schema.machine.loads;
+        let (key, value, written) = (loads.write)(load).map_err(|possible| {
+            let problem = format!("a load of {load} is impossible");
+            self.settings.problem("search.over", problem, possible)
+        })?;
+        let Some(field) = schema.field(key) else {
+            unreachable!("the loads of a kind are fields of it")
         };
         if !self.settings.applies(field) {
             return Err(self.settings.problem(
@@ -161,15 +208,14 @@ impl SearchLine {
                 "remove [search], or use other arrivals",
             ));
         }
-        let mean = mean_gap(rate);
         let mut settings = self.settings.clone();
-        for key in LOAD_KEYS {
+        for key in loads.keys {
             settings.remove(key);
         }
         settings.put(&Setting {
             field,
-            value: Value::Time(mean),
-            written: toml::Value::String(format!("{} ps", mean.ps())),
+            value,
+            written: toml::Value::String(written),
             origin: settings.origin("search.over"),
             layer: Layer::Search,
         })?;

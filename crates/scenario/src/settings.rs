@@ -218,9 +218,16 @@ impl Settings {
         {
             return (word.clone(), *layer);
         }
-        if let Some(Default::Following { selector, words }) =
-            self.schema.field(key).map(|field| field.default)
+        if let Some(Default::Following {
+            given,
+            selector,
+            words,
+        }) = self.schema.field(key).map(|field| field.default)
         {
+            let decided = |&(leader, word)| Some((self.set.get(leader)?.layer, word));
+            if let Some((layer, word)) = given.iter().find_map(decided) {
+                return (word.to_owned(), layer);
+            }
             let (leading, layer) = self.word(selector);
             if let Some((_, word)) = words.iter().find(|(leader, _)| *leader == leading) {
                 return ((*word).to_owned(), layer);
@@ -371,6 +378,10 @@ impl Settings {
         }
     }
 
+    pub(crate) fn bandwidth(&self, key: &str) -> Bandwidth {
+        self.bandwidth_given(key).unwrap_or_else(|| unset(key))
+    }
+
     pub(crate) fn flag(&self, key: &str) -> bool {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Flag(flag)) => *flag,
@@ -395,6 +406,22 @@ impl Settings {
     pub(crate) fn links(&self, key: &str) -> &[(u32, u32)] {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Links(links)) => links,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn sizes(&self, key: &str) -> &[u32] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Sizes(sizes)) => sizes,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn rings(&self, key: &str) -> &[Vec<u32>] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Rings(rings)) => rings,
             Some(_) => wrong_kind(key),
             None => unset(key),
         }

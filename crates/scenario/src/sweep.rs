@@ -67,6 +67,7 @@ pub(crate) fn reference() -> Vec<FieldInfo> {
         range: range.to_owned(),
         meaning: meaning.to_owned(),
         applies: String::new(),
+        machine: String::new(),
     };
     let any = "any machine or workload field but machine.kind";
     let mut rows = vec![
@@ -402,6 +403,9 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
             "it is a table of fields",
             format!("sweep one of its fields, or name the axis: [[sweep.NAME]] with {path}.*"),
         );
+    }
+    if let Some((problem, hint)) = schema.of_another_kind(path) {
+        return Problem::new(key, entry.key_origin, problem, hint);
     }
     let hint = match meant(schema, path) {
         Some(meant) => format!("did you mean {meant}?"),

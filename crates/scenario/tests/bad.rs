@@ -1,4 +1,4 @@
-//! Files that are wrong, and the one line that says so: the cases of `bad.toml`.
+//! Files that are wrong, and the one line that says so: the cases of `bad.toml` and `bad_sci.toml`.
 
 use isthmus_scenario::{Place, Scenario};
 use serde::Deserialize;
@@ -26,8 +26,10 @@ struct Case {
     column: Option<u32>,
 }
 
-fn suite() -> Suite {
-    toml::from_str(include_str!("bad.toml")).expect("the suite is TOML")
+/// One suite for each kind of machine.
+fn suites() -> [Suite; 2] {
+    [include_str!("bad.toml"), include_str!("bad_sci.toml")]
+        .map(|text| toml::from_str(text).expect("the suite is TOML"))
 }
 
 fn text_of(base: &str, case: &Case) -> String {
@@ -45,18 +47,22 @@ fn text_of(base: &str, case: &Case) -> String {
 }
 
 #[test]
-fn the_base_is_right() {
-    let suite = suite();
-    let scenario = Scenario::parse(&suite.base, "s.toml", &[]);
-    assert!(scenario.is_ok(), "{scenario:?}");
+fn the_bases_are_right() {
+    for suite in suites() {
+        let scenario = Scenario::parse(&suite.base, "s.toml", &[]);
+        assert!(scenario.is_ok(), "{scenario:?}");
+    }
 }
 
 #[test]
 fn each_case_gives_its_line() {
-    let suite = suite();
+    let suites = suites();
+    let cases = suites
+        .iter()
+        .flat_map(|suite| suite.case.iter().map(|case| (&suite.base, case)));
     let mut wrong = Vec::new();
-    for case in &suite.case {
-        let text = text_of(&suite.base, case);
+    for (base, case) in cases {
+        let text = text_of(base, case);
         match Scenario::parse(&text, "s.toml", &case.overrides) {
             Ok(_) => wrong.push(format!("{}: no error", case.name)),
             Err(error) => {
@@ -81,16 +87,19 @@ fn each_case_gives_its_line() {
     }
     assert!(
         wrong.is_empty(),
-        "{} of {}:\n{}",
+        "{} wrong:\n{}",
         wrong.len(),
-        suite.case.len(),
         wrong.join("\n")
     );
 }
 
 #[test]
 fn names_of_cases_are_unique() {
-    let mut names: Vec<String> = suite().case.into_iter().map(|case| case.name).collect();
+    let mut names: Vec<String> = suites()
+        .into_iter()
+        .flat_map(|suite| suite.case)
+        .map(|case| case.name)
+        .collect();
     let count = names.len();
     names.sort();
     names.dedup();

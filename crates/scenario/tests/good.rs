@@ -1,12 +1,17 @@
 //! Files that are right, and what they mean.
 
 use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec, Service};
-use isthmus_scenario::{Intervals, Load, Machine, Scenario, StopRule, Warmup};
+use isthmus_scenario::{Intervals, Load, Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_units::{Bytes, Rate, Time};
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 
 fn good(name: &str) -> Scenario {
     with_overrides(name, &[])
+}
+
+/// The traffic of a hypercube.
+fn traffic(workload: &Workload) -> &TrafficSpec {
+    workload.as_hypercube().expect("a hypercube was described")
 }
 
 fn with_overrides(name: &str, overrides: &[&str]) -> Scenario {
@@ -30,7 +35,7 @@ fn the_paper_machine_is_what_the_defaults_describe() {
         scenario.machine,
         Machine::Hypercube(HypercubeSpec::paper(7, 2))
     );
-    assert_eq!(scenario.workload, TrafficSpec::default());
+    assert_eq!(traffic(&scenario.workload), &TrafficSpec::default());
     assert_eq!(scenario.title, "d");
     assert_eq!(scenario.points().len(), 1);
     assert!(scenario.search_lines().is_empty());
@@ -58,7 +63,10 @@ fn the_first_axis_is_the_slowest() {
         assert_eq!((cube.lanes.io_link, cube.lanes.io_source), (b, 4 * b));
         assert_eq!((cube.lanes.io_to_pe, cube.lanes.pe), (4 * b, 9));
         let mean = Time::from_us([1250, 625, 312, 156][index % 4]);
-        assert_eq!(point.workload.arrival, Arrival::Exponential { mean });
+        assert_eq!(
+            traffic(&point.workload).arrival,
+            Arrival::Exponential { mean }
+        );
     }
     assert_eq!(points[0].machine, scenario.machine);
 }
@@ -73,7 +81,7 @@ fn everything_is_read() {
     assert_eq!(cube.device.service, Service::Queue);
     assert_eq!(cube.device.cache_hit_rate, 0.7);
     assert_eq!(cube.faults.links, [(0, 1), (2, 6)]);
-    let work = &scenario.workload;
+    let work = traffic(&scenario.workload);
     assert_eq!(work.block, Bytes::new(4096));
     assert_eq!((work.file_blocks_min, work.file_blocks_max), (1, 40));
     assert_eq!(work.layout, FileLayout::Declustered);
@@ -117,7 +125,7 @@ fn a_closed_loop_needs_no_load() {
         think: Time::from_us(50),
         outstanding: 4,
     };
-    assert_eq!(last.workload.arrival, closed);
+    assert_eq!(traffic(&last.workload).arrival, closed);
     assert_eq!(last.machine.io_node_count(), Some(2));
 }
 
@@ -129,16 +137,16 @@ fn a_search_replaces_the_load_axes() {
     assert_eq!(scenario.search_axes().len(), 1);
     assert_eq!(lines[3].values[0].text, "3");
     let (_, workload) = lines[3]
-        .at(Rate::from_per_s(8_000.0))
+        .at(Load::Rate(Rate::from_per_s(8_000.0)))
         .expect("8 per ms is possible");
     assert_eq!(
-        workload.arrival,
+        traffic(&workload).arrival,
         Arrival::Exponential {
             mean: Time::from_us(125)
         }
     );
     let problem = lines[3]
-        .at(Rate::from_per_s(0.0))
+        .at(Load::Rate(Rate::from_per_s(0.0)))
         .expect_err("no load at all");
     assert_eq!(
         problem.to_string(),
@@ -155,8 +163,12 @@ fn without_a_load_there_is_only_the_search() {
     assert_eq!(keys, ["network", "machine.placement"]);
     assert_eq!(scenario.search_lines().len(), 4);
     let search = scenario.search.as_ref().expect("the file has one");
-    assert_eq!(search.over, Load::Interarrival);
-    assert_eq!((search.low.per_ms(), search.high.per_ms()), (1.0, 40.0));
+    assert_eq!(search.over, "workload.interarrival");
+    assert_eq!((search.low.amount(), search.high.amount()), (1.0, 40.0));
+    assert_eq!(
+        (search.low.key(), search.low.unit()),
+        ("workload.rate", "/ms")
+    );
 }
 
 #[test]
@@ -185,7 +197,10 @@ fn overrides_change_the_file() {
         "a rate replaces the axis over the interarrival time"
     );
     let mean = Time::from_ps(156_250_000);
-    assert_eq!(scenario.workload.arrival, Arrival::Exponential { mean });
+    assert_eq!(
+        traffic(&scenario.workload).arrival,
+        Arrival::Exponential { mean }
+    );
 
     let scenario = with_overrides(
         "hypercube_128",
@@ -209,7 +224,7 @@ fn overrides_change_the_file() {
         &["workload.arrival=exponential", "stop.rule=precision"],
     );
     assert!(matches!(
-        scenario.workload.arrival,
+        traffic(&scenario.workload).arrival,
         Arrival::Exponential { .. }
     ));
     assert!(matches!(scenario.stop.rule, StopRule::Precision { .. }));
@@ -219,7 +234,7 @@ fn overrides_change_the_file() {
         "everything",
         &["workload.file_blocks=2", "machine.lanes.pe=3"],
     );
-    assert_eq!(scenario.workload.file_blocks_max, 2);
+    assert_eq!(traffic(&scenario.workload).file_blocks_max, 2);
     assert_eq!(
         scenario.axes.len(),
         3,

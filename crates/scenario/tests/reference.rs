@@ -1,58 +1,115 @@
 //! The reference and the parser read one table; these tests hold them to it.
 
-use isthmus_scenario::{Scenario, schema};
+use isthmus_scenario::Scenario;
+use isthmus_scenario::schema::{self, FieldInfo};
 use std::collections::BTreeSet;
 
 #[test]
 fn keys_are_unique_and_rows_complete() {
     let fields = schema::fields();
-    let keys: BTreeSet<&str> = fields.iter().map(|field| field.key.as_str()).collect();
+    let keys: BTreeSet<(&str, &str)> = fields
+        .iter()
+        .map(|field| (field.key.as_str(), field.machine.as_str()))
+        .collect();
     assert_eq!(keys.len(), fields.len());
+    // What all kinds have in one form, none has in a form of its own.
+    for field in fields.iter().filter(|field| !field.machine.is_empty()) {
+        assert!(!keys.contains(&(field.key.as_str(), "")), "{field:?}");
+    }
     for field in &fields {
         let complete = [&field.holds, &field.default, &field.range, &field.meaning];
         assert!(complete.iter().all(|text| !text.is_empty()), "{field:?}");
     }
 }
 
+/// A small file of each kind of machine.
+const SMALLEST: [(&str, &str); 2] = [
+    (
+        "hypercube",
+        "version = 1\nname = \"d\"\nmachine.kind = \"hypercube\"\nmachine.dimension = 4\n\
+         machine.lanes.io_link = 2\nworkload.interarrival = \"1 ms\"\n",
+    ),
+    (
+        "sci",
+        "version = 1\nname = \"d\"\nmachine.kind = \"sci\"\nmachine.fabric = \"ring\"\n\
+         machine.size = 8\nworkload.load = \"1 GB/s\"\n",
+    ),
+];
+
+/// The fields that a file of this kind of machine may have, those of the sweep left out.
+fn fields_of(kind: &str) -> Vec<FieldInfo> {
+    let mut fields = schema::fields();
+    fields.retain(|field| {
+        (field.machine.is_empty() || field.machine == kind) && !field.key.starts_with("sweep.")
+    });
+    fields
+}
+
 /// Writing every default out changes nothing: the reference tells the truth about them.
 #[test]
 fn stated_defaults_are_the_defaults() {
-    let base = "version = 1\nname = \"d\"\nmachine.kind = \"hypercube\"\nmachine.dimension = 4\n\
-                machine.lanes.io_link = 2\nworkload.interarrival = \"1 ms\"\n";
-    let implicit = Scenario::parse(base, "base", &[]).expect("it is right");
-    let mut checked = 0;
-    for field in schema::fields() {
-        let stated = toml::from_str::<toml::Table>(&format!("x = {}", field.default)).is_ok();
-        if !stated || !field.applies.is_empty() || field.key.starts_with("sweep.") {
-            continue;
+    for (kind, base) in SMALLEST {
+        let implicit = Scenario::parse(base, "base", &[]).expect("it is right");
+        assert_eq!(implicit.machine.kind(), kind);
+        let mut checked = 0;
+        for field in fields_of(kind) {
+            let stated = toml::from_str::<toml::Table>(&format!("x = {}", field.default)).is_ok();
+            if !stated || !field.applies.is_empty() || field.key.starts_with("search.") {
+                continue;
+            }
+            let text = format!("{base}{} = {}\n", field.key, field.default);
+            let explicit =
+                Scenario::parse(&text, "explicit", &[]).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(explicit.machine, implicit.machine, "{}", field.key);
+            assert_eq!(explicit.workload, implicit.workload, "{}", field.key);
+            assert_eq!(explicit.stop, implicit.stop, "{}", field.key);
+            assert_eq!(explicit.measure, implicit.measure, "{}", field.key);
+            assert_eq!(explicit.verdict, implicit.verdict, "{}", field.key);
+            assert_eq!(explicit.seed, implicit.seed, "{}", field.key);
+            checked += 1;
         }
-        if field.key.starts_with("search.") {
-            continue;
-        }
-        let text = format!("{base}{} = {}\n", field.key, field.default);
-        let explicit = Scenario::parse(&text, "explicit", &[]).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(explicit.machine, implicit.machine, "{}", field.key);
-        assert_eq!(explicit.workload, implicit.workload, "{}", field.key);
-        assert_eq!(explicit.stop, implicit.stop, "{}", field.key);
-        assert_eq!(explicit.measure, implicit.measure, "{}", field.key);
-        assert_eq!(explicit.verdict, implicit.verdict, "{}", field.key);
-        assert_eq!(explicit.seed, implicit.seed, "{}", field.key);
-        checked += 1;
+        assert!(
+            checked > 25,
+            "only {checked} fields of {kind} state a default"
+        );
     }
-    assert!(checked > 30, "only {checked} fields state a default");
 }
 
-/// Every key of the reference is one that the parser knows.
+/// Every key of the reference is one that the parser knows, for its kind of machine and no other.
 #[test]
-fn documented_keys_are_known() {
-    let base = "version = 1\nname = \"d\"\n";
-    for field in schema::fields() {
-        if field.key.starts_with("sweep.") {
-            continue;
+fn documented_keys_are_known_to_their_kind() {
+    let problem = |kind: &str, key: &str| {
+        let base = format!("version = 1\nname = \"d\"\nmachine.kind = \"{kind}\"\n");
+        let setting = format!("{key}={{}}");
+        Scenario::parse(&base, "base", &[setting])
+            .expect_err("{} is no value")
+            .problem
+    };
+    let kinds = SMALLEST.map(|(kind, _)| kind);
+    for kind in kinds {
+        for field in fields_of(kind) {
+            let problem = problem(kind, &field.key);
+            assert!(
+                !problem.starts_with("no such key"),
+                "{}: {problem}",
+                field.key
+            );
         }
-        let setting = format!("{}={{}}", field.key);
-        let error = Scenario::parse(base, "base", &[setting]).expect_err("{} is no value");
-        assert_ne!(error.problem, "no such key", "{}", field.key);
+    }
+    let fields = schema::fields();
+    for kind in kinds {
+        let own: BTreeSet<String> = fields_of(kind).into_iter().map(|field| field.key).collect();
+        let others = fields.iter().filter(|field| {
+            !field.machine.is_empty() && field.machine != kind && !own.contains(&field.key)
+        });
+        for field in others {
+            assert_eq!(
+                problem(kind, &field.key),
+                format!("no such key with machine.kind = \"{kind}\""),
+                "{}",
+                field.key
+            );
+        }
     }
 }
 
@@ -72,4 +129,5 @@ fn rows_are_objects_for_scripts() {
         .expect("the reference has the gap of a burst");
     assert_eq!(row["applies"], "workload.arrival = \"bursty\"");
     assert_eq!(row["units"], "ps, ns, us, ms, s, min, h");
+    assert_eq!(row["machine"], "hypercube");
 }

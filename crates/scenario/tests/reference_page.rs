@@ -18,44 +18,79 @@ file is put together is said in [Scenarios](scenario.md); `isthmus check --field
 list.
 ";
 
-/// Titles and openings of the parts, by the first name of their keys, in the order of the page.
-const PARTS: &[(&str, &str, &str)] = &[
-    ("", "The experiment", "At the top of the file."),
+/// The parts in the order of the page: the first name of their keys, the kind of machine whose
+/// fields they list (empty: those that all kinds have), title and opening. Parts that all kinds
+/// have also list the rows that kinds have in forms of their own.
+const PARTS: &[(&str, &str, &str, &str)] = &[
+    ("", "", "The experiment", "At the top of the file."),
     (
         "machine",
+        "",
         "`[machine]`",
-        "Letters are those of Fig. 2; see [The machine](machine.md).",
+        "The kind decides which other fields of `[machine]` and `[workload]` there are.",
+    ),
+    (
+        "machine",
+        "hypercube",
+        "`[machine]` of a hypercube",
+        "`machine.kind = \"hypercube\"`. Letters are those of Fig. 2 of the hypercube paper; see \
+         [The machine](machine.md).",
+    ),
+    (
+        "machine",
+        "sci",
+        "`[machine]` of an SCI fabric",
+        "`machine.kind = \"sci\"`: rings joined by switch nodes. Sections and tables are those of \
+         the SCI paper.",
     ),
     (
         "workload",
-        "`[workload]`",
+        "hypercube",
+        "`[workload]` of a hypercube",
         "What every PE asks for; see [Workload and devices](workload.md).",
     ),
     (
+        "workload",
+        "sci",
+        "`[workload]` of an SCI fabric",
+        "What the nodes send each other.",
+    ),
+    (
         "sweep",
+        "",
         "`[sweep]`",
         "`KEY` stands for the key of a field, `NAME` for a name of your own.",
     ),
-    ("measure", "`[measure]`", "What to report."),
+    ("measure", "", "`[measure]`", "What to report."),
     (
         "stop",
+        "",
         "`[stop]`",
         "When a point is known well enough; see [Statistics](statistics.md).",
     ),
     (
         "verdict",
+        "",
         "`[verdict]`",
         "When a point counts as saturated.",
     ),
     (
         "search",
+        "",
         "`[search]`",
         "Asks for the load at which the machine saturates, for each combination of the other axes.",
     ),
 ];
 
-fn part(field: &FieldInfo) -> &str {
-    field.key.split_once('.').map_or("", |(first, _)| first)
+/// The place in [`PARTS`] of the part that lists the field.
+fn part(field: &FieldInfo) -> Option<usize> {
+    let first = field.key.split_once('.').map_or("", |(first, _)| first);
+    let place = |machine: &str| {
+        PARTS
+            .iter()
+            .position(|part| (part.0, part.1) == (first, machine))
+    };
+    place(&field.machine).or_else(|| place(""))
 }
 
 /// Text for a cell of a table.
@@ -102,26 +137,26 @@ fn page() -> String {
     let mut page = HEAD.to_owned();
     page.push_str(&units(&fields));
     let mut written = 0;
-    for (name, title, opening) in PARTS {
-        let rows: Vec<&FieldInfo> = fields.iter().filter(|field| part(field) == *name).collect();
-        assert!(!rows.is_empty(), "no field in the part `{name}`");
+    for (place, (name, machine, title, opening)) in PARTS.iter().enumerate() {
+        let rows: Vec<&FieldInfo> = fields
+            .iter()
+            .filter(|&field| part(field) == Some(place))
+            .collect();
+        assert!(!rows.is_empty(), "no field in the part `{name}` {machine}");
         written += rows.len();
         let _ = write!(
             page,
             "\n## {title}\n\n{opening}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
         );
         for field in rows {
-            let only = match field.applies.as_str() {
-                "" => String::new(),
-                applies => format!(" *Only with* `{}`.", cell(applies)),
-            };
             let _ = writeln!(
                 page,
-                "| `{}` | {} | {} | {}.{only} |",
+                "| `{}` | {} | {} | {}.{} |",
                 field.key,
                 value(field),
                 default(field),
-                cell(&field.meaning)
+                cell(&field.meaning),
+                only(field, machine)
             );
         }
     }
@@ -131,6 +166,21 @@ fn page() -> String {
         "every field belongs to a part of the page"
     );
     page
+}
+
+/// Where the field applies, beyond what the part of the page says.
+fn only(field: &FieldInfo, machine: &str) -> String {
+    let mut conditions = Vec::new();
+    if field.machine != machine {
+        conditions.push(format!("machine.kind = \"{}\"", field.machine));
+    }
+    if !field.applies.is_empty() {
+        conditions.push(cell(&field.applies));
+    }
+    match conditions[..] {
+        [] => String::new(),
+        _ => format!(" *Only with* `{}`.", conditions.join("` and `")),
+    }
 }
 
 #[test]

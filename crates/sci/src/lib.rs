@@ -1,1 +1,128 @@
-//! SCI rings joined by switch nodes.
+//! SCI rings joined by switch nodes, symbol by symbol.
+//!
+//! Two engines follow the same rules and give the same results, packet by packet: [`event`], which
+//! moves headers and knows by arithmetic where the rest is, and [`symbol`], which moves every
+//! symbol on every link in every cycle. The tests drive both. The rules are those with which the
+//! figures of the SCI paper come out (George and Sarwar 2000; IEEE 1596-1992).
+//!
+//! # Parts
+//! A node has one interface on each of its rings and a client. An interface has an input link and
+//! an output link, a bypass FIFO between them, an input queue, and output queues: one for each
+//! other interface of the node, filled by the crossbar behind that interface's input queue, and
+//! one for the client. Requests and responses have input, output and client queues of their own,
+//! so that a response never waits for a request. A packet between two rings goes through an agent:
+//! the input queue of one interface, its crossbar, an output queue of another.
+//!
+//! # The ring
+//! 1. A link carries one symbol per cycle. What leaves an interface in cycle t is decoded at the
+//!    next in t + `hop`.
+//! 2. A send of s symbols takes s + 1 cycles of a link with the idle that follows it, an echo of e
+//!    symbols e + 1. Free idles fill the rest; they are absorbed wherever something waits.
+//! 3. An interface finishes what it has begun. At a boundary between packets, what waits in the
+//!    bypass FIFO goes first. If that is empty an own packet may start, even in the very cycle in
+//!    which a header comes in, which then waits in the bypass FIFO. While an own packet leaves, what
+//!    comes in is stored: at most the length of that packet and its idle, since nothing more is sent
+//!    before all is drained. So the FIFO holds one packet of the longest length with its idle.
+//! 4. The target strips a send. In its place go s - e free idles, then the echo in the last e
+//!    symbols, then the idle; the echo goes on around the ring to the interface that sent, which
+//!    turns it into free idles.
+//!
+//! # Acceptance
+//! 5. The target decides at the header: it accepts if the input queue of the packet's class has a
+//!    free slot, and refuses otherwise; the echo is good or busy. A packet that ends here is
+//!    delivered: the client takes it out as fast as it comes in, so its slot is free again when the
+//!    tail has come (before any other header can), whatever else waits in the queue. It is not
+//!    refused more readily, nor less, than one that goes on.
+//! 6. The sender holds the packet's slot of the output queue until the good echo comes. Several
+//!    packets of a queue may be on their way at once. A busy echo makes the packet ready again at
+//!    once, in its old place.
+//! 7. An interface whose output may start an own packet looks at its output queues in turn, from
+//!    the one after that served last: each class's queues in the order of the node's interfaces,
+//!    the client's in the place of the interface itself, requests before responses. It takes the
+//!    first queue that has a ready packet, and of it the oldest ready one.
+//!
+//! # Agents and clients
+//! 8. A packet that goes on waits in the input queue, first come first served within its class. The
+//!    crossbar takes the first if the output queue has a free slot, which the packet takes at once;
+//!    it is busy for as many cycles as the packet has symbols, and then the input slot is free. The
+//!    first response goes before the first request. The packet may start to leave `ring_change`
+//!    cycles after the transfer has begun, so its header leaves before its tail has come if all is
+//!    free.
+//! 9. With [`Source::Unbounded`] the client's packets wait in a FIFO without bound for each class;
+//!    the first moves on as soon as the output queue of its interface has a free client slot, and
+//!    those behind it wait even if theirs has. With [`Source::Bounded`] a packet that finds no slot
+//!    when it is generated is dropped.
+//! 10. A packet is delivered when its tail has come: the header's cycle plus its length.
+//!
+//! # Within a cycle
+//! First crossbars that are done release their input slots. Then all interfaces look at what has
+//! come: sends for them, good echoes, busy echoes. Then clients generate their packets, in the
+//! order in which they were offered, and move up. Then crossbars begin transfers. Last, outputs
+//! choose what leaves. What one phase frees the next can use, in the same cycle.
+//!
+//! Nothing is drawn at random here: all chance is in the packets offered and the routes they bring.
+//! Knows nothing of devices, workloads and files, and never decides when to stop.
+
+mod counters;
+mod error;
+pub mod event;
+mod fabric;
+mod rules;
+mod stall;
+pub mod symbol;
+mod traffic;
+
+pub use counters::Counters;
+pub use error::Error;
+pub use fabric::{Fabric, Interface, InterfaceId};
+pub use rules::{FlowControl, Rules, Source};
+pub use stall::{Stall, StallKind};
+pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
+
+use isthmus_kernel::Cycles;
+
+/// The face that both engines show.
+pub trait Engine<T: Copy>: Sized {
+    /// An idle engine at cycle 0.
+    ///
+    /// # Errors
+    /// If the rules cannot be followed, or this engine does not know the flow control.
+    fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error>;
+
+    /// Goes back to an idle engine at cycle 0. Keeps the memory.
+    fn clear(&mut self);
+
+    /// The present cycle: those before it have been served.
+    fn now(&self) -> Cycles;
+
+    /// Offers a packet for cycle `time`, not before now. Packets of a node and cycle are generated
+    /// in the order in which they are offered.
+    ///
+    /// # Panics
+    /// If the time has passed, the length is below that of an echo or above the longest, or the
+    /// route is none of the fabric (see [`Fabric::end_of`]).
+    fn offer(&mut self, time: Cycles, packet: Packet<'_, T>);
+
+    /// Serves the cycles before `limit`, or until the handler has finished.
+    ///
+    /// # Panics
+    /// If the handler offers a packet that [`Engine::offer`] would not take, or too soon.
+    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H);
+
+    /// Packets generated and neither delivered nor dropped.
+    fn under_way(&self) -> u64;
+
+    /// The counts.
+    fn counters(&self) -> &Counters;
+
+    /// The counts, to begin anew.
+    fn counters_mut(&mut self) -> &mut Counters;
+
+    /// Whether packets are under way and nothing has been delivered for `limit` cycles. Looks at
+    /// everything: to be asked between runs, not after every cycle.
+    fn stalled(&self, limit: Cycles) -> Option<Stall>;
+
+    /// The nodes whose full queues wait for one another in a circle and can never move again,
+    /// whatever others do; in rising order. Looks at everything.
+    fn wedged(&self) -> Vec<u32>;
+}

@@ -53,10 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What tests may use beyond that. The reference `flit` appears here and nowhere else.
-const TESTS_MAY_USE: &[(&str, &[&str])] = &[
-    ("wormhole", &["flit"]),
-    ("machine", &["flit"]),
-];
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[("wormhole", &["flit"]), ("machine", &["flit"])];
 
 /// Libraries that stand for something: files, threads, configuration, Python, chance. No other
 /// crate may use them outside of its tests.

@@ -266,6 +266,11 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Whether nothing is left that could happen.
+    pub fn is_idle(&self) -> bool {
+        self.queue.next_time().min(self.next_request()) == Cycles::MAX
+    }
+
     /// Reads what the requests of this cycle will need, if there are many: so the caches of the
     /// processor fetch all of it at once rather than one after another.
     #[inline]

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+MACHINES = 8
+"""Most machines that are described one by one."""
+
 
 @click.command(
     name="check",
@@ -72,20 +75,16 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 
 def _print_summary(summary: dict[str, Any], file: Path) -> None:
     from isthmus.cli.console import print_facts
+    from isthmus.results.schema import read_machines
 
     facts = [("scenario", f"{summary['name']} – {summary['title']}")]
     for axis in summary["axes"]:
         facts.append((axis["label"], _values(axis["values"])))
-    for machine in summary["machines"][:8]:
-        lanes = ", ".join(f"{kind} {count}" for kind, count in machine["lanes"])
-        facts.append(
-            (
-                "machine",
-                f"{machine['kind']}, {machine['pes']} PEs, {len(machine['io_nodes'])} I/O nodes; "
-                f"lanes: {lanes}",
-            )
-        )
-    facts.append(("routing", summary["machines"][0]["deadlock"] if summary["machines"] else "–"))
+    for machine in read_machines(summary["machines"][:MACHINES]):
+        facts.append(("machine", machine.title))
+        facts += [(name.lower(), value) for name, value in machine.facts]
+    if len(summary["machines"]) > MACHINES:
+        facts.append(("machines", f"{len(summary['machines'])} in all"))
     facts.append(("to run", f"{summary['points']} points, {summary['searches']} searches"))
     print_facts(facts)
     click.echo(f"{file}: well formed")

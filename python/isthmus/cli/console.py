@@ -20,6 +20,7 @@ BADGE_STYLES = {
     "worse": "yellow",
     "far worse": "bold red",
     "mixed": "yellow",
+    "collapses": "bold red",
 }
 PLAIN_WIDTH = 110
 """Width where nobody says how wide the terminal is."""
@@ -39,15 +40,16 @@ def answer_table(answer: Answer) -> Table:
     from rich import box
     from rich.table import Table
 
-    from isthmus.answer import LOAD_UNIT
-
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("variant", no_wrap=True)
     modelled = _modelled(answer)
+    unit = answer.view.run.load.words
     if answer.has_saturation:
-        table.add_column(f"saturates at\n({LOAD_UNIT})", justify="right", no_wrap=True)
+        table.add_column(f"saturates at\n({unit})", justify="right", no_wrap=True)
         if modelled:
-            table.add_column(f"model says\n({LOAD_UNIT})", justify="right")
+            table.add_column(f"model says\n({unit})", justify="right")
+    if answer.has_peaks:
+        table.add_column(f"carries at most\n({unit})", justify="right")
     shown = answer.measures[:2]
     for name in shown:
         unit = unit_label(answer.view.unit(name))
@@ -75,6 +77,9 @@ def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool)
         row.append(each.bracket.text if each.bracket else "–")
         if _modelled(answer):
             row.append(number(each.bracket.analytic) if each.bracket else "–")
+    if answer.has_peaks:
+        ratio = each.peak_ratio
+        row.append((each.peak.text if each.peak else "–") + (f"\n{ratio.text}" if ratio else ""))
     for name in shown:
         ratio = each.ratios.get(name)
         row.append(each.cell(name) + (f"\n{ratio.text}" if ratio else ""))
@@ -90,6 +95,8 @@ def print_answer(answer: Answer) -> None:
     run = answer.view.run
     out.print(f"\n[bold]{_plain(run.title or run.name)}[/]")
     out.print(_plain(sentence(answer.conclusion)))
+    for warning in answer.warnings:
+        out.print(f"[bold red]Collapsed:[/] {_plain(warning)}")
     out.print(answer_table(answer))
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
     notes = [f"Intervals have {100 * run.confidence:g}% confidence."]

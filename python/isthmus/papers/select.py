@@ -48,6 +48,7 @@ from itertools import pairwise
 from isthmus.errors import IsthmusError
 from isthmus.papers.model import Model, balance
 from isthmus.papers.value import Value
+from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
 from isthmus.wording import number
 
@@ -303,7 +304,8 @@ def _balance(words: list[str], fixed: Conditions, _source: Source) -> Value:
 
 def _io_nodes(_words: list[str], fixed: Conditions, source: Source) -> Value:
     run = _result(source)
-    found = {tuple(run.machines[p.machine].io_nodes) for p in points(run, fixed)}
+    machines = [run.machines[p.machine] for p in points(run, fixed)]
+    found = {tuple(m.io_nodes) for m in machines if isinstance(m, HypercubeSummary)}
     if len(found) != 1:
         raise IsthmusError(f"{len(found)} placements of scenario {run.name!r} fit, one must")
     return Value(None, words=" ".join(map(str, found.pop())))

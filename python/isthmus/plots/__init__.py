@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isthmus.errors import IsthmusError
-from isthmus.plots import channels, curves, distribution, machine, saturation
+from isthmus.plots import channels, curves, distribution, machine, nodes, saturation
 from isthmus.plots.style import Plot, image, styled
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
@@ -35,7 +35,9 @@ def _others(layout: View) -> list[str]:
     return [
         m
         for m in layout.measures
-        if m not in asked and layout.unit(m) == "us" and m.endswith((".response", ".network"))
+        if m not in asked
+        and layout.unit(m) == "us"
+        and m.rpartition(".")[2] in ("response", "network")
     ]
 
 
@@ -58,7 +60,8 @@ _ALL = [
     ),
     Kind(
         "accepted",
-        "Where a curve leaves the diagonal, messages pile up.",
+        "Where a curve leaves the diagonal, messages pile up or are dropped; a dashed line is the "
+        "most that the analysis allows.",
         curves.accepted,
         lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
     ),
@@ -73,6 +76,12 @@ _ALL = [
         "The machine; the busier a link, the darker.",
         machine.machine,
         channels.has_channels,
+    ),
+    Kind(
+        "nodes",
+        "What of each node's traffic arrives: the flatter, the fairer.",
+        nodes.nodes,
+        nodes.has_nodes,
     ),
     Kind(
         "channels",

@@ -17,6 +17,7 @@ def channels(view: View) -> Plot:
     kinds = list(
         dict.fromkeys(c.kind for _, p in points if p for c in p.channels if c.from_ is None)
     )
+    described = view.run.machines[0]
     figure = Plot(figsize=(7.2, 1.6 + (0.3 + 0.1 * len(points)) * len(kinds)), layout="constrained")
     ax = figure.subplots()
     modelled = False
@@ -35,15 +36,15 @@ def channels(view: View) -> Plot:
             if use.analytic is not None:
                 modelled = True
                 ax.plot(use.analytic, y, color=INK, marker="|", ls="", ms=9, mew=1.3)
-    ax.set_yticks(range(len(kinds)), [channel_label(k) for k in kinds])
+    ax.set_yticks(range(len(kinds)), [channel_label(k, described.kind) for k in kinds])
     for line in range(1, len(kinds)):
         ax.axhline(line - 0.5, color="#dfe3e8", lw=0.7)
     ax.set_ylim(len(kinds) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     ax.set_xlim(0, None)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.set_xlabel("utilisation of a lane (flits per cycle)")
-    place = answer(view.run).place
+    ax.set_xlabel(described.utilisation)
+    place = answer(view.run).busy_place
     ax.set_title(f"How busy the channels are {place}".rstrip())
     entries = [
         key("mean of the kind", marker="o", ls=""),

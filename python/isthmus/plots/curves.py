@@ -69,6 +69,8 @@ def variants(view: View, names: Sequence[str]) -> Plot:
             style = look(view, series)
             for _, point in series.values(view, name):
                 value, low, high = _mean_of(name)(point)
+                if point.collapsed:
+                    continue
                 fill = PAPER if point.verdict.verdict == "saturated" else style.colour
                 if value is not None:
                     ends = [
@@ -150,12 +152,28 @@ def accepted(view: View) -> Plot:
             fontsize=8.5,
         )
         ax.set_title(title)
-        ax.set_xlabel(with_unit("offered load per PE", view.unit(name)))
-        ax.set_ylabel(with_unit("accepted load per PE", view.unit(name)))
+        ax.set_xlabel(with_unit(view.run.load.label, view.unit(name)))
+        ax.set_ylabel(with_unit(view.run.load.accepted, view.unit(name)))
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
-    legend_above(figure, view, marks(view, model=False))
+    bounds = [(s, bound) for s in view.series if (bound := load_bound(view, s)) is not None]
+    for series, bound in bounds:
+        colour = look(view, series).colour
+        axes[0].axhline(bound, color=colour, ls=(0, (6, 3)), lw=1.2, alpha=0.85, zorder=2)
+    entries = marks(view, model=False)
+    if bounds:
+        entries.append(key("analytic bound", ls=(0, (6, 3)), lw=1.2))
+    legend_above(figure, view, entries)
     return figure
+
+
+def load_bound(view: View, series: Series) -> float | None:
+    """The most that the analysis lets a series accept; None where no point comes near it."""
+    for point in series.points:
+        at = point.measure("accepted")
+        if at and at.analytic is not None and point.load is not None and at.analytic < point.load:
+            return at.analytic
+    return None
 
 
 def residuals(view: View) -> Plot:
@@ -187,6 +205,8 @@ def curve_panel(
     for series in view.series:
         style = look(view, series)
         drawn += _points(ax, _numbers(view, series, pick, cap), style, stable_only)
+        if not stable_only:
+            _collapses(ax, [x for p in series.points if p.collapsed and (x := view.x(p))], style)
         if model:
             curve = [(x, v) for x, v, *_ in _numbers(view, series, model)]
             if not view.run.simulated:
@@ -246,6 +266,14 @@ def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> li
     return drawn
 
 
+def _collapses(ax: Axes, xs: Sequence[float], style: Look) -> None:
+    """Crosses at the foot of the plot: where nothing arrives any more there is no value."""
+    foot = ax.get_xaxis_transform()
+    ax.plot(
+        xs, [0.03] * len(xs), transform=foot, color=style.colour, marker="X", ls="", ms=9, zorder=5
+    )
+
+
 def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
     return [r[0] for r in rows], [r[1] for r in rows]
 
@@ -254,7 +282,7 @@ def _numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> l
     rows: list[Row] = []
     for point in series.points:
         x, (value, low, high) = view.x(point), pick(point)
-        if x is None or value is None:
+        if x is None or value is None or point.collapsed:
             continue
         if value > cap and point.verdict.verdict != "stable":
             rows.append((x, cap, None, None, OVER))
@@ -330,6 +358,8 @@ def marks(view: View, model: bool = True) -> list[Any]:
         entries.append(
             key("undecided", marker="o", ls="", fillstyle="left", markerfacecoloralt=PAPER)
         )
+    if simulated and "collapsed" in verdicts:
+        entries.append(key("collapsed: nothing arrives any more", marker="X", ls="", ms=9))
     return entries
 
 

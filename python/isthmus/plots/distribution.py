@@ -15,7 +15,7 @@ def distribution(view: View) -> Plot:
     """Draw, per measure with a histogram, one falling curve per series, at the load compared."""
     names = with_histograms(view)[:3]
     figure, axes = panels(len(names))
-    place = answer(view.run).place
+    place = answer(view.run).busy_place
     for ax, name in zip(axes, names, strict=True):
         xs: list[float] = []
         least = 1.0
@@ -66,8 +66,8 @@ def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
 
 
 def compared_point(view: View, series: Series) -> PointResult | None:
-    """The point of a series at the load compared; where there is none, its last stable point."""
-    x = answer(view.run).place_x
+    """The point of a series where pictures compare; where there is none, its last stable point."""
+    x = answer(view.run).busy_x
     at = [p for p in series.points if view.x(p) == x]
     stable = [p for p in series.points if p.verdict.verdict == "stable"]
     return next(iter(at or stable[-1:] or series.points[:1]), None)

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 
 from isthmus.errors import IsthmusError
 from isthmus.plots.machine import DRAWN_DIMENSION, project
-from isthmus.plots.style import COLOURS, INK, MUTED, PAPER, Plot, image, styled
+from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
 
 DRAWN_NODES = 400
 """Most nodes of a graph that are drawn one by one."""
@@ -86,7 +86,7 @@ def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) 
                     color=PAPER if marker == "s" else INK,
                     zorder=3,
                 )
-    _bare(
+    bare(
         ax,
         f"{told['nodes']} PEs ○, {len(io_nodes)} with an I/O node ■; "
         "blue: from a PE to the I/O node that serves it",
@@ -97,7 +97,7 @@ def _io_network(ax: Axes, told: dict[str, Any]) -> None:
     count = len(told["io_nodes"])
     dimension = max(count - 1, 1).bit_length()
     if dimension > DRAWN_DIMENSION:
-        _bare(ax, f"I/O network of {count} nodes")
+        bare(ax, f"I/O network of {count} nodes")
         return
     places = [project(node, dimension) for node in range(count)]
     lines = [(places[a], places[b]) for a, b in told["io_edges"]]
@@ -115,18 +115,7 @@ def _io_network(ax: Axes, told: dict[str, Any]) -> None:
                 color=PAPER,
                 zorder=3,
             )
-    _bare(ax, f"I/O network: {count} nodes ■ (by PE), {len(lines)} links")
-
-
-def _bare(ax: Axes, caption: str) -> None:
-    ax.autoscale_view()
-    ax.set_aspect("equal")
-    ax.grid(False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    ax.set_xlabel(caption, color=MUTED, fontsize=9)
+    bare(ax, f"I/O network: {count} nodes ■ (by PE), {len(lines)} links")
 
 
 def save(figure: Plot, path: Path) -> None:

@@ -1,24 +1,27 @@
-"""A picture of the machine: PEs, I/O nodes, both networks, links coloured by how busy they are."""
+"""A picture of the machine, its links coloured by how busy they are: PEs, I/O nodes and both
+networks of a hypercube; the rings of a fabric.
+"""
 
 from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
 from isthmus.plots.distribution import compared_point
-from isthmus.plots.style import INK, MUTED, PAPER, Plot
-from isthmus.results.schema import MachineSummary, PointResult
+from isthmus.plots.fabric import busy_panel
+from isthmus.plots.style import BUSY, INK, MUTED, PAPER, Plot, bare
+from isthmus.results.machines import HypercubeSummary, MachineSummary, SciSummary
+from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 
 DRAWN_DIMENSION = 7
 """Largest hypercube that is drawn node by node."""
 SHOWN = 4
 """Most variants in one picture."""
-BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
 
 # Where one step in each dimension leads on paper: small cubes within larger ones, no two links on
 # one line.
@@ -39,22 +42,29 @@ Use = dict[tuple[int, int], float]
 
 
 def machine(view: View) -> Plot:
-    """Draw up to four variants beside one another: the PE network above, the I/O network below."""
-    variants = [
+    """Draw up to four variants beside one another; of hypercubes the PE network above, the I/O
+    network below.
+    """
+    variants: list[tuple[str, PointResult, MachineSummary]] = [
         (s.label, p, view.run.machines[p.machine])
         for s in view.series
         if (p := compared_point(view, s))
     ][:SHOWN]
-    io_row = any(m.has_io_network for *_, m in variants)
+    io_row = any(isinstance(m, HypercubeSummary) and m.has_io_network for *_, m in variants)
     rows = 2 if io_row else 1
     across = max(len(variants), 1)
     size = 3.1 if across > 2 else 4.0
+    if any(isinstance(m, SciSummary) for *_, m in variants):
+        size += 0.6
     figure = Plot(figsize=(size * across + 0.7, size * rows + 0.5), layout="constrained")
     grid = figure.subplots(rows, across, squeeze=False)
     norm = Normalize(0, _ceiling([p for _, p, _ in variants]))
     for column, (label, point, described) in enumerate(variants):
-        _pe_network(grid[0][column], described, point, norm)
         grid[0][column].set_title(label, fontsize=11)
+        if isinstance(described, SciSummary):
+            busy_panel(grid[0][column], described, point, norm)
+            continue
+        _pe_network(grid[0][column], described, point, norm)
         if io_row:
             _io_network(grid[1][column], described, point, norm)
     bar = figure.colorbar(
@@ -62,7 +72,7 @@ def machine(view: View) -> Plot:
     )
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-    place = answer(view.run).place
+    place = answer(view.run).busy_place
     bar.set_label(f"utilisation of a link {place}".rstrip(), fontsize=9)
     return figure
 
@@ -87,9 +97,9 @@ def _uses(point: PointResult, kind: str) -> tuple[Use, float | None]:
     return by_link, mean
 
 
-def _pe_network(ax: Axes, described: MachineSummary, point: PointResult, norm: Normalize) -> None:
+def _pe_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm: Normalize) -> None:
     used, mean = _uses(point, "link")
-    if described.dimension > DRAWN_DIMENSION or described.kind != "hypercube":
+    if described.dimension > DRAWN_DIMENSION:
         _dimension_strip(ax, described.dimension, used, mean, norm)
         ax.set_xlabel(f"{described.pes:,} PEs, by dimension", color=MUTED)
         return
@@ -107,10 +117,10 @@ def _pe_network(ax: Axes, described: MachineSummary, point: PointResult, norm: N
     ax.scatter(*_split(plain), s=dot, color=PAPER, edgecolor=INK, linewidth=0.7, zorder=3)
     ax.scatter(*_split(io), s=dot * 2.6, color=INK, marker="s", zorder=4)
     text = f"{described.pes} PEs ○, {len(io)} with an I/O node ■"
-    _bare(ax, f"PE network\n{text}{_busy(mean)}")
+    bare(ax, f"PE network\n{text}{_busy(mean)}")
 
 
-def _io_network(ax: Axes, described: MachineSummary, point: PointResult, norm: Normalize) -> None:
+def _io_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm: Normalize) -> None:
     if not described.has_io_network:
         ax.text(
             0.5,
@@ -121,7 +131,7 @@ def _io_network(ax: Axes, described: MachineSummary, point: PointResult, norm: N
             color=MUTED,
             transform=ax.transAxes,
         )
-        _bare(ax, "")
+        bare(ax, "")
         return
     used, mean = _uses(point, "io_link")
     count = len(described.io_nodes)
@@ -141,7 +151,7 @@ def _io_network(ax: Axes, described: MachineSummary, point: PointResult, norm: N
     _links(ax, places, links, used, mean, norm, 1.4 + 0.8 * lanes)
     ax.scatter(*_split(places), s=46, color=INK, marker="s", zorder=4)
     plural = "lane" if lanes == 1 else "lanes"
-    _bare(ax, f"I/O network\n{count} nodes ■, {lanes} {plural} a link{_busy(mean)}")
+    bare(ax, f"I/O network\n{count} nodes ■, {lanes} {plural} a link{_busy(mean)}")
 
 
 def _busy(mean: float | None) -> str:
@@ -196,13 +206,3 @@ def project(node: int, dimension: int) -> tuple[float, float]:
 
 def _split(places: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [x for x, _ in places], [y for _, y in places]
-
-
-def _bare(ax: Axes, caption: str) -> None:
-    ax.set_aspect("equal")
-    ax.grid(False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    ax.set_xlabel(caption, fontsize=9)

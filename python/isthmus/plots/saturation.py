@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus.answer import LOAD_UNIT, bracket
+from isthmus.answer import bracket
 from isthmus.plots.curves import finish
 from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
 from isthmus.results.series import View, belongs
@@ -44,7 +44,7 @@ def _curves(view: View) -> Plot:
                 ax.plot(x, model, marker="d", ls="", color=style.colour, mfc="none", ms=7)
         ax.plot([x for x, _ in drawn], [y for _, y in drawn], color=style.colour, ls=style.dash)
     ax.set_title("Saturates between")
-    ax.set_ylabel(with_unit("load per PE", LOAD_UNIT))
+    ax.set_ylabel(with_unit(view.run.load.label, view.run.load.unit))
     ax.set_ylim(bottom=0)
     finish(ax, view)
     entries = [
@@ -95,7 +95,7 @@ def _rows(view: View) -> Plot:
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
     ax.set_xlim(0, top)
-    ax.set_xlabel(with_unit("load per PE", LOAD_UNIT))
+    ax.set_xlabel(with_unit(view.run.load.label, view.run.load.unit))
     ax.set_title("Saturates between")
     entries = [
         key("stable up to here", lw=2.2, alpha=0.6),

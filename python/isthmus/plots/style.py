@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -27,6 +28,8 @@ PAPER = "#ffffff"
 BASELINE = "#737b86"
 COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a5a2b"]
 MARKERS = ["s", "o", "^", "D", "v", "P", "X", "p"]
+BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
+"""From idle to busy."""
 DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
 
 _RC: dict[str, Any] = {
@@ -172,6 +175,18 @@ def log_axis(axis: Any, low: float, high: float) -> None:
 
 def _tick(text: str, value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def bare(ax: Axes, caption: str) -> None:
+    """A picture, not a diagram: no axes, a caption below."""
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    ax.grid(False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.set_xlabel(caption, fontsize=9)
 
 
 def message_only(text: str) -> Plot:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.report.picture import inline_svg
 from isthmus.wording import (
     estimate,
-    lane_label,
+    flow_label,
     measure_label,
     number,
     sentence,
@@ -31,6 +31,7 @@ HEADINGS = {
     "accepted": "Accepted against offered load",
     "response": "Response times",
     "machine": "The machine",
+    "nodes": "Node by node",
     "channels": "Channels",
     "residuals": "Against the queueing model",
     "percentiles": "Percentiles",
@@ -69,7 +70,9 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         points=point_rows(said.view),
         measures=[with_unit(measure_label(m), said.view.unit(m)) for m in said.measures],
         x_title=with_unit(said.view.x_label, said.view.x_unit),
-        machines=[machine_facts(m) for m in run.machines],
+        machines=run.machines,
+        warnings=said.warnings,
+        nodes=any(p.nodes for p in run.points),
         canonical=results.canonical,
         error_rate=max((p.verdict.error_rate for p in run.points), default=0.0),
         unresolved=sum(
@@ -102,7 +105,10 @@ def answer_html(results: Results) -> str:
     """The answer as a small HTML table, for notebooks."""
     said = results.answer
     return template("answer.html").render(
-        run=results.run, answer=answer_rows(said), conclusion=sentence(said.conclusion)
+        run=results.run,
+        answer=answer_rows(said),
+        conclusion=sentence(said.conclusion),
+        warnings=said.warnings,
     )
 
 
@@ -127,6 +133,8 @@ def answer_rows(said: Answer) -> dict[str, Any]:
                 "bracket": each.bracket.text if each.bracket else "–",
                 "model": number(each.bracket.analytic) if each.bracket else "–",
                 "cells": cells,
+                "peak": each.peak.text if each.peak else "–",
+                "peak_ratio": each.peak_ratio.text if each.peak_ratio else "",
                 "sentence": sentence(each.sentence),
             }
         )
@@ -139,6 +147,8 @@ def answer_rows(said: Answer) -> dict[str, Any]:
         "heads": heads,
         "saturation": said.has_saturation,
         "modelled": said.has_saturation and modelled,
+        "peaks": said.has_peaks,
+        "load_unit": said.view.run.load.whole_words,
         "compared": len(rows) > 1,
     }
 
@@ -151,8 +161,7 @@ def point_rows(view: View) -> list[dict[str, Any]]:
     for series in view.series:
         for point in series.points:
             verdict = point.verdict
-            simulated = verdict.origin == "simulation"
-            flow = {"io": "I/O", "messages": "PE-PE"}.get(verdict.flow, verdict.flow)
+            simulated = verdict.origin == "simulation" and not point.collapsed
             rows.append(
                 {
                     "label": series.label,
@@ -162,7 +171,9 @@ def point_rows(view: View) -> list[dict[str, Any]]:
                     "interval": _percents(verdict.growth_low, verdict.growth_high)
                     if simulated
                     else "–",
-                    "flow": flow if simulated else "queueing model",
+                    "flow": flow_label(verdict.flow)
+                    if verdict.origin == "simulation"
+                    else "queueing model",
                     "cells": [_cell(point, m) for m in ranked(view)[:3]],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",
@@ -176,30 +187,9 @@ def _percents(low: float, high: float) -> str:
     return f"{100 * low:.2f} to {100 * high:.2f}%"
 
 
-def _io_network(lanes: int) -> str:
-    if not lanes:
-        return ", no I/O network"
-    return f", I/O links of {lanes} " + ("lane" if lanes == 1 else "lanes")
-
-
 def _cell(point: PointResult, measure: str) -> str:
     found = point.measure(measure)
-    return estimate(*found.best) if found else "–"
-
-
-def machine_facts(machine: Any) -> dict[str, Any]:
-    """A machine in words."""
-    lanes = [f"{count} ({lane_label(kind)})" for kind, count in machine.lanes]
-    return {
-        "title": f"{machine.dimension}-dimensional {machine.kind}: {machine.pes:,} PEs, "
-        f"{len(machine.io_nodes):,} I/O nodes" + _io_network(dict(machine.lanes).get("io_link", 0)),
-        "lanes": "; ".join(lanes),
-        "cycle": f"{machine.cycle_us:g} µs",
-        "deadlock": machine.deadlock,
-        "faults": "; ".join(machine.faults),
-        "io_nodes": ", ".join(map(str, machine.io_nodes[:64]))
-        + (" …" if len(machine.io_nodes) > 64 else ""),
-    }
+    return estimate(*found.best) if found and not point.collapsed else "–"
 
 
 @cache

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Results:
     """The results of one run.
 
-    Times are in microseconds, loads in messages per millisecond and PE, utilisations in flits per
-    cycle and lane; every table names its units.
+    Times are in microseconds, loads in the unit of the run's load (``run.load``: messages per
+    millisecond and PE of a hypercube, GB/s of all nodes together on SCI rings), utilisations in
+    flits or symbols per cycle and lane; every table names its units.
     """
 
     def __init__(self, run: RunResult, *, canonical: str = "", text: str | None = None) -> None:
@@ -83,6 +84,13 @@ class Results:
         from isthmus.results.tables import channels_table
 
         return channels_table(self.run)
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """One row per point and node: offered and accepted load; SCI fabrics only."""
+        from isthmus.results.tables import nodes_table
+
+        return nodes_table(self.run)
 
     @property
     def searches(self) -> pl.DataFrame:

@@ -29,6 +29,7 @@ OWN_FILES = (
     "results.csv",
     "histograms.parquet",
     "channels.parquet",
+    "nodes.parquet",
     "searches.csv",
     "scenario.toml",
     "provenance.json",
@@ -57,6 +58,8 @@ def write_tables(folder: Path, results: Results) -> None:
     write_text(folder / "results.csv", table.write_csv())
     write_bytes(folder / "histograms.parquet", parquet(results.histograms))
     write_bytes(folder / "channels.parquet", parquet(results.channels))
+    if any(point.nodes for point in results.run.points):
+        write_bytes(folder / "nodes.parquet", parquet(results.nodes))
     write_text(folder / "searches.csv", results.searches.write_csv())
 
 

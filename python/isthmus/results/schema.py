@@ -1,8 +1,7 @@
-"""The result schema, version 1: what ``result.json`` holds, as typed objects.
+"""The result schema, version 2: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
-(``crates/experiment``) owns this schema; this file only reads it. Fields with a default are younger
-than the version: results written before them load with the default.
+(``crates/experiment``) owns this schema; this file only reads it.
 """
 
 from __future__ import annotations
@@ -10,16 +9,38 @@ from __future__ import annotations
 import json
 import types
 import typing
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from isthmus.errors import IsthmusError
+from isthmus.results.machines import HypercubeSummary, MachineSummary, SciSummary
+from isthmus.wording import unit_label
 
-SCHEMA = 1
+__all__ = [
+    "SCHEMA",
+    "Axis",
+    "AxisValue",
+    "ChannelUse",
+    "Collapse",
+    "Histogram",
+    "HypercubeSummary",
+    "Load",
+    "MachineSummary",
+    "Measure",
+    "NodeUse",
+    "Percentile",
+    "PointResult",
+    "RunResult",
+    "SciSummary",
+    "SearchResult",
+    "Trial",
+    "VerdictSummary",
+    "read_machines",
+]
+
+SCHEMA = 2
 """Version of the result schema that this package reads."""
-LOAD_UNIT = "/ms"
-"""The one unit of the loads of a search: messages per millisecond and PE."""
 
 T = TypeVar("T")
 
@@ -52,36 +73,46 @@ class AxisValue:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSummary:
-    """A machine in figures, for tables and the picture."""
+class Load:
+    """What loads are on this kind of machine."""
 
-    kind: str
-    dimension: int
-    pes: int
-    io_nodes: list[int]
-    """PEs with an I/O node, ascending; the position is the I/O node's number."""
-    servers: list[int]
-    """Number of the I/O node that serves each PE; empty above 4096 PEs."""
-    lanes: list[tuple[str, int]]
-    """Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
-    io_to_pe (n)."""
-    cycle_us: float
-    deadlock: str
-    """Whether routing was proven free of deadlock, and how."""
-    faults: list[str]
+    key: str
+    """The field that sets it, such as ``workload.rate``."""
+    label: str
+    """In words: ``offered load per PE``."""
+    unit: str
+    """``/ms`` or ``GB/s``."""
 
     @property
-    def has_io_network(self) -> bool:
-        """Whether the I/O nodes have a network of their own (b > 0)."""
-        return dict(self.lanes).get("io_link", 0) > 0
+    def column(self) -> str:
+        """Name of its column in tables: ``offered [GB/s]``."""
+        return f"offered [{self.unit}]"
+
+    @property
+    def words(self) -> str:
+        """The unit as people write it: ``messages/ms``."""
+        return unit_label(self.unit)
+
+    @property
+    def whole_words(self) -> str:
+        """The unit with what it is counted for: ``messages/ms per PE``."""
+        return f"{self.words} {self.label.removeprefix('offered load').strip()}".strip()
+
+    @property
+    def accepted(self) -> str:
+        """What of it is completed, in words: ``accepted load per PE``."""
+        return self.label.replace("offered", "accepted")
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
     """The verdict on saturation, with its grounds."""
 
+    origin: str
+    """``simulation`` or ``model``: a verdict of the queueing model has no growth."""
     verdict: str
-    """``stable``, ``saturated`` or ``undecided``."""
+    """``stable``, ``saturated`` or ``undecided``; ``collapsed`` where no message arrives any
+    more."""
     flow: str
     growth: float
     """Growth of the backlog per demand offered."""
@@ -89,8 +120,6 @@ class VerdictSummary:
     growth_high: float
     threshold: float
     error_rate: float
-    origin: str = "simulation"
-    """``simulation`` or ``model``: a verdict of the queueing model has no growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +130,7 @@ class Percentile:
     value: float
     low: float | None
     high: float | None
-    resolved: bool = True
+    resolved: bool
     """False where a replication had fewer than ten observations above it: biased low."""
 
 
@@ -111,7 +140,7 @@ class Measure:
 
     name: str
     unit: str
-    """``us``, ``1/ms`` or ``1``."""
+    """``us``, ``1/ms``, ``1/us`` or ``GB/s``."""
     mean: float | None
     low: float | None
     high: float | None
@@ -144,7 +173,9 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class ChannelUse:
-    """How busy a channel, or the mean channel of a kind, was (flits per cycle and lane, 0 to 1)."""
+    """How busy a channel, or the mean channel of a kind, was: flits or symbols per cycle and lane,
+    0 to 1.
+    """
 
     kind: str
     from_: int | None
@@ -155,14 +186,41 @@ class ChannelUse:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeUse:
+    """What one node sent; both in the unit of the run's load."""
+
+    node: int
+    offered: float
+    """Offered load of this node alone."""
+    accepted: float
+    """What of it arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse:
+    """How a machine came to deliver nothing any more."""
+
+    kind: str
+    """``livelock`` if messages still move, ``deadlock`` if none does."""
+    since: int
+    """When the last message arrived, in cycles."""
+    waiting: int
+    """Messages that wait."""
+    nodes: list[int]
+    """Nodes that wait for one another, in the order in which each waits for the next."""
+    replications: int
+    """Replications that have collapsed; the other fields are those of the first."""
+
+
+@dataclass(frozen=True, slots=True)
 class PointResult:
     """One point of the sweep."""
 
     index: int
     values: list[AxisValue]
     machine: int
-    offered_per_ms: float | None
-    """Mean messages that one PE generates per millisecond; ``None`` in a closed loop."""
+    load: float | None
+    """Offered load, in the unit of the run's load; ``None`` in a closed loop."""
     verdict: VerdictSummary
     converged: bool
     replications: int
@@ -171,6 +229,15 @@ class PointResult:
     measures: list[Measure] = field(repr=False)
     histograms: list[Histogram] = field(repr=False)
     channels: list[ChannelUse] = field(repr=False)
+    nodes: list[NodeUse] = field(repr=False)
+    """What each node sent; empty for kinds of machine that do not count it."""
+    collapse: Collapse | None
+    """Why no message arrives any more, if it came to that."""
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether no message arrives any more; its rates are no results then."""
+        return self.verdict.verdict == "collapsed"
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""
@@ -189,25 +256,20 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The knee for one combination of the other axes; loads are messages per millisecond and PE."""
+    """The knee for one combination of the other axes; loads are in the unit of the run's load."""
 
     values: list[AxisValue | None]
     machine: int
-    over: str
-    unit: str
-    """Always `LOAD_UNIT`."""
     highest_stable: float | None
     lowest_saturated: float | None
+    undecided: tuple[float, float] | None
+    """Lowest and highest load in the bracket that stayed undecided, where any did."""
     trials: list[Trial]
     analytic: float | None
+    """The analytic model's saturation load."""
     analytic_bottleneck: str | None
+    """The channel, or kind of channel, that is full first in the model."""
     error_rate: float
-    undecided: tuple[float, float] | None = None
-    """Lowest and highest load in the bracket that stayed undecided, where any did."""
-
-    def __post_init__(self) -> None:
-        if self.unit != LOAD_UNIT:
-            raise ValueError(f"a search in {self.unit!r}; searches are in {LOAD_UNIT!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +285,8 @@ class RunResult:
     seed: int
     quick: bool
     confidence: float
+    load: Load
+    """What all loads here are."""
     axes: list[Axis]
     load_axis: int | None
     machines: list[MachineSummary] = field(repr=False)
@@ -260,6 +324,21 @@ class RunResult:
             raise IsthmusError(f"{source}: damaged result: {error}") from error
 
 
+def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
+    """Read machines as the core describes them."""
+    return [typing.cast(MachineSummary, _read(MachineSummary, each)) for each in described]
+
+
+def _of_kind(kinds: list[Any], value: Any) -> Any:
+    """The class whose ``kind`` the value names."""
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, found {value!r}")
+    known = {kind.kind: kind for kind in kinds}
+    if value.get("kind") not in known:
+        raise ValueError(f"kind {value.get('kind')!r}; there are {', '.join(known)}")
+    return known[value["kind"]]
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
@@ -276,15 +355,15 @@ def _read(kind: Any, value: Any) -> Any:
             name = each.name.rstrip("_")
             if name in value:
                 given[each.name] = _read(hints[each.name], value[name])
-            elif each.default is MISSING:
+            else:
                 raise KeyError(f"no field {name!r}")
         return typing.cast(type, kind)(**given)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
-        if value is None:
+        if value is None and type(None) in arguments:
             return None
-        (inner,) = (a for a in arguments if a is not type(None))
-        return _read(inner, value)
+        inner = [a for a in arguments if a is not type(None)]
+        return _read(inner[0] if len(inner) == 1 else _of_kind(inner, value), value)
     if origin is list:
         return [_read(arguments[0], item) for item in value]
     if origin is tuple:

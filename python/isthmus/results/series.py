@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
 
 VARIANTS = 12
@@ -44,7 +45,7 @@ class View:
     x_axis: int | None
     """Position of the axis on x; `None` for a run of a single point or of words only."""
     by_load: bool
-    """Whether x is the offered load in messages per millisecond and PE."""
+    """Whether x is the offered load, in the unit of the run's load."""
     x_label: str
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
@@ -57,7 +58,7 @@ class View:
             measure = point.measure(self.x_measure)
             return measure.mean if measure else None
         if self.by_load:
-            return point.offered_per_ms
+            return point.load
         if self.x_axis is None:
             return 0.0
         return point.values[self.x_axis].number
@@ -97,11 +98,11 @@ def view(run: RunResult) -> View:
     by_load = (
         x_axis is not None
         and x_axis == run.load_axis
-        and all(p.offered_per_ms is not None for p in run.points)
+        and all(p.load is not None for p in run.points)
     )
     unit: str | None
     if by_load:
-        label, unit = "offered load per PE", "1/ms"
+        label, unit = run.load.label, run.load.unit
     elif x_axis is not None:
         label, unit = run.axes[x_axis].label, run.axes[x_axis].unit
     else:
@@ -181,7 +182,12 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
     """One axis value in words: the label's letter where it ends in one (``b = 2``)."""
     field_ = run.axes[axis]
-    if field_.key.endswith("lanes.io_link") and not run.machines[machine].has_io_network:
+    described = run.machines[machine]
+    if (
+        field_.key.endswith("lanes.io_link")
+        and isinstance(described, HypercubeSummary)
+        and not described.has_io_network
+    ):
         return "no I/O network"
     if value.number is None:
         return value.text

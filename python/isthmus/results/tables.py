@@ -53,8 +53,8 @@ def results_table(run: RunResult) -> pl.DataFrame:
     """One row per point, measure and statistic (mean, p50, ...).
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
-    them), ``offered [1/ms]`` per PE, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value,
-    low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``resolved`` (of
+    them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
+    ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``resolved`` (of
     percentiles: false where a replication had fewer than ten observations above, so that the value
     is biased low), ``analytic``, ``residual`` (value / analytic - 1), ``samples``, ``converged``,
     ``origin`` (of the verdict: simulation or model).
@@ -64,7 +64,7 @@ def results_table(run: RunResult) -> pl.DataFrame:
     schema: dict[str, Any] = {
         "point": pl.Int64,
         **_axis_schema(run),
-        "offered [1/ms]": pl.Float64,
+        run.load.column: pl.Float64,
         "verdict": pl.String,
         "measure": pl.String,
         "statistic": pl.String,
@@ -82,7 +82,7 @@ def results_table(run: RunResult) -> pl.DataFrame:
     numeric = _numeric_axes(run)
     rows = []
     for point in run.points:
-        left = [point.index, *_axis_cells(run, point.values, numeric), point.offered_per_ms]
+        left = [point.index, *_axis_cells(run, point.values, numeric), point.load]
         left.append(point.verdict.verdict)
         for m in point.measures:
             for statistic, value, low, high, resolved in _statistics(m):
@@ -118,8 +118,8 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
 def channels_table(run: RunResult) -> pl.DataFrame:
     """One row per point and channel or kind of channel (``from``, ``to`` empty: the kind's mean).
 
-    ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits per cycle
-    and lane, 0 to 1.
+    ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits or symbols
+    per cycle and lane, 0 to 1. Where several rings join the same two nodes, each link has its row.
     """
     import polars as pl
 
@@ -151,6 +151,39 @@ def channels_table(run: RunResult) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def nodes_table(run: RunResult) -> pl.DataFrame:
+    """One row per point and node: what it offered and what of it arrived.
+
+    ``offered [UNIT]`` and ``accepted [UNIT]`` are of this node alone, in the unit of the run's
+    load. Empty for kinds of machine that do not count it.
+    """
+    import polars as pl
+
+    unit = run.load.unit
+    schema: dict[str, Any] = {
+        "point": pl.Int64,
+        **_axis_schema(run),
+        "verdict": pl.String,
+        "node": pl.Int64,
+        f"offered [{unit}]": pl.Float64,
+        f"accepted [{unit}]": pl.Float64,
+    }
+    numeric = _numeric_axes(run)
+    rows = [
+        (
+            p.index,
+            *_axis_cells(run, p.values, numeric),
+            p.verdict.verdict,
+            n.node,
+            n.offered,
+            n.accepted,
+        )
+        for p in run.points
+        for n in p.nodes
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def searches_table(run: RunResult) -> pl.DataFrame:
     """One row per saturation search: the bracket, the model's value, what limits it.
 
@@ -176,8 +209,8 @@ def searches_table(run: RunResult) -> pl.DataFrame:
     rows = [
         (
             *_axis_cells(run, s.values, numeric),
-            s.over,
-            s.unit,
+            run.load.key,
+            run.load.unit,
             s.highest_stable,
             s.lowest_saturated,
             *(s.undecided or (None, None)),

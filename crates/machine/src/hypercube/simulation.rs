@@ -119,7 +119,7 @@ impl Simulation {
         &self.state.machine
     }
 
-    /// The present cycle.
+    /// The present cycle: the last one in which something happened.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }
@@ -142,12 +142,19 @@ impl Simulation {
     /// Goes on until the observer has finished. Returns whether it has; if not, nothing is left
     /// that could happen: the messages under way, if there are any, block one another for ever.
     pub fn run<O: Observer>(&mut self, observer: &mut O) -> bool {
+        self.run_until(observer, Cycles::MAX);
+        observer.finished()
+    }
+
+    /// Goes on until the observer has finished or everything up to and including cycle `until` has
+    /// happened. Returns whether anything is left that could happen.
+    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
             observer,
         };
-        self.engine.run(&mut driver, Cycles::MAX);
-        observer.finished()
+        self.engine.run(&mut driver, until);
+        !self.engine.is_idle()
     }
 
     /// Messages that have begun and not arrived.

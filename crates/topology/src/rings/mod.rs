@@ -1,6 +1,23 @@
 //! Fabrics of directed rings joined by switch nodes: what SCI and other register-insertion
 //! networks are built of.
 
+mod averages;
+mod error;
+mod fabric;
+mod failures;
+mod flows;
+mod grid;
+mod layout;
+mod routes;
 mod shape;
+mod table;
+mod tori;
+mod waiting;
 
+pub use averages::{Averages, LinkUse};
+pub use error::{MAX_NODES, RingsError, RoutesError};
+pub use fabric::{Fabric, Link};
+pub use failures::{Cause, Failure, pair, pair_count, sample_pairs};
+pub use routes::{MAX_TABLE_NODES, Routes};
 pub use shape::{Faults, Routing, Segment, Shape};
+pub use waiting::WaitCycle;

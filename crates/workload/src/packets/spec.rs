@@ -27,7 +27,7 @@ pub enum Spacing {
 pub struct HotNode {
     /// Its number.
     pub node: u32,
-    /// Share of all packets that go to it, 0 to 1; its own go elsewhere.
+    /// Probability that a packet of another node is drawn to it, 0 to 1.
     pub probability: f64,
 }
 
@@ -44,7 +44,8 @@ pub struct PacketTraffic {
     pub payload: Bytes,
     /// Nodes that send; empty means all.
     pub senders: Vec<u32>,
-    /// A favoured destination; all others are equally likely.
+    /// A favoured destination; packets that are not drawn to it go to any node but their sender,
+    /// all equally likely.
     pub hot_node: Option<HotNode>,
     /// From the arrival of a request to its response, at the target.
     pub turnaround: Time,

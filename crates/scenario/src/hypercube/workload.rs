@@ -1,12 +1,13 @@
-//! `[workload]`: what the PEs ask for.
+//! `[workload]` of a hypercube: what the PEs ask for.
 
+use super::machine::{cycle_us, io_node_count};
 use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
-use crate::machine::Machine;
 use crate::quantity::rounded;
 use crate::settings::Settings;
 use crate::value::mean_gap;
+use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Time;
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, HotSpot, TrafficSpec};
 
@@ -21,9 +22,9 @@ const BLOCKS: Kind = Kind::Integer {
 };
 
 /// The two ways to say how much each PE asks for.
-pub(crate) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
+pub(super) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
 
-pub(crate) const FIELDS: &[Field] = &[
+pub(super) const FIELDS: &[Field] = &[
     Field::new(
         "workload.arrival",
         Kind::Choice(&["exponential", "deterministic", "bursty", "closed"]),
@@ -34,7 +35,10 @@ pub(crate) const FIELDS: &[Field] = &[
     ),
     Field::new(
         "workload.interarrival",
-        Kind::Time { zero: false },
+        Kind::Time {
+            zero: false,
+            usual: "ms",
+        },
         Absent("this or workload.rate is required, unless swept or searched"),
         "mean interarrival time",
         "t_a: mean time between two demands of one PE",
@@ -61,7 +65,10 @@ pub(crate) const FIELDS: &[Field] = &[
     .only("workload.arrival", &["bursty"]),
     Field::new(
         "workload.burst_gap",
-        Kind::Time { zero: true },
+        Kind::Time {
+            zero: true,
+            usual: "ms",
+        },
         Required,
         "gap within a burst",
         "Time between two demands of one burst; below the mean interarrival time",
@@ -70,7 +77,10 @@ pub(crate) const FIELDS: &[Field] = &[
     .only("workload.arrival", &["bursty"]),
     Field::new(
         "workload.think",
-        Kind::Time { zero: true },
+        Kind::Time {
+            zero: true,
+            usual: "ms",
+        },
         Required,
         "think time",
         "Mean time (exponential) from a completion to the next demand",
@@ -110,21 +120,21 @@ pub(crate) const FIELDS: &[Field] = &[
     ),
     Field::new(
         "workload.message",
-        Kind::Bytes,
+        Kind::DATA,
         Value("\"32 B\""),
         "message length",
         "Length of a PE-PE message (Table 1)",
     ),
     Field::new(
         "workload.request",
-        Kind::Bytes,
+        Kind::DATA,
         Value("\"32 B\""),
         "request length",
         "Length of an I/O request and of a request-forward message",
     ),
     Field::new(
         "workload.block",
-        Kind::Bytes,
+        Kind::DATA,
         Value("\"4096 B\""),
         "block length",
         "Length of an I/O block (Table 1)",
@@ -240,7 +250,7 @@ pub(crate) const FIELDS: &[Field] = &[
 ];
 
 /// The workload, checked against the machine that it runs on.
-pub(crate) fn build(settings: &Settings, machine: &Machine) -> Result<TrafficSpec, Problem> {
+pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
     let (file_blocks_min, file_blocks_max) = file_blocks(settings)?;
     let spec = TrafficSpec {
         arrival: arrival(settings)?,
@@ -260,7 +270,7 @@ pub(crate) fn build(settings: &Settings, machine: &Machine) -> Result<TrafficSpe
         hot_pe: hot_spot(
             settings,
             ["workload.hot_pe.target", "workload.hot_pe.probability"],
-            ("PE", Some(machine.pe_count())),
+            ("PE", Some(pe_count(machine))),
         )?,
         hot_io_node: hot_spot(
             settings,
@@ -268,13 +278,17 @@ pub(crate) fn build(settings: &Settings, machine: &Machine) -> Result<TrafficSpe
                 "workload.hot_io_node.target",
                 "workload.hot_io_node.probability",
             ],
-            ("I/O node", machine.io_node_count()),
+            ("I/O node", io_node_count(machine)),
         )?,
         collectives: collectives(settings, machine)?,
     };
     check_lengths(settings, &spec, machine)?;
     check_duration(settings, &spec, machine)?;
     Ok(spec)
+}
+
+fn pe_count(machine: &HypercubeSpec) -> u32 {
+    1 << machine.dimension
 }
 
 fn arrival(settings: &Settings) -> Result<Arrival, Problem> {
@@ -363,7 +377,7 @@ fn hot_spot(
         }))
 }
 
-fn collectives(settings: &Settings, machine: &Machine) -> Result<Collectives, Problem> {
+fn collectives(settings: &Settings, machine: &HypercubeSpec) -> Result<Collectives, Problem> {
     let key = "workload.collectives.group";
     let collectives = Collectives {
         broadcast: settings.number("workload.collectives.broadcast"),
@@ -389,7 +403,7 @@ fn collectives(settings: &Settings, machine: &Machine) -> Result<Collectives, Pr
             "write, for example, group = 8",
         ));
     }
-    let pe_count = machine.pe_count();
+    let pe_count = pe_count(machine);
     if collectives.group > pe_count {
         return Err(settings.problem(
             key,
@@ -407,9 +421,9 @@ fn collectives(settings: &Settings, machine: &Machine) -> Result<Collectives, Pr
 fn check_lengths(
     settings: &Settings,
     spec: &TrafficSpec,
-    machine: &Machine,
+    machine: &HypercubeSpec,
 ) -> Result<(), Problem> {
-    let flit = machine.flit().get();
+    let flit = machine.flit.get();
     let blocks = spec.file_blocks_max.min(spec.file_blocks_split);
     for (key, bytes) in [
         ("workload.message", spec.message.get()),
@@ -434,8 +448,11 @@ fn check_lengths(
 fn check_duration(
     settings: &Settings,
     spec: &TrafficSpec,
-    machine: &Machine,
+    machine: &HypercubeSpec,
 ) -> Result<(), Problem> {
+    if settings.given("stop.time").is_some() {
+        return Ok(());
+    }
     let key = match settings.text("stop.rule").as_str() {
         "fixed" => "stop.messages",
         _ => "stop.messages_max",
@@ -446,8 +463,8 @@ fn check_duration(
         Arrival::Deterministic { gap } => (mean_key(settings), gap),
         Arrival::Closed { think, .. } => ("workload.think", think),
     };
-    let each_pe = messages as f64 / f64::from(machine.pe_count());
-    if each_pe * gap.us() / machine.cycle_us() < (1u64 << 60) as f64 {
+    let each_pe = messages as f64 / f64::from(pe_count(machine));
+    if each_pe * gap.us() / cycle_us(machine) < (1u64 << 60) as f64 {
         return Ok(());
     }
     Err(settings.problem(

@@ -1,11 +1,12 @@
 //! Reads one value as the kind that its field holds.
 
+mod lists;
+
 use crate::document::{Node, Tree, quoted};
 use crate::error::Origin;
 use crate::field::{Kind, LANES_MAX, alternatives};
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
-use std::collections::BTreeSet;
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,9 @@ pub(crate) enum Value {
     Flag(bool),
     Nodes(Vec<u32>),
     Links(Vec<(u32, u32)>),
+    /// Nodes in each dimension; one or more, each 2 or more.
+    Sizes(Vec<u32>),
+    Rings(Vec<Vec<u32>>),
     Numbers(Vec<f64>),
     Names(Vec<String>),
 }
@@ -47,14 +51,11 @@ impl Kind {
                 above_zero,
                 below_one,
             } => reader.share(above_zero, below_one),
-            Self::Time { zero } => reader.quantity(str::parse::<Time>).and_then(|time| {
+            Self::Time { zero, .. } => reader.quantity(str::parse::<Time>).and_then(|time| {
                 reader.time_in_range(time, zero)?;
                 Ok(Value::Time(time))
             }),
-            Self::Bytes => reader.quantity(str::parse::<Bytes>).and_then(|bytes| {
-                reader.above_zero(bytes.get() as f64, "no data", "1 B or more")?;
-                Ok(Value::Bytes(bytes))
-            }),
+            Self::Bytes { min, max } => reader.bytes(min, max),
             Self::Bandwidth => reader
                 .quantity(str::parse::<Bandwidth>)
                 .and_then(|bandwidth| {
@@ -64,6 +65,13 @@ impl Kind {
                         "a lane that moves nothing",
                         "1 bit/s or more",
                     )?;
+                    Ok(Value::Bandwidth(bandwidth))
+                }),
+            Self::Offered => reader
+                .quantity(str::parse::<Bandwidth>)
+                .and_then(|bandwidth| {
+                    let bits_per_s = bandwidth.bits_per_s() as f64;
+                    reader.above_zero(bits_per_s, "no traffic at all", "a load above 0")?;
                     Ok(Value::Bandwidth(bandwidth))
                 }),
             Self::Rate => reader.rate(),
@@ -76,9 +84,11 @@ impl Kind {
                 _ => Err(reader.wrong_type()),
             },
             Self::Nodes => reader.nodes(),
-            Self::Links => reader.links(),
+            Self::Links { directed } => reader.links(directed),
+            Self::Size => reader.size(),
+            Self::Rings => reader.rings(),
             Self::Percentiles => reader.percentiles(),
-            Self::Measures => reader.measures(),
+            Self::Measures { example } => reader.measures(example),
         }
     }
 }
@@ -235,6 +245,16 @@ impl<'n> Reader<'n> {
         Err(self.flaw(format!("zero is {meaning}"), format!("give {hint}")))
     }
 
+    fn bytes(&self, min: u64, max: u64) -> Result<Value, Flaw> {
+        let bytes = self.quantity(str::parse::<Bytes>)?;
+        let range = self.kind.range();
+        self.above_zero(bytes.get() as f64, "no data", &range)?;
+        if (min..=max).contains(&bytes.get()) {
+            return Ok(Value::Bytes(bytes));
+        }
+        Err(self.flaw(format!("{bytes} is out of range"), format!("give {range}")))
+    }
+
     fn time_in_range(&self, time: Time, zero: bool) -> Result<(), Flaw> {
         if time == Time::ZERO && !zero {
             return Err(self.flaw("zero is no time at all", "give more than 0 s"));
@@ -281,8 +301,10 @@ impl<'n> Reader<'n> {
             return Ok(Value::Text(text.to_owned()));
         }
         let hint = match suggest::closest(text, words.iter().copied()) {
-            Some(word) => format!("did you mean \"{word}\"? It can be {}", alternatives(words)),
-            None => format!("give {}", alternatives(words)),
+            Some(word) if words.len() > 1 => {
+                format!("did you mean \"{word}\"? It can be {}", alternatives(words))
+            }
+            _ => format!("give {}", alternatives(words)),
         };
         Err(self.flaw(format!("{} is not known here", quoted(text)), hint))
     }
@@ -298,96 +320,6 @@ impl<'n> Reader<'n> {
             "give 1 to 80 letters, digits, - and _; a title may hold anything",
         ))
     }
-
-    fn items(&self) -> Result<&'n [Node], Flaw> {
-        match &self.node.tree {
-            Tree::Array(items) => Ok(items),
-            _ => Err(self.wrong_type()),
-        }
-    }
-
-    fn nodes(&self) -> Result<Value, Flaw> {
-        let mut nodes = Vec::new();
-        let mut seen = BTreeSet::new();
-        for item in self.items()? {
-            let node = node_number(item)?;
-            if !seen.insert(node) {
-                return Err(twice(item, node));
-            }
-            nodes.push(node);
-        }
-        Ok(Value::Nodes(nodes))
-    }
-
-    fn links(&self) -> Result<Value, Flaw> {
-        let mut links: Vec<(u32, u32)> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for item in self.items()? {
-            let ends = match &item.tree {
-                Tree::Array(ends) if ends.len() == 2 => ends,
-                _ => {
-                    let problem = format!("{} where a link is expected", item.describe());
-                    return Err(flaw_at(
-                        item,
-                        problem,
-                        "write a link as its two ends, [0, 1]",
-                    ));
-                }
-            };
-            let (from, to) = (node_number(&ends[0])?, node_number(&ends[1])?);
-            if !seen.insert((from.min(to), from.max(to))) {
-                return Err(twice(item, format!("[{from}, {to}]")));
-            }
-            links.push((from, to));
-        }
-        Ok(Value::Links(links))
-    }
-
-    fn percentiles(&self) -> Result<Value, Flaw> {
-        let mut percentiles = Vec::new();
-        for item in self.items()? {
-            let each = Reader {
-                kind: Kind::Number {
-                    min: 0.0,
-                    max: 100.0,
-                },
-                node: item,
-            };
-            let percentile = each.float()?;
-            if percentile <= 0.0 || percentile >= 100.0 {
-                let problem = format!("{percentile} is no percentile");
-                return Err(each.flaw(problem, "give numbers between 0 and 100"));
-            }
-            if percentiles.contains(&percentile) {
-                return Err(twice(item, percentile));
-            }
-            percentiles.push(percentile);
-        }
-        Ok(Value::Numbers(percentiles))
-    }
-
-    fn measures(&self) -> Result<Value, Flaw> {
-        let mut names: Vec<String> = Vec::new();
-        for item in self.items()? {
-            let name = Reader {
-                kind: Kind::Text,
-                node: item,
-            }
-            .text()?
-            .to_owned();
-            let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            let part = |part: &str| !part.is_empty() && part.chars().all(good);
-            if !name.split('.').all(part) {
-                let problem = format!("{} is not the name of a measure", quoted(&name));
-                return Err(flaw_at(item, problem, "write it as \"pe_pe.header\""));
-            }
-            if names.contains(&name) {
-                return Err(twice(item, name));
-            }
-            names.push(name);
-        }
-        Ok(Value::Names(names))
-    }
 }
 
 fn flaw_at(node: &Node, problem: impl Into<String>, hint: impl Into<String>) -> Flaw {
@@ -396,22 +328,6 @@ fn flaw_at(node: &Node, problem: impl Into<String>, hint: impl Into<String>) -> 
         problem: problem.into(),
         hint: hint.into(),
     }
-}
-
-fn node_number(node: &Node) -> Result<u32, Flaw> {
-    match node.tree {
-        Tree::Integer(n) => u32::try_from(n)
-            .map_err(|_| flaw_at(node, format!("{n} is no node number"), "give 0 or more")),
-        _ => Err(flaw_at(
-            node,
-            format!("{} where a node number is expected", node.describe()),
-            "give whole numbers, 0 or more",
-        )),
-    }
-}
-
-fn twice(node: &Node, what: impl std::fmt::Display) -> Flaw {
-    flaw_at(node, format!("{what} is listed twice"), "list it once")
 }
 
 /// The share that a text like `5%` means; exact, as if written `0.05`.

@@ -1,5 +1,6 @@
 //! The analytic model beside a simulated point.
 
+use crate::subject::Overlay;
 use isthmus_analytic::hypercube_io::{
     ChannelKind, HypercubeIo, Lanes, Reading, Serving, Solution, Traffic,
 };
@@ -25,7 +26,7 @@ impl Queueing {
     /// `traffic` on `machine`, which was built from `spec`; `None` for what the model does not
     /// cover: closed loops and arrivals that are not Poisson, hot spots, collective demands,
     /// files that are broken up, faults.
-    pub(crate) fn new(
+    pub(super) fn new(
         machine: &Machine,
         spec: &HypercubeSpec,
         traffic: &TrafficSpec,
@@ -49,45 +50,29 @@ impl Queueing {
     }
 }
 
-/// What the model says of a point; empty where it says nothing.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Overlay {
-    /// Means by name of the measure, in microseconds.
-    pub measures: BTreeMap<String, f64>,
-    /// Utilisation by kind of channel.
-    pub utilisation: BTreeMap<String, f64>,
-    /// The load, in messages per PE and millisecond, at which the first channel is full.
-    pub saturation_per_ms: Option<f64>,
-    /// The kind of that channel.
-    pub bottleneck: Option<String>,
+/// What section 6's model, in the reading that serves best beside a simulation, says of `traffic`
+/// on `machine`, which was built from `spec`. Empty for what the model does not cover.
+pub(super) fn overlay(machine: &Machine, spec: &HypercubeSpec, traffic: &TrafficSpec) -> Overlay {
+    Queueing::new(machine, spec, traffic)
+        .and_then(|queueing| solve(machine, spec, &queueing).ok())
+        .unwrap_or_default()
 }
 
-impl Overlay {
-    /// What section 6's model, in the reading that serves best beside a simulation, says of
-    /// `traffic` on `machine`, which was built from `spec`. Empty for what the model does not
-    /// cover.
-    pub fn new(machine: &Machine, spec: &HypercubeSpec, traffic: &TrafficSpec) -> Self {
-        Queueing::new(machine, spec, traffic)
-            .and_then(|queueing| Self::solve(machine, spec, &queueing).ok())
-            .unwrap_or_default()
-    }
-
-    fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result<Self, Error> {
-        let Queueing {
-            model,
-            rate,
-            cycle_us,
-        } = queueing;
-        let reading = Reading::default();
-        let solution = model.solve(*rate, &reading)?;
-        let saturation = model.saturation(&reading)?;
-        Ok(Self {
-            measures: measures(machine, spec, model, &solution),
-            utilisation: utilisation(machine, &solution),
-            saturation_per_ms: Some(saturation.per_ms(1e3 / cycle_us)),
-            bottleneck: Some(saturation.channel.to_string()),
-        })
-    }
+fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result<Overlay, Error> {
+    let Queueing {
+        model,
+        rate,
+        cycle_us,
+    } = queueing;
+    let reading = Reading::default();
+    let solution = model.solve(*rate, &reading)?;
+    let saturation = model.saturation(&reading)?;
+    Ok(Overlay {
+        measures: measures(machine, spec, model, &solution),
+        utilisation: utilisation(machine, &solution),
+        saturation: Some(saturation.per_ms(1e3 / cycle_us)),
+        bottleneck: Some(saturation.channel.to_string()),
+    })
 }
 
 /// The machine and its traffic in the model's numbers.

@@ -1,37 +1,27 @@
-//! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
+//! `[machine]` of a hypercube.
 
 use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
-use crate::machine::{Machine, MachineKind};
 use crate::settings::{Layer, Settings};
 use isthmus_machine::hypercube::spec::{
     DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service,
 };
 use isthmus_units::Clock;
 
-pub(crate) const KIND: MachineKind = MachineKind {
-    name: "hypercube",
-    fields: FIELDS,
-    build,
-};
-
 const LANES: Kind = Kind::Lanes { min: 1 };
 const LANES_OR_NONE: Kind = Kind::Lanes { min: 0 };
-const SPAN: Kind = Kind::Time { zero: true };
+const SPAN: Kind = Kind::Time {
+    zero: true,
+    usual: "ms",
+};
+const LINKS: Kind = Kind::Links { directed: false };
 const COUNT: Kind = Kind::Integer {
     min: 1,
     max: 1 << 20,
 };
 
-const FIELDS: &[Field] = &[
-    Field::new(
-        "machine.kind",
-        Kind::Choice(&["hypercube"]),
-        Required,
-        "kind of machine",
-        "Kind of machine; it decides which other machine fields there are",
-    ),
+pub(super) const FIELDS: &[Field] = &[
     Field::new(
         "machine.dimension",
         Kind::Integer { min: 1, max: 20 },
@@ -42,7 +32,7 @@ const FIELDS: &[Field] = &[
     .such_as("7"),
     Field::new(
         "machine.flit",
-        Kind::Bytes,
+        Kind::DATA,
         Value("\"1 B\""),
         "flit length",
         "Length of one flit (Table 1)",
@@ -198,14 +188,14 @@ const FIELDS: &[Field] = &[
     ),
     Field::new(
         "machine.faults.links",
-        Kind::Links,
+        LINKS,
         Value("[]"),
         "failed links",
         "Links between neighbouring PEs that have failed",
     ),
     Field::new(
         "machine.faults.io_links",
-        Kind::Links,
+        LINKS,
         Value("[]"),
         "failed I/O links",
         "Links between neighbouring I/O nodes that have failed, by index",
@@ -221,7 +211,7 @@ const PLACEMENTS: Kind = Kind::Choice(&[
     "list",
 ]);
 
-fn build(settings: &Settings) -> Result<Machine, Problem> {
+pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
     let dimension = settings.small("machine.dimension");
     let spec = HypercubeSpec {
         dimension,
@@ -241,7 +231,7 @@ fn build(settings: &Settings) -> Result<Machine, Problem> {
     };
     check_clock(settings, &spec)?;
     check_faults(settings, &spec)?;
-    Ok(Machine::Hypercube(spec))
+    Ok(spec)
 }
 
 fn lanes(settings: &Settings, dimension: u32) -> Result<Lanes, Problem> {
@@ -332,10 +322,15 @@ fn device(settings: &Settings) -> DeviceSpec {
     }
 }
 
+/// Microseconds in one cycle, the time that a flit needs to cross a lane.
+pub(super) fn cycle_us(spec: &HypercubeSpec) -> f64 {
+    Clock::new(spec.flit, spec.bandwidth).map_or(f64::INFINITY, Clock::cycle_us)
+}
+
 /// Engines count cycles, so a cycle must be at least the resolution of time, and an hour must be
 /// a countable number of them.
 fn check_clock(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem> {
-    let cycle_us = Clock::new(spec.flit, spec.bandwidth).map_or(0.0, Clock::cycle_us);
+    let cycle_us = cycle_us(spec);
     if cycle_us < 1e-6 {
         return Err(settings.problem(
             "machine.bandwidth",

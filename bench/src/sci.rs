@@ -1,0 +1,143 @@
+//! Runs of a bidirectional torus of SCI rings.
+
+use crate::clock::{Spread, timed};
+use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
+use isthmus_topology::rings::{Faults, Routing, Shape};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Nodes along each side.
+    pub side: u32,
+    /// Offered load of all nodes together, in GB/s.
+    pub gb_per_s: f64,
+    /// Simulated time of one run, in microseconds.
+    pub time_us: u64,
+    /// Runs, each with streams of its own.
+    pub runs: u64,
+    /// Whether to move every symbol.
+    pub by_symbol: bool,
+}
+
+/// What it took.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    nodes: u32,
+    links: usize,
+    /// Packets accepted in all runs.
+    packets: u64,
+    /// Payload accepted, in GB/s.
+    accepted_gb_per_s: f64,
+    /// CPU seconds of one run, set-up of fabric and routes not included.
+    run_s: Spread,
+    /// CPU seconds to build fabric and routes.
+    setup_s: f64,
+    ns_per_packet: f64,
+    /// Links times cycles, each carrying a symbol, for each CPU second.
+    symbol_links_per_s: f64,
+}
+
+/// The fabric of the SCI paper's Table 1 with `side` by `side` nodes.
+pub fn torus(side: u32) -> SciSpec {
+    SciSpec {
+        shape: Shape::BidirectionalTorus {
+            sizes: vec![side, side],
+        },
+        routing: Routing::DimensionOrder,
+        faults: Faults::default(),
+        cut_off: CutOff::Refuse,
+        bandwidth: Bandwidth::from_mb_per_s(1_000),
+        symbol: Bytes::new(2),
+        hop: Time::from_ns(34),
+        ring_change: Time::from_ns(66),
+        overhead: Bytes::new(16),
+        echo: Bytes::new(8),
+        queues: Queues {
+            input: 5,
+            output: 5,
+            client: 5,
+        },
+        source: Source::Unbounded,
+        flow_control: FlowControl::None,
+        patience: Time::from_us(20),
+    }
+}
+
+fn moves(gb_per_s: f64) -> PacketTraffic {
+    PacketTraffic {
+        load: Bandwidth::from_bits_per_s((gb_per_s * 8e9).round() as u64),
+        spacing: Spacing::Exponential,
+        transaction: Transaction::Move,
+        payload: Bytes::new(64),
+        senders: Vec::new(),
+        hot_node: None,
+        turnaround: Time::ZERO,
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    packets: u64,
+}
+
+impl Observer for Count {
+    #[inline]
+    fn offered(&mut self, _node: u32) {}
+
+    #[inline]
+    fn arrived(&mut self, _arrival: &Arrival) {
+        self.packets += 1;
+    }
+
+    #[inline]
+    fn completed(&mut self, _node: u32, _response: Option<u64>) {}
+
+    #[inline]
+    fn dropped(&mut self, _node: u32) {}
+
+    #[inline]
+    fn finished(&self) -> bool {
+        false
+    }
+}
+
+/// Runs them one after another.
+pub fn run(load: Load) -> Report {
+    let traffic = moves(load.gb_per_s);
+    let (machine, setup_s) = timed(|| {
+        let machine = Machine::new(&torus(load.side)).expect("the paper's fabrics can be built");
+        Arc::new(machine)
+    });
+    let until = machine.cycles(Time::from_us(load.time_us));
+    let mut count = Count::default();
+    let mut times = Vec::new();
+    for replication in 0..load.runs {
+        let ((), run_s) = timed(|| {
+            let begin = if load.by_symbol {
+                Simulation::by_symbol
+            } else {
+                Simulation::new
+            };
+            let mut simulation = begin(Arc::clone(&machine), &traffic, 1, replication);
+            simulation.run_until(&mut count, until);
+        });
+        times.push(run_s);
+    }
+    let (cpu_s, links) = (times.iter().sum::<f64>(), machine.fabric().links().len());
+    let simulated_ns = load.runs as f64 * load.time_us as f64 * 1e3;
+    Report {
+        nodes: machine.fabric().node_count(),
+        links,
+        packets: count.packets,
+        accepted_gb_per_s: count.packets as f64 * 64.0 / simulated_ns,
+        run_s: Spread::of(times),
+        setup_s,
+        ns_per_packet: cpu_s * 1e9 / count.packets as f64,
+        symbol_links_per_s: links as f64 * until as f64 * load.runs as f64 / cpu_s,
+    }
+}

@@ -1,0 +1,199 @@
+//! Peak effective throughput in the closed forms of section 4 of the SCI paper, in GB/s.
+//!
+//! The paper takes the rings as if every node passed on whole packets in step (store and forward):
+//! then all links are busy all the time, and a packet costs 41 symbols on each link that it crosses
+//! and 5 on each link that its echo crosses. [`peak`] is that for any such numbers. For fabrics
+//! other than those below, [`mean_symbols`](super::mean_symbols) computes it from the paths.
+
+use super::Protocol;
+use crate::Error;
+use crate::error::check;
+
+/// Peak effective throughput of a fabric in which each node starts packets on `rings_per_node`
+/// rings, and a packet crosses `send_links` links on average and its echoes `echo_links`: the common
+/// form of Eq. 1, 2 and 4.
+///
+/// # Errors
+/// Numbers that no fabric has: fewer than 2 nodes, no ring, a mean distance below 1 link.
+pub fn peak(
+    protocol: &Protocol,
+    nodes: u32,
+    rings_per_node: u32,
+    send_links: f64,
+    echo_links: f64,
+) -> Result<f64, Error> {
+    check_nodes(nodes)?;
+    let rings = f64::from(rings_per_node);
+    check("rings of a node", rings, "1 or more", rings >= 1.0)?;
+    let far = send_links >= 1.0;
+    check("links that a packet crosses", send_links, "1 or more", far)?;
+    crate::error::check_not_negative("links that echoes cross", echo_links)?;
+    Ok(store_and_forward(
+        protocol,
+        f64::from(nodes) * rings,
+        send_links,
+        echo_links,
+    ))
+}
+
+/// `links` packets at the same time, each of which takes its links one after the other.
+fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_links: f64) -> f64 {
+    let symbols = protocol.send_slot() * send_links + protocol.echo_slot() * echo_links;
+    links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)
+}
+
+fn check_nodes(nodes: u32) -> Result<f64, Error> {
+    let count = f64::from(nodes);
+    check("number of nodes", count, "2 or more", nodes >= 2)
+}
+
+/// Eq. 1: one ring, whose packets and echoes cross N / 2 links each. The same for any number of
+/// nodes: 64 bytes in 46 ns, 1.39 GB/s.
+pub fn single_ring(protocol: &Protocol) -> f64 {
+    store_and_forward(protocol, 1.0, 0.5, 0.5)
+}
+
+/// Eq. 2: bound for two counter-rotating rings, with N / 4 links for packets and 3 N / 4 for echoes.
+/// The same for any number of nodes, 4.57 GB/s.
+pub fn counter_rotating_bound(protocol: &Protocol) -> f64 {
+    store_and_forward(protocol, 2.0, 0.25, 0.75)
+}
+
+/// Mean distance in links to the other nodes of counter-rotating rings (section 4.1):
+/// N^2 / (4 (N - 1)) for even N, (N + 1) / 4 for odd N.
+///
+/// # Errors
+/// Fewer than 2 nodes.
+pub fn counter_rotating_distance(nodes: u32) -> Result<f64, Error> {
+    let count = check_nodes(nodes)?;
+    Ok(match nodes % 2 {
+        0 => count * count / (4.0 * (count - 1.0)),
+        _ => (count + 1.0) / 4.0,
+    })
+}
+
+/// Table 2: two counter-rotating rings, with the mean distance d of
+/// [`counter_rotating_distance`] in place of N / 4, and N - d links for echoes.
+///
+/// # Errors
+/// Fewer than 2 nodes.
+pub fn counter_rotating(protocol: &Protocol, nodes: u32) -> Result<f64, Error> {
+    let distance = counter_rotating_distance(nodes)?;
+    peak(protocol, nodes, 2, distance, f64::from(nodes) - distance)
+}
+
+/// Eq. 3: mean distance in links to the other nodes of a unidirectional torus of `side` by `side`
+/// nodes, N / (sqrt(N) + 1). The echoes of a packet cross as many.
+///
+/// # Errors
+/// A side of fewer than 2 nodes.
+pub fn torus_distance(side: u32) -> Result<f64, Error> {
+    let side = check_side(side)?;
+    Ok(side * side / (side + 1.0))
+}
+
+fn check_side(side: u32) -> Result<f64, Error> {
+    let length = f64::from(side);
+    check(
+        "nodes along a side of the torus",
+        length,
+        "2 or more",
+        side >= 2,
+    )
+}
+
+/// Eq. 4, left side: a unidirectional torus of `side` by `side` nodes, computed without rounding on
+/// the way: [`single_ring`] times sqrt(N) + 1.
+///
+/// # Errors
+/// A side of fewer than 2 nodes.
+pub fn torus(protocol: &Protocol, side: u32) -> Result<f64, Error> {
+    let distance = torus_distance(side)?;
+    let links = 2.0 * f64::from(side) * f64::from(side);
+    Ok(store_and_forward(protocol, links, distance, distance))
+}
+
+/// Table 4: the right side of Eq. 4, for which the paper rounds the peak of one ring to hundredths
+/// of GB/s before it multiplies with sqrt(N) + 1.
+///
+/// # Errors
+/// A side of fewer than 2 nodes.
+pub fn torus_rounded(protocol: &Protocol, side: u32) -> Result<f64, Error> {
+    let side = check_side(side)?;
+    let ring = (single_ring(protocol) * 100.0).round() / 100.0;
+    Ok(ring * (side + 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAPER: Protocol = Protocol::MOVE_64;
+
+    fn printed(value: f64) -> String {
+        format!("{value:.2}")
+    }
+
+    #[test]
+    fn as_the_paper_prints_them() {
+        assert_eq!(printed(single_ring(&PAPER)), "1.39");
+        assert_eq!(printed(counter_rotating_bound(&PAPER)), "4.57");
+        // Table 2.
+        for (nodes, value) in [(4, "3.76"), (6, "4.05"), (8, "4.19"), (10, "4.27")] {
+            assert_eq!(printed(counter_rotating(&PAPER, nodes).unwrap()), value);
+        }
+        // Table 4.
+        for (side, value) in [(3, "5.56"), (4, "6.95"), (5, "8.34"), (6, "9.73")] {
+            assert_eq!(printed(torus_rounded(&PAPER, side).unwrap()), value);
+        }
+        // Without its rounding.
+        for (side, value) in [(3, "5.57"), (4, "6.96"), (5, "8.35"), (6, "9.74")] {
+            assert_eq!(printed(torus(&PAPER, side).unwrap()), value);
+        }
+    }
+
+    #[test]
+    fn the_closed_forms_are_the_general_one() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
+        for nodes in 2..40 {
+            let half = f64::from(nodes) / 2.0;
+            if nodes > 2 {
+                let ring = peak(&PAPER, nodes, 1, half, half).unwrap();
+                assert!(close(ring, single_ring(&PAPER)));
+            }
+            let distance = torus_distance(nodes).unwrap();
+            let square = nodes * nodes;
+            let general = peak(&PAPER, square, 2, distance, distance).unwrap();
+            let torus = torus(&PAPER, nodes).unwrap();
+            assert!(close(torus, general));
+            assert!(close(torus, single_ring(&PAPER) * f64::from(nodes + 1)));
+            // Longer echoes make Table 2 lower than the bound, which it approaches.
+            assert!(counter_rotating(&PAPER, nodes).unwrap() < counter_rotating_bound(&PAPER));
+        }
+        let large = counter_rotating(&PAPER, 60_000).unwrap();
+        assert!((large / counter_rotating_bound(&PAPER) - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn larger_payloads_waste_less() {
+        let with = |payload_bytes| {
+            single_ring(&Protocol {
+                payload_bytes,
+                ..PAPER
+            })
+        };
+        // 256 / (136 + 1 + 5 symbols of 2 ns, half the ring each).
+        assert!((with(256) - 256.0 / 142.0).abs() < 1e-12);
+        assert!(with(16) < with(64) && with(64) < with(256));
+    }
+
+    #[test]
+    fn fabrics_that_are_none_are_refused() {
+        let message = counter_rotating(&PAPER, 1).unwrap_err().to_string();
+        assert_eq!(message, "number of nodes is 1; it must be 2 or more");
+        assert!(torus(&PAPER, 1).is_err() && torus_rounded(&PAPER, 0).is_err());
+        assert!(peak(&PAPER, 4, 0, 2.0, 2.0).is_err());
+        assert!(peak(&PAPER, 4, 1, 0.5, 2.0).is_err());
+        assert!(peak(&PAPER, 4, 1, 2.0, f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,204 @@
+//! What packets ask of the links of any fabric, and the throughput that this allows.
+
+use crate::Error;
+use crate::error::{check, check_not_negative};
+
+/// What one packet of a class asks of one link on average.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LinkLoad {
+    /// Crossings by the packet.
+    pub sends: f64,
+    /// Crossings by its echoes, each of which goes round the rest of a ring.
+    pub echoes: f64,
+    /// Times that the packet enters the ring here, from the client or from another ring; the link is
+    /// then the first that it crosses there, so that these are among `sends`.
+    pub starts: f64,
+}
+
+/// Packets of one length and one pattern of paths: all moves, or all requests, or all responses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Class<'a> {
+    /// Packets of the class in one transaction: 1 for a move, for the requests and for the
+    /// responses of reads.
+    pub per_transaction: f64,
+    /// Symbols that a packet takes on a link, its idle included.
+    pub send_slot: f64,
+    /// Symbols that an echo takes on a link, its idle included.
+    pub echo_slot: f64,
+    /// By link. Entries without any packet are all 0.
+    pub links: &'a [LinkLoad],
+}
+
+impl Class<'_> {
+    /// Links that a packet crosses on average.
+    pub fn mean_links(&self) -> f64 {
+        self.links.iter().map(|link| link.sends).sum()
+    }
+
+    /// Changes of ring on the way of a packet on average.
+    pub fn mean_changes(&self) -> f64 {
+        self.links.iter().map(|link| link.starts).sum::<f64>() - 1.0
+    }
+
+    /// Symbols on one link for one transaction.
+    pub(super) fn symbols(&self, link: usize) -> f64 {
+        let LinkLoad { sends, echoes, .. } = self.links[link];
+        self.per_transaction * (self.send_slot * sends + self.echo_slot * echoes)
+    }
+}
+
+/// The link that is the first to be busy all the time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bottleneck {
+    /// Its number; the lowest of equals (to 1 part in 10^9).
+    pub link: usize,
+    /// Symbols that it carries for one transaction.
+    pub symbols: f64,
+}
+
+impl Bottleneck {
+    /// Transactions per cycle with which the link is busy all the time: no fabric carries more.
+    pub fn saturation_rate(&self) -> f64 {
+        1.0 / self.symbols
+    }
+}
+
+/// The most loaded link. In fabrics that load all links alike this is the store-and-forward peak of
+/// Eq. 1, 2 and 4 of the SCI paper ([`mean_symbols`]); in others it is lower.
+///
+/// # Errors
+/// Numbers that are negative or not finite, classes over different numbers of links, no packet at
+/// all.
+pub fn bottleneck(classes: &[Class]) -> Result<Bottleneck, Error> {
+    let symbols = link_symbols(classes)?;
+    let most = symbols.iter().copied().fold(0.0, f64::max);
+    check("symbols of a transaction", most, "above zero", most > 0.0)?;
+    let link = symbols.iter().position(|&link| link >= most * (1.0 - 1e-9));
+    Ok(Bottleneck {
+        link: link.expect("the most loaded link is among them"),
+        symbols: most,
+    })
+}
+
+/// Symbols that a link carries for one transaction on average over the links: the inverse is the
+/// rate with which all links would be busy all the time, which generalises the store-and-forward
+/// peak of Eq. 1, 2 and 4 of the SCI paper to any fabric and traffic.
+///
+/// # Errors
+/// As [`bottleneck`].
+pub fn mean_symbols(classes: &[Class]) -> Result<f64, Error> {
+    let symbols = link_symbols(classes)?;
+    let mean = symbols.iter().sum::<f64>() / symbols.len() as f64;
+    check("symbols of a transaction", mean, "above zero", mean > 0.0)
+}
+
+/// Symbols of one transaction by link.
+pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
+    let Some(first) = classes.first() else {
+        return Err(Error::Contradiction("there is no class of packets"));
+    };
+    for class in classes {
+        if class.links.len() != first.links.len() {
+            return Err(Error::Contradiction(
+                "the classes of packets have different numbers of links; all are over one fabric",
+            ));
+        }
+        check_not_negative("packets per transaction", class.per_transaction)?;
+        let positive = |field, value: f64| check(field, value, "above zero", value > 0.0);
+        positive("length of a send packet", class.send_slot)?;
+        positive("length of an echo packet", class.echo_slot)?;
+        for link in class.links {
+            check_not_negative("crossings of a link by packets", link.sends)?;
+            check_not_negative("crossings of a link by echoes", link.echoes)?;
+            check_not_negative("packets that enter a ring at a link", link.starts)?;
+            // Averages are sums of many shares, which leaves room for rounding.
+            check(
+                "packets that enter a ring at a link",
+                link.starts,
+                "no more than the packets that cross it",
+                link.starts <= link.sends * (1.0 + 1e-9),
+            )?;
+        }
+    }
+    let sum = |link| classes.iter().map(|class| class.symbols(link)).sum();
+    Ok((0..first.links.len()).map(sum).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Protocol, equations};
+    use super::*;
+
+    /// One ring, all pairs alike: packets and echoes cross half of its links.
+    pub(in super::super) fn ring(nodes: usize) -> Vec<LinkLoad> {
+        let load = LinkLoad {
+            sends: 0.5,
+            echoes: 0.5,
+            starts: 1.0 / nodes as f64,
+        };
+        vec![load; nodes]
+    }
+
+    fn moves(links: &[LinkLoad]) -> Class<'_> {
+        Class {
+            per_transaction: 1.0,
+            send_slot: Protocol::MOVE_64.send_slot(),
+            echo_slot: Protocol::MOVE_64.echo_slot(),
+            links,
+        }
+    }
+
+    #[test]
+    fn one_ring_is_eq_1() {
+        let links = ring(8);
+        let class = moves(&links);
+        let bottleneck = bottleneck(&[class]).unwrap();
+        assert_eq!(bottleneck.link, 0);
+        assert!((bottleneck.symbols - 23.0).abs() < 1e-12);
+        let peak = Protocol::MOVE_64.throughput(bottleneck.saturation_rate());
+        assert!((peak - equations::single_ring(&Protocol::MOVE_64)).abs() < 1e-12);
+        assert!((mean_symbols(&[class]).unwrap() - 23.0).abs() < 1e-12);
+        assert!((class.mean_links() - 4.0).abs() < 1e-12);
+        assert!(class.mean_changes().abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_most_loaded_link_bounds_the_others() {
+        let mut links = ring(4);
+        links[2].sends = 0.75;
+        links[2].echoes = 0.25;
+        let found = bottleneck(&[moves(&links)]).unwrap();
+        assert_eq!(found.link, 2);
+        assert!((found.symbols - (41.0 * 0.75 + 5.0 * 0.25)).abs() < 1e-12);
+        assert!(found.symbols > mean_symbols(&[moves(&links)]).unwrap());
+    }
+
+    #[test]
+    fn requests_and_responses_add_up() {
+        let links = ring(5);
+        let request = Class {
+            send_slot: 9.0,
+            ..moves(&links)
+        };
+        let both = bottleneck(&[request, moves(&links)]).unwrap();
+        assert!((both.symbols - (9.0 + 5.0 + 41.0 + 5.0) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn loads_that_cannot_be_are_refused() {
+        let message = |classes: &[Class]| bottleneck(classes).unwrap_err().to_string();
+        assert_eq!(message(&[]), "there is no class of packets");
+        let (short, long) = (ring(3), ring(4));
+        assert!(message(&[moves(&short), moves(&long)]).contains("different numbers of links"));
+        let nothing = [LinkLoad::default(); 3];
+        assert_eq!(
+            message(&[moves(&nothing)]),
+            "symbols of a transaction is 0; it must be above zero"
+        );
+        let mut links = ring(3);
+        links[1].starts = 0.75;
+        assert!(message(&[moves(&links)]).contains("no more than the packets that cross it"));
+        links[1].starts = -1.0;
+        assert!(message(&[moves(&links)]).contains("finite and not negative"));
+    }
+}

@@ -1,0 +1,133 @@
+//! Lengths of packets on a link.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::check;
+
+/// Lengths of packets and the speed of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Protocol {
+    /// Data of a send packet, in bytes.
+    pub payload_bytes: u32,
+    /// Addresses, time-out information and check sum of a send packet, in bytes.
+    pub overhead_bytes: u32,
+    /// An echo packet, in bytes.
+    pub echo_bytes: u32,
+    /// Idle symbols after each packet.
+    pub idle_symbols: u32,
+    /// A symbol, in bytes.
+    pub symbol_bytes: u32,
+    /// Time that a symbol takes on a link, in ns.
+    pub symbol_ns: f64,
+}
+
+impl Protocol {
+    /// The 64-byte move over links of 1 GB/s (Table 1 and section 4.1 of the SCI paper).
+    pub const MOVE_64: Self = Self {
+        payload_bytes: 64,
+        overhead_bytes: 16,
+        echo_bytes: 8,
+        idle_symbols: 1,
+        symbol_bytes: 2,
+        symbol_ns: 2.0,
+    };
+
+    /// These numbers if a link can be made of them.
+    ///
+    /// # Errors
+    /// A symbol without length or time, or packets without length.
+    pub fn checked(self) -> Result<Self, Error> {
+        let positive = |field, value: f64| check(field, value, "above zero", value > 0.0);
+        positive("symbol length in bytes", self.symbol_bytes.into())?;
+        positive("symbol time in ns", self.symbol_ns)?;
+        positive("length of a send packet", self.send_slot())?;
+        positive("length of an echo packet", self.echo_slot())?;
+        Ok(self)
+    }
+
+    /// Symbols of a send packet, its idle left out: 40 for the 64-byte move.
+    pub fn send_symbols(&self) -> f64 {
+        self.symbols(self.payload_bytes + self.overhead_bytes)
+    }
+
+    /// Symbols that a send packet takes on a link, its idle included: 41 for the 64-byte move.
+    pub fn send_slot(&self) -> f64 {
+        self.send_symbols() + f64::from(self.idle_symbols)
+    }
+
+    /// Symbols that an echo packet takes on a link, its idle included: 5.
+    pub fn echo_slot(&self) -> f64 {
+        self.symbols(self.echo_bytes) + f64::from(self.idle_symbols)
+    }
+
+    fn symbols(&self, bytes: u32) -> f64 {
+        bytes.div_ceil(self.symbol_bytes.max(1)).into()
+    }
+
+    /// Payload in GB/s (bytes per ns) at a rate in packets per cycle.
+    pub fn throughput(&self, rate: f64) -> f64 {
+        rate * f64::from(self.payload_bytes) / self.symbol_ns
+    }
+
+    /// The rate in packets per cycle that brings a payload given in GB/s.
+    ///
+    /// # Errors
+    /// A packet without payload, or a throughput that is negative or not finite.
+    pub fn rate(&self, throughput: f64) -> Result<f64, Error> {
+        let payload = f64::from(self.payload_bytes);
+        check("payload in bytes", payload, "above zero", payload > 0.0)?;
+        crate::error::check_not_negative("throughput in GB/s", throughput)?;
+        Ok(throughput * self.symbol_ns / payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_move_of_the_paper() {
+        let protocol = Protocol::MOVE_64.checked().unwrap();
+        // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
+        assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));
+        let rate = protocol.rate(3.2).unwrap();
+        // 0.05 packets of 64 bytes per ns.
+        assert!((rate - 0.1).abs() < 1e-12);
+        assert!((protocol.throughput(rate) - 3.2).abs() < 1e-12);
+        // What does not fill a symbol takes a whole one.
+        let odd = Protocol {
+            payload_bytes: 1,
+            ..protocol
+        };
+        assert_eq!(odd.send_symbols(), 9.0);
+    }
+
+    #[test]
+    fn impossible_links_are_refused() {
+        let message = |protocol: Protocol| protocol.checked().unwrap_err().to_string();
+        let paper = Protocol::MOVE_64;
+        let no_symbol = Protocol {
+            symbol_bytes: 0,
+            ..paper
+        };
+        assert_eq!(
+            message(no_symbol),
+            "symbol length in bytes is 0; it must be above zero"
+        );
+        let no_time = Protocol {
+            symbol_ns: f64::NAN,
+            ..paper
+        };
+        assert_eq!(
+            message(no_time),
+            "symbol time in ns is NaN; it must be above zero"
+        );
+        let no_payload = Protocol {
+            payload_bytes: 0,
+            ..paper
+        };
+        assert!(no_payload.checked().is_ok() && no_payload.rate(1.0).is_err());
+        assert!(paper.rate(-1.0).is_err());
+    }
+}

@@ -1,0 +1,274 @@
+//! Hypercubes with I/O nodes, as subjects of experiments.
+
+mod analysis;
+mod figures;
+mod measures;
+
+pub use analysis::Queueing;
+
+use crate::machines::Refusal;
+use crate::recorders::Recorders;
+use crate::result::{ChannelUse, Collapse, HypercubeSummary, NodeUse};
+use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use isthmus_kernel::Cycles;
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{
+    Class, Completed, Flow, Leg, Machine, MachineError, Observer, Simulation,
+};
+use isthmus_topology::PlacementError;
+use isthmus_units::Bytes;
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use std::sync::Arc;
+
+pub(crate) use measures::NAMES;
+
+/// Zero-load round trips that a run must last before it is judged. The test compares the two
+/// halves of a run, so the filling of all delays must be over well within the first.
+const ROUND_TRIPS_MIN: u64 = 5;
+
+const FLOWS: &[FlowInfo] = &[
+    FlowInfo {
+        name: "messages",
+        sample_every: 64,
+    },
+    FlowInfo {
+        name: "io",
+        sample_every: 8,
+    },
+];
+
+/// A machine with its description.
+#[derive(Debug, Clone)]
+pub(crate) struct Built {
+    spec: HypercubeSpec,
+    machine: Arc<Machine>,
+}
+
+impl Built {
+    pub fn new(spec: &HypercubeSpec) -> Result<Self, Refusal> {
+        Ok(Self {
+            spec: spec.clone(),
+            machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+        })
+    }
+
+    pub fn spec(&self) -> &HypercubeSpec {
+        &self.spec
+    }
+
+    pub fn summary(&self) -> HypercubeSummary {
+        figures::summary(&self.spec, &self.machine)
+    }
+
+    /// The point in the analytic model's numbers, if the model covers it.
+    pub fn queueing(&self, traffic: &TrafficSpec) -> Option<Queueing> {
+        Queueing::new(&self.machine, &self.spec, traffic)
+    }
+
+    /// The machine under `traffic`.
+    pub fn subject(&self, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Refusal> {
+        let io_nodes = self.machine.placement().io_node_count();
+        if let Some(spot) = traffic.hot_io_node
+            && spot.target >= io_nodes
+        {
+            return Err(Refusal {
+                field: "workload.hot_io_node.target",
+                problem: format!("I/O node {} does not exist", spot.target),
+                hint: format!("the I/O nodes are 0 to {}", io_nodes - 1),
+            });
+        }
+        Ok(Arc::new(Point {
+            built: self.clone(),
+            traffic: traffic.clone(),
+        }))
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn refusal(error: MachineError) -> Refusal {
+    let (field, hint) = match &error {
+        MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
+        MachineError::Fault(_) | MachineError::Placement(PlacementError::MissingIoNode { .. }) => {
+            ("machine.faults", "name parts that the machine has")
+        }
+        MachineError::Placement(_) => ("machine.placement", "choose other PEs for the I/O nodes"),
+        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
+        MachineError::NoLanes { .. } => ("machine.lanes", "give 1 or more"),
+        MachineError::Disconnected { .. } => ("machine.faults", "leave every working pair a path"),
+        MachineError::NobodyLeft => ("machine.faults", "leave two PEs or more working"),
+        MachineError::NoIoNodeLeft => ("machine.faults", "leave one I/O node working"),
+    };
+    Refusal {
+        field,
+        problem: error.to_string(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// Mean messages of one PE per millisecond; none in a closed loop.
+fn per_ms(traffic: &TrafficSpec) -> Option<f64> {
+    let gap = match traffic.arrival {
+        Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => mean,
+        Arrival::Deterministic { gap } => gap,
+        Arrival::Closed { .. } => return None,
+    };
+    Some(1e-3 / gap.seconds())
+}
+
+#[derive(Debug)]
+struct Point {
+    built: Built,
+    traffic: TrafficSpec,
+}
+
+impl Subject for Point {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        let machine = Arc::clone(&self.built.machine);
+        Box::new(Running {
+            simulation: Simulation::new(machine, &self.traffic, seed, replication),
+            reached: 0,
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.built.machine.clock().cycle_us()
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        let machine = &self.built.machine;
+        let times = machine.times();
+        let traffic = &self.traffic;
+        let blocks = traffic.file_blocks_max.min(traffic.file_blocks_split);
+        let data = Bytes::new(traffic.block.get() * u64::from(blocks));
+        let disk = if times.hit.is_certain() {
+            0.0
+        } else {
+            times.disk.mean_access(data.get())
+        };
+        // Request, forward and reply, each with its start-up and the length of the largest data.
+        let flits = u64::from(machine.clock().flits(data));
+        let round_trip = 3 * (machine.startup() + flits) + times.access + disk as Cycles;
+        ROUND_TRIPS_MIN * round_trip
+    }
+
+    fn measures(&self) -> &'static [String] {
+        &NAMES
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        measures::occurs(measure, &self.built.machine, &self.traffic)
+    }
+
+    fn flows(&self) -> &'static [FlowInfo] {
+        FLOWS
+    }
+
+    /// Demands per PE and millisecond: all, and I/O demands alone.
+    fn rates(&self) -> Vec<RateInfo> {
+        let machine = &self.built.machine;
+        let scale = 1e3 / self.cycle_us() / f64::from(machine.cube().node_count());
+        let rate = |name, fate, flows| RateInfo {
+            name,
+            unit: "1/ms",
+            fate,
+            flows,
+            scale,
+            analytic: None,
+        };
+        vec![
+            rate("offered", Fate::Offered, &[0, 1]),
+            rate("accepted", Fate::Done, &[0, 1]),
+            rate("io.offered", Fate::Offered, &[1]),
+            rate("io.accepted", Fate::Done, &[1]),
+        ]
+    }
+
+    fn load(&self) -> Option<f64> {
+        per_ms(&self.traffic)
+    }
+
+    fn overlay(&self) -> Overlay {
+        analysis::overlay(&self.built.machine, &self.built.spec, &self.traffic)
+    }
+
+    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
+        figures::channels(counted, &self.built.machine, overlay)
+    }
+
+    fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
+        Vec::new()
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+    /// The cycle up to which everything has happened.
+    reached: Cycles,
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        let left = self.simulation.run_until(recorders, until);
+        self.reached = if recorders.finished() {
+            self.simulation.now()
+        } else {
+            until
+        };
+        left || recorders.finished()
+    }
+
+    fn now(&self) -> Cycles {
+        self.reached
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.count_flits();
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            channels: self.simulation.flits().to_vec(),
+            nodes: Vec::new(),
+        }
+    }
+
+    /// Routes are proven free of deadlock when a machine is built.
+    fn collapse(&self) -> Option<Collapse> {
+        None
+    }
+}
+
+impl Observer for Recorders {
+    #[inline]
+    fn offered(&mut self, flow: Flow, _time: Cycles) {
+        self.flows[flow as usize].offer();
+    }
+
+    #[inline]
+    fn arrived(&mut self, leg: &Leg) {
+        self.delivered += 1;
+        let at = measures::of_class(leg.class);
+        self.latencies[at].push(leg.header_latency());
+        self.latencies[at + 1].push(leg.router_latency());
+        if leg.class == Class::PePe {
+            self.flows[Flow::Messages as usize].complete();
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, completed: &Completed) {
+        let at = measures::of_operation(completed.operation);
+        self.latencies[at].push(completed.network);
+        self.latencies[at + 1].push(completed.response);
+        self.flows[Flow::Io as usize].complete();
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.finished()
+    }
+}

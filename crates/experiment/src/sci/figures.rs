@@ -1,0 +1,152 @@
+//! An SCI fabric and the use of its links and nodes, in figures.
+
+use crate::result::{ChannelUse, NodeUse, SciSummary};
+use crate::subject::{Counted, Overlay};
+use isthmus_machine::sci::Machine;
+use isthmus_topology::rings::Fabric;
+
+/// Largest fabric whose rings, links and nodes are listed one by one.
+const LISTED_MAX: u32 = 4096;
+
+/// How busy the links were: means over all of them by what they carried, then each link.
+pub(super) fn channels(
+    counted: &[Counted],
+    machine: &Machine,
+    overlay: &Overlay,
+) -> Vec<ChannelUse> {
+    let fabric = machine.fabric();
+    let share = |at: usize| -> f64 {
+        let shares = counted
+            .iter()
+            .map(|counted| counted.counts.channels[at] as f64 / counted.cycles as f64);
+        shares.sum::<f64>() / counted.len() as f64
+    };
+    // What links carried lies in pairs: sends, then echoes.
+    let used: Vec<(usize, f64, f64)> = fabric
+        .links()
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| fabric.is_in_service(link.ring))
+        .map(|(at, _)| (at, share(2 * at), share(2 * at + 1)))
+        .collect();
+    type Pick = fn(&(usize, f64, f64)) -> f64;
+    let kinds: [(&str, Pick); 3] = [
+        ("link", |(_, send, echo)| send + echo),
+        ("send", |(_, send, _)| *send),
+        ("echo", |(_, _, echo)| *echo),
+    ];
+    let mut uses: Vec<ChannelUse> = kinds
+        .iter()
+        .map(|(kind, pick)| ChannelUse {
+            kind: (*kind).to_owned(),
+            from: None,
+            to: None,
+            utilisation: used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64,
+            highest: Some(used.iter().map(pick).fold(0.0, f64::max)),
+            analytic: overlay.utilisation.get(*kind).copied(),
+        })
+        .collect();
+    if fabric.node_count() <= LISTED_MAX {
+        uses.extend(used.iter().map(|(at, send, echo)| {
+            let link = fabric.links()[*at];
+            ChannelUse {
+                kind: "link".to_owned(),
+                from: Some(link.from),
+                to: Some(link.to),
+                utilisation: send + echo,
+                highest: None,
+                analytic: None,
+            }
+        }));
+    }
+    uses
+}
+
+/// What each node sent, given the GB/s that one transaction per cycle would be.
+pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
+    let count = counted.first().map_or(0, |first| first.counts.nodes.len());
+    if count > LISTED_MAX as usize {
+        return Vec::new();
+    }
+    let mean = |node: usize, pick: fn((u64, u64)) -> u64| -> f64 {
+        let rates = counted
+            .iter()
+            .map(|counted| pick(counted.counts.nodes[node]) as f64 / counted.cycles as f64);
+        rates.sum::<f64>() / counted.len() as f64 * gb_per_s
+    };
+    (0..count)
+        .map(|node| NodeUse {
+            node: node as u32,
+            offered: mean(node, |(offered, _)| offered),
+            accepted: mean(node, |(_, completed)| completed),
+        })
+        .collect()
+}
+
+/// The fabric in figures.
+pub(super) fn summary(machine: &Machine) -> SciSummary {
+    let fabric = machine.fabric();
+    let averages = machine.routes().uniform_averages();
+    let listed = fabric.node_count() <= LISTED_MAX;
+    SciSummary {
+        fabric: fabric.name().to_owned(),
+        nodes: fabric.node_count(),
+        rings: if listed {
+            fabric.rings().to_vec()
+        } else {
+            Vec::new()
+        },
+        ring_count: fabric.ring_count(),
+        dead_rings: fabric.rings_out_of_service().collect(),
+        places: if listed { places(fabric) } else { Vec::new() },
+        routing: machine.routes().description(),
+        mean_links: averages.mean_links,
+        mean_ring_changes: averages.mean_changes,
+        cycle_us: machine.clock().cycle_us(),
+        deadlock: match machine.routes().check_waiting() {
+            Ok(()) => "free of deadlock: no queues can wait for one another in a cycle".to_owned(),
+            Err(cycle) => cycle.to_string(),
+        },
+        faults: faults(fabric),
+        cut_off: fabric.cut_off().to_vec(),
+    }
+}
+
+fn faults(fabric: &Fabric) -> Vec<String> {
+    let faults = fabric.faults();
+    let nodes = faults.nodes.iter().map(|node| format!("node {node}"));
+    let links = (faults.links.iter()).map(|(from, to)| format!("link {from}-{to}"));
+    let mut words: Vec<String> = nodes.chain(links).collect();
+    if !fabric.is_whole() {
+        words.push(format!(
+            "{} of {} rings out of service",
+            fabric.rings_out_of_service().count(),
+            fabric.ring_count(),
+        ));
+    }
+    words
+}
+
+/// Where to draw each node: on a grid where the fabric has two dimensions, further ones slanting
+/// away from it, else on a circle.
+fn places(fabric: &Fabric) -> Vec<(f64, f64)> {
+    let count = fabric.node_count();
+    let on_circle = |node: u32| {
+        let angle = f64::from(node) / f64::from(count) * std::f64::consts::TAU;
+        (angle.sin(), angle.cos())
+    };
+    (0..count)
+        .map(|node| match fabric.coordinates(node).as_deref() {
+            Some([x, y, further @ ..]) => {
+                let mut place = (f64::from(*x), f64::from(*y));
+                for (depth, &step) in (1..).zip(further) {
+                    let slant = 0.38 / f64::from(depth);
+                    place.0 += slant * f64::from(step);
+                    place.1 += 0.8 * slant * f64::from(step);
+                }
+                place
+            }
+            _ => on_circle(node),
+        })
+        .collect()
+}

@@ -1,0 +1,292 @@
+//! SCI fabrics, as subjects of experiments.
+
+mod analysis;
+mod failures;
+mod figures;
+
+pub use failures::Failures;
+
+use crate::machines::Refusal;
+use crate::recorders::Recorders;
+use crate::result::{ChannelUse, Collapse, NodeUse, SciSummary};
+use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use isthmus_kernel::Cycles;
+use isthmus_machine::sci::spec::{SciSpec, Source};
+use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
+use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
+use std::sync::{Arc, LazyLock};
+
+/// The names of all latencies: of requests from generation and from the first time they left
+/// their source, and of whole transactions that have a response.
+pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    ["latency", "network", "response"]
+        .map(str::to_owned)
+        .to_vec()
+});
+
+const LATENCY: usize = 0;
+const NETWORK: usize = 1;
+const RESPONSE: usize = 2;
+
+const FLOWS: &[FlowInfo] = &[FlowInfo {
+    name: "packets",
+    sample_every: 16,
+}];
+
+/// Zero-load times across the fabric that a run must last before it is judged.
+const CROSSINGS_MIN: u64 = 50;
+
+/// A fabric with its description.
+#[derive(Debug, Clone)]
+pub(crate) struct Built {
+    machine: Arc<Machine>,
+}
+
+impl Built {
+    pub fn new(spec: &SciSpec) -> Result<Self, Refusal> {
+        Ok(Self {
+            machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+        })
+    }
+
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub fn spec(&self) -> &SciSpec {
+        self.machine.spec()
+    }
+
+    pub fn summary(&self) -> SciSummary {
+        figures::summary(&self.machine)
+    }
+
+    /// The fabric under `traffic`.
+    pub fn subject(&self, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Refusal> {
+        let live = self.machine.fabric().live_nodes();
+        let is_live = |node: &u32| live.binary_search(node).is_ok();
+        if !traffic.senders.is_empty() && !traffic.senders.iter().any(is_live) {
+            return Err(Refusal {
+                field: "workload.senders",
+                problem: "the faults leave none of the senders in service".to_owned(),
+                hint: "name a sender that still reaches others".to_owned(),
+            });
+        }
+        Ok(Arc::new(Point {
+            machine: Arc::clone(&self.machine),
+            traffic: traffic.clone(),
+        }))
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn refusal(error: MachineError) -> Refusal {
+    let (field, hint) = match &error {
+        MachineError::Rings(error) => rings_cause(error),
+        MachineError::Routes(_) => ("machine.routing", "choose another routing"),
+        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
+        MachineError::CutOff { .. } => (
+            "machine.faults",
+            "name fewer, or set machine.faults.cut_off = \"leave-out\"",
+        ),
+        MachineError::Engine(_) => ("machine", "choose other sizes"),
+    };
+    Refusal {
+        field,
+        problem: error.to_string(),
+        hint: hint.to_owned(),
+    }
+}
+
+fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
+    use isthmus_topology::rings::RingsError as Error;
+    match error {
+        Error::MissingNode { .. } => ("machine.faults.nodes", "name nodes that the fabric has"),
+        Error::MissingLink { .. } => ("machine.faults.links", "name links that the fabric has"),
+        Error::Unreachable { .. } => ("machine.rings", "give the rings nodes in common"),
+        Error::NodeOnNoRing { .. } => ("machine.rings", "put it on a ring"),
+        Error::RepeatedNode { .. } | Error::NoRings => (
+            "machine.rings",
+            "list two or more different nodes for each ring",
+        ),
+        _ => ("machine.size", "give other sizes"),
+    }
+}
+
+#[derive(Debug)]
+struct Point {
+    machine: Arc<Machine>,
+    traffic: PacketTraffic,
+}
+
+impl Point {
+    /// GB/s of payload that one transaction per cycle would be.
+    fn gb_per_s(&self) -> f64 {
+        self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
+    }
+
+    fn load_gb_per_s(&self) -> f64 {
+        self.traffic.load.bits_per_s() as f64 / 8e9
+    }
+}
+
+impl Subject for Point {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        let machine = Arc::clone(&self.machine);
+        Box::new(Running {
+            simulation: Simulation::new(machine, &self.traffic, seed, replication),
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.machine.clock().cycle_us()
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        let spec = self.machine.spec();
+        let lengths = self.machine.lengths(&self.traffic);
+        let longest = self.machine.fabric().rings().iter().map(Vec::len).max();
+        let around = longest.unwrap_or(1) as u64 * self.machine.cycles(spec.hop);
+        let symbols = lengths.request + lengths.response.unwrap_or(0);
+        CROSSINGS_MIN * (around + u64::from(symbols) + self.machine.cycles(self.traffic.turnaround))
+    }
+
+    fn measures(&self) -> &'static [String] {
+        &NAMES
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        measure != RESPONSE || self.traffic.transaction != Transaction::Move
+    }
+
+    fn flows(&self) -> &'static [FlowInfo] {
+        FLOWS
+    }
+
+    /// Payload of all nodes together, and how often packets were refused.
+    fn rates(&self) -> Vec<RateInfo> {
+        let overlay = self.overlay();
+        let rate = |name, fate| RateInfo {
+            name,
+            unit: "GB/s",
+            fate,
+            flows: &[0],
+            scale: self.gb_per_s(),
+            analytic: None,
+        };
+        let mut rates = vec![
+            rate("offered", Fate::Offered),
+            RateInfo {
+                analytic: overlay
+                    .saturation
+                    .map(|limit| limit.min(self.load_gb_per_s())),
+                ..rate("accepted", Fate::Done)
+            },
+        ];
+        if self.machine.spec().source == Source::Bounded {
+            rates.push(rate("dropped", Fate::Dropped));
+        }
+        rates.push(RateInfo {
+            unit: "1/us",
+            scale: 1.0 / self.cycle_us(),
+            ..rate("retries", Fate::Retried)
+        });
+        rates
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(self.load_gb_per_s())
+    }
+
+    fn overlay(&self) -> Overlay {
+        analysis::overlay(&self.machine, &self.traffic)
+    }
+
+    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
+        figures::channels(counted, &self.machine, overlay)
+    }
+
+    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
+        figures::nodes(counted, self.gb_per_s())
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        self.simulation.run_until(recorders, until);
+        true
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.restart_counts();
+    }
+
+    fn counts(&self) -> Counts {
+        let links = self.simulation.links();
+        let nodes = self.simulation.nodes().iter();
+        Counts {
+            channels: links.flat_map(|link| [link.send, link.echo]).collect(),
+            nodes: nodes.map(|node| (node.offered, node.completed)).collect(),
+        }
+    }
+
+    fn collapse(&self) -> Option<Collapse> {
+        let stall = self.simulation.stall()?;
+        Some(Collapse {
+            kind: match stall.kind {
+                StallKind::Livelock => "livelock",
+                StallKind::Deadlock => "deadlock",
+            }
+            .to_owned(),
+            since: stall.since,
+            waiting: stall.under_way,
+            nodes: stall.nodes.clone(),
+            replications: 1,
+        })
+    }
+}
+
+impl Observer for Recorders {
+    #[inline]
+    fn offered(&mut self, _node: u32) {
+        self.flows[0].offer();
+    }
+
+    #[inline]
+    fn arrived(&mut self, arrival: &Arrival) {
+        self.delivered += 1;
+        self.latencies[LATENCY].push(arrival.latency);
+        self.latencies[NETWORK].push(arrival.network);
+        self.flows[0].retry(arrival.retries.into());
+    }
+
+    #[inline]
+    fn completed(&mut self, _node: u32, response: Option<Cycles>) {
+        if let Some(response) = response {
+            self.latencies[RESPONSE].push(response);
+        }
+        self.flows[0].complete();
+    }
+
+    #[inline]
+    fn dropped(&mut self, _node: u32) {
+        self.flows[0].drop_one();
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.finished()
+    }
+}

@@ -1,0 +1,127 @@
+//! What a point of any kind of machine must offer to be measured.
+
+use crate::recorders::Recorders;
+use crate::result::{ChannelUse, Collapse, NodeUse};
+use isthmus_kernel::Cycles;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// A machine with its traffic: one point of a sweep, or one load of a search.
+pub(crate) trait Subject: Debug + Send + Sync {
+    /// A simulation at cycle zero, with the random streams of this seed and replication.
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated>;
+
+    /// Length of one cycle.
+    fn cycle_us(&self) -> f64;
+
+    /// Cycles that a run must last before it is judged: a backlog that only fills the delays of
+    /// software and devices would look like saturation.
+    fn cycles_min(&self) -> Cycles;
+
+    /// The names of all latencies of this kind of machine; the position is that of the recorder.
+    fn measures(&self) -> &'static [String];
+
+    /// Whether this traffic can give the measure at that position at all, however rarely.
+    fn occurs(&self, measure: usize) -> bool;
+
+    /// The flows whose backlog tells saturation.
+    fn flows(&self) -> &'static [FlowInfo];
+
+    /// The rates to report.
+    fn rates(&self) -> Vec<RateInfo>;
+
+    /// Offered load in the unit of [`crate::result::Load`]; none in a closed loop.
+    fn load(&self) -> Option<f64>;
+
+    /// What the analytic model says of it; empty where it says nothing.
+    fn overlay(&self) -> Overlay;
+
+    /// How busy each kind of channel was, then each channel.
+    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse>;
+
+    /// What each node sent and received; empty for kinds that do not count it.
+    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
+}
+
+/// A simulation under way.
+pub(crate) trait Simulated: Send {
+    /// Goes on until the recorders have seen enough or the cycle `until` has passed, whichever is
+    /// first. False if nothing is left that could happen.
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool;
+
+    /// The present cycle.
+    fn now(&self) -> Cycles;
+
+    /// Messages that have begun and not arrived.
+    fn under_way(&self) -> u64;
+
+    /// Begins to count what channels carry.
+    fn count_channels(&mut self);
+
+    /// Totals since [`Simulated::count_channels`].
+    fn counts(&self) -> Counts;
+
+    /// Why no message arrives any more, if that is so.
+    fn collapse(&self) -> Option<Collapse>;
+}
+
+/// Totals of one simulation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Counts {
+    /// Cycles in which each channel was busy: flits or symbols; kinds order them as they like.
+    pub channels: Vec<u64>,
+    /// Demands offered by each node, and completed for it; empty for kinds that do not count them.
+    pub nodes: Vec<(u64, u64)>,
+}
+
+/// Totals and the cycles over which they were counted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Counted {
+    pub counts: Counts,
+    pub cycles: Cycles,
+}
+
+/// A flow of demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlowInfo {
+    /// Its name in verdicts.
+    pub name: &'static str,
+    /// Demands between two samples of its backlog.
+    pub sample_every: u64,
+}
+
+/// What happened to demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Offered,
+    Done,
+    Dropped,
+    Retried,
+}
+
+/// A rate to report.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RateInfo {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub fate: Fate,
+    /// Positions of the flows that count.
+    pub flows: &'static [usize],
+    /// In `unit`, for one demand per cycle.
+    pub scale: f64,
+    /// The analytic model's value.
+    pub analytic: Option<f64>,
+}
+
+/// What the analytic model says of a point; empty where it says nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Overlay {
+    /// Means by name of the measure, in microseconds.
+    pub measures: BTreeMap<String, f64>,
+    /// Utilisation by kind of channel.
+    pub utilisation: BTreeMap<String, f64>,
+    /// The load at which the first channel is full, in the unit of [`Subject::load`].
+    pub saturation: Option<f64>,
+    /// That channel, or its kind.
+    pub bottleneck: Option<String>,
+}

@@ -1,0 +1,173 @@
+//! From the description of a fabric to what a simulation runs on.
+
+use crate::sci::spec::{CutOff, FlowControl, SciSpec, Source};
+use isthmus_kernel::Cycles;
+use isthmus_sci::Rules;
+use isthmus_topology::rings::{Fabric, RingsError, Routes, RoutesError};
+use isthmus_units::{Bytes, Clock, Time};
+use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
+use thiserror::Error;
+
+/// Why a fabric cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// Its rings are no fabric.
+    #[error(transparent)]
+    Rings(#[from] RingsError),
+    /// Packets cannot be routed so.
+    #[error(transparent)]
+    Routes(#[from] RoutesError),
+    /// Bandwidth or symbol is zero.
+    #[error("{0} a symbol is no clock", .symbol)]
+    NoClock {
+        /// Length of a symbol.
+        symbol: Bytes,
+    },
+    /// Faults cut nodes off, which the description forbids.
+    #[error("these faults cut off {}", listed(.nodes))]
+    CutOff {
+        /// The nodes without a path to the others.
+        nodes: Vec<u32>,
+    },
+    /// The engine refuses the rules.
+    #[error(transparent)]
+    Engine(#[from] isthmus_sci::Error),
+}
+
+fn listed(nodes: &[u32]) -> String {
+    let mut words: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
+    if nodes.len() > words.len() {
+        words.push("...".to_owned());
+    }
+    let plural = if nodes.len() == 1 { "node" } else { "nodes" };
+    format!("{plural} {}", words.join(", "))
+}
+
+/// Most data of one packet (IEEE 1596).
+const PAYLOAD_MAX: Bytes = Bytes::new(256);
+
+/// A fabric with its routes.
+#[derive(Debug)]
+pub struct Machine {
+    spec: SciSpec,
+    clock: Clock,
+    fabric: Fabric,
+    routes: Routes,
+    interfaces: isthmus_sci::Fabric,
+}
+
+/// Lengths of the packets of one transaction in symbols, without the idle that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// The request.
+    pub request: u32,
+    /// The response; `None` for a move.
+    pub response: Option<u32>,
+}
+
+impl Machine {
+    /// Builds what `spec` describes.
+    ///
+    /// # Errors
+    /// Rings that are no fabric, a routing that they do not allow, faults that cut nodes off where
+    /// the description refuses that.
+    pub fn new(spec: &SciSpec) -> Result<Self, MachineError> {
+        let clock = Clock::new(spec.symbol, spec.bandwidth).ok_or(MachineError::NoClock {
+            symbol: spec.symbol,
+        })?;
+        let fabric = Fabric::new(&spec.shape)?.with_faults(&spec.faults)?;
+        if spec.cut_off == CutOff::Refuse && !fabric.cut_off().is_empty() {
+            return Err(MachineError::CutOff {
+                nodes: fabric.cut_off().to_vec(),
+            });
+        }
+        let routes = Routes::new(&fabric, spec.routing)?;
+        let interfaces = isthmus_sci::Fabric::new(fabric.node_count(), fabric.rings())?;
+        let machine = Self {
+            spec: spec.clone(),
+            clock,
+            fabric,
+            routes,
+            interfaces,
+        };
+        machine.rules(machine.send_symbols(PAYLOAD_MAX)).check()?;
+        Ok(machine)
+    }
+
+    /// The description it was built from.
+    pub fn spec(&self) -> &SciSpec {
+        &self.spec
+    }
+
+    /// How time and length turn into cycles: a symbol crosses a link in one.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The rings.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The routes.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The interfaces, one for each node and ring, as the engine numbers them.
+    pub fn interfaces(&self) -> &isthmus_sci::Fabric {
+        &self.interfaces
+    }
+
+    /// Whole cycles in `time`, to the nearest.
+    pub fn cycles(&self, time: Time) -> Cycles {
+        self.clock.cycles_exact(time).round() as Cycles
+    }
+
+    /// Length of a send packet with so much data, in symbols, without the idle that follows.
+    pub fn send_symbols(&self, payload: Bytes) -> u32 {
+        self.clock
+            .flits(Bytes::new(self.spec.overhead.get() + payload.get()))
+    }
+
+    /// Length of an echo in symbols, without the idle that follows.
+    pub fn echo_symbols(&self) -> u32 {
+        self.clock.flits(self.spec.echo)
+    }
+
+    /// Lengths of the packets of `traffic`.
+    pub fn lengths(&self, traffic: &PacketTraffic) -> Lengths {
+        let (with_data, without) = (
+            self.send_symbols(traffic.payload),
+            self.send_symbols(Bytes::new(0)),
+        );
+        let (request, response) = match traffic.transaction {
+            Transaction::Move => (with_data, None),
+            Transaction::Read => (without, Some(with_data)),
+            Transaction::Write => (with_data, Some(without)),
+        };
+        Lengths { request, response }
+    }
+
+    /// The engine's rules for packets of up to `symbols_max` symbols.
+    pub fn rules(&self, symbols_max: u32) -> Rules {
+        let spec = &self.spec;
+        Rules {
+            hop: self.cycles(spec.hop),
+            ring_change: self.cycles(spec.ring_change),
+            symbols_max,
+            echo: self.echo_symbols(),
+            input_slots: spec.queues.input,
+            output_slots: spec.queues.output,
+            client_slots: spec.queues.client,
+            source: match spec.source {
+                Source::Unbounded => isthmus_sci::Source::Unbounded,
+                Source::Bounded => isthmus_sci::Source::Bounded,
+            },
+            flow_control: match spec.flow_control {
+                FlowControl::None => isthmus_sci::FlowControl::None,
+                FlowControl::GoBits => isthmus_sci::FlowControl::GoBits,
+            },
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Packets running on a fabric.
+
+use crate::sci::build::{Lengths, Machine};
+use crate::sci::observe::{Arrival, Observer};
+use crate::sci::spec::FlowControl;
+use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
+use isthmus_sci::{Class, Delivery, Dropped, Engine, Handler, Offers, Packet, Stall, StallKind};
+use isthmus_sci::{event, symbol};
+use isthmus_topology::rings::Segment;
+use isthmus_workload::packets::PacketSource;
+use isthmus_workload::packets::spec::PacketTraffic;
+use std::sync::Arc;
+
+/// What the engine carries with a packet: whose transaction it is part of, and since when.
+#[derive(Debug, Clone, Copy)]
+struct Tag {
+    requester: u32,
+    generated: Cycles,
+    is_response: bool,
+}
+
+/// Symbols that a link has carried, idles behind packets included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkUse {
+    /// Of sends.
+    pub send: u64,
+    /// Of echoes.
+    pub echo: u64,
+}
+
+/// Transactions of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeCount {
+    /// Generated.
+    pub offered: u64,
+    /// Complete.
+    pub completed: u64,
+}
+
+/// One replication: a fabric, its traffic and every packet under way.
+#[derive(Debug)]
+pub struct Simulation {
+    engine: AnyEngine,
+    state: State,
+    patience: Cycles,
+    stall: Option<Stall>,
+}
+
+/// The event-driven engine, or where go bits are wanted the symbol-by-symbol one.
+#[derive(Debug)]
+enum AnyEngine {
+    Event(Box<event::Engine<Tag>>),
+    Symbol(Box<symbol::Engine<Tag>>),
+}
+
+/// The same expression for either engine.
+macro_rules! either {
+    ($any:expr, $engine:ident => $value:expr) => {
+        match $any {
+            AnyEngine::Event($engine) => $value,
+            AnyEngine::Symbol($engine) => $value,
+        }
+    };
+}
+
+#[derive(Debug)]
+struct State {
+    machine: Arc<Machine>,
+    source: PacketSource,
+    lengths: Lengths,
+    turnaround: Cycles,
+    /// One for each node: which of its equal routes a packet takes.
+    choices: Vec<Stream>,
+    route: Vec<Segment>,
+    nodes: Vec<NodeCount>,
+}
+
+impl Simulation {
+    /// The fabric at cycle 0 under `traffic`, with the random streams of this seed and replication.
+    ///
+    /// # Panics
+    /// If packets of this payload are longer than the engine can carry; descriptions are limited
+    /// to the 256 bytes of IEEE 1596.
+    pub fn new(
+        machine: Arc<Machine>,
+        traffic: &PacketTraffic,
+        seed: u64,
+        replication: u64,
+    ) -> Self {
+        let by_symbol = machine.spec().flow_control == FlowControl::GoBits;
+        Self::begin(machine, traffic, seed, replication, by_symbol)
+    }
+
+    /// As [`Simulation::new`], always on the symbol-by-symbol engine: the same results, later.
+    pub fn by_symbol(
+        machine: Arc<Machine>,
+        traffic: &PacketTraffic,
+        seed: u64,
+        replication: u64,
+    ) -> Self {
+        Self::begin(machine, traffic, seed, replication, true)
+    }
+
+    fn begin(
+        machine: Arc<Machine>,
+        traffic: &PacketTraffic,
+        seed: u64,
+        replication: u64,
+        by_symbol: bool,
+    ) -> Self {
+        let streams = Streams::new(seed, replication);
+        let lengths = machine.lengths(traffic);
+        let rules = machine.rules(lengths.request.max(lengths.response.unwrap_or(0)));
+        let interfaces = machine.interfaces();
+        let carries = "the machine was built with these rules";
+        let engine = if by_symbol {
+            let engine = symbol::Engine::new(interfaces, rules);
+            AnyEngine::Symbol(Box::new(engine.expect(carries)))
+        } else {
+            let engine = event::Engine::new(interfaces, rules);
+            AnyEngine::Event(Box::new(engine.expect(carries)))
+        };
+        let live = machine.fabric().live_nodes();
+        let node_count = machine.fabric().node_count();
+        let source = PacketSource::new(traffic, live, machine.clock(), streams);
+        let mut simulation = Self {
+            engine,
+            state: State {
+                source,
+                lengths,
+                turnaround: machine.cycles(traffic.turnaround),
+                choices: (0..node_count)
+                    .map(|node| streams.stream("route", node.into()))
+                    .collect(),
+                route: Vec::new(),
+                nodes: vec![NodeCount::default(); node_count as usize],
+                machine,
+            },
+            patience: 0,
+            stall: None,
+        };
+        simulation.patience = simulation
+            .state
+            .machine
+            .cycles(simulation.state.machine.spec().patience);
+        for sender in simulation.state.source.senders().to_vec() {
+            let (time, packet) = simulation.state.next_request(sender);
+            either!(&mut simulation.engine, engine => engine.offer(time, packet));
+        }
+        simulation
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> Cycles {
+        either!(&self.engine, engine => engine.now())
+    }
+
+    /// Packets generated that have neither arrived nor been given up.
+    pub fn under_way(&self) -> u64 {
+        either!(&self.engine, engine => engine.under_way())
+    }
+
+    /// Goes on until the observer has finished, the fabric has collapsed or everything before
+    /// cycle `until` has happened.
+    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
+        while self.now() < until && !observer.finished() && self.stall.is_none() {
+            let limit = until.min(self.now().saturating_add(self.patience));
+            let state = &mut self.state;
+            let mut driver = Driver { state, observer };
+            either!(&mut self.engine, engine => engine.run_until(limit, &mut driver));
+            if self.now() == limit {
+                self.look_for_stall();
+            }
+        }
+    }
+
+    fn look_for_stall(&mut self) {
+        self.stall = either!(&self.engine, engine => engine.stalled(self.patience));
+        if self.stall.is_none() {
+            let nodes = either!(&self.engine, engine => engine.wedged());
+            if !nodes.is_empty() {
+                self.stall = Some(Stall {
+                    kind: StallKind::Livelock,
+                    since: self.now(),
+                    under_way: self.under_way(),
+                    nodes,
+                });
+            }
+        }
+    }
+
+    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
+    /// description's patience while packets waited, or some queues can never move again.
+    pub fn stall(&self) -> Option<&Stall> {
+        self.stall.as_ref()
+    }
+
+    /// Counts what links carry and nodes send from now on.
+    pub fn restart_counts(&mut self) {
+        either!(&mut self.engine, engine => engine.counters_mut().reset());
+        self.state.nodes.fill(NodeCount::default());
+    }
+
+    /// What each link has carried, by the numbers of the fabric's links.
+    pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
+        let counters = either!(&self.engine, engine => engine.counters());
+        let machine = &self.state.machine;
+        machine.fabric().links().iter().map(move |link| {
+            let interface = machine.interfaces().interface(link.from, link.ring);
+            let at = interface.expect("a link leaves an interface") as usize;
+            LinkUse {
+                send: counters.send_symbols[at],
+                echo: counters.echo_symbols[at],
+            }
+        })
+    }
+
+    /// What each node has sent.
+    pub fn nodes(&self) -> &[NodeCount] {
+        &self.state.nodes
+    }
+}
+
+impl State {
+    /// The next request of `node`, which may be its first.
+    #[inline]
+    fn next_request(&mut self, node: u32) -> (Cycles, Packet<'_, Tag>) {
+        let request = self.source.next(node);
+        let tag = Tag {
+            requester: node,
+            generated: request.time,
+            is_response: false,
+        };
+        let symbols = self.lengths.request;
+        let packet = self.packet(node, request.destination, Class::Request, symbols, tag);
+        (request.time, packet)
+    }
+
+    #[inline]
+    fn packet(
+        &mut self,
+        from: u32,
+        to: u32,
+        class: Class,
+        symbols: u32,
+        tag: Tag,
+    ) -> Packet<'_, Tag> {
+        let stream = &mut self.choices[from as usize];
+        self.route.clear();
+        let choose = &mut |below| Uniform::below(below).draw(stream);
+        (self.machine.routes()).route(from, to, choose, &mut self.route);
+        Packet {
+            node: from,
+            class,
+            symbols,
+            route: &self.route,
+            tag,
+        }
+    }
+}
+
+struct Driver<'a, O> {
+    state: &'a mut State,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Handler for Driver<'_, O> {
+    type Tag = Tag;
+
+    #[inline]
+    fn generated(&mut self, node: u32, _time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
+        if tag.is_response {
+            return;
+        }
+        self.state.nodes[node as usize].offered += 1;
+        self.observer.offered(node);
+        let (time, packet) = self.state.next_request(node);
+        offers.offer(time, packet);
+    }
+
+    #[inline]
+    fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+        let tag = delivery.tag;
+        if !tag.is_response {
+            self.observer.arrived(&Arrival {
+                source: tag.requester,
+                latency: delivery.tail - delivery.generated,
+                network: delivery.tail - delivery.sent,
+                links: delivery.links,
+                ring_changes: delivery.ring_changes,
+                retries: delivery.retries,
+            });
+            if let Some(symbols) = self.state.lengths.response {
+                let tag = Tag {
+                    is_response: true,
+                    ..tag
+                };
+                let (node, class) = (delivery.node, Class::Response);
+                let time = delivery.tail + self.state.turnaround;
+                let response = self.state.packet(node, tag.requester, class, symbols, tag);
+                offers.offer(time, response);
+                return;
+            }
+        }
+        self.state.nodes[tag.requester as usize].completed += 1;
+        let response = tag.is_response.then(|| delivery.tail - tag.generated);
+        self.observer.completed(tag.requester, response);
+    }
+
+    fn dropped(&mut self, dropped: &Dropped<Tag>, _offers: &mut Offers<Tag>) {
+        self.observer.dropped(dropped.tag.requester);
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.observer.finished()
+    }
+}

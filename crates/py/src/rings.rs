@@ -1,0 +1,166 @@
+//! Fabrics of rings: what they are, what can fail in them, what they carry at most.
+
+use crate::question::{Refusal, answer};
+use isthmus_experiment::result::{MachineSummary, SciSummary};
+use isthmus_experiment::{Experiment, Failures, Options};
+use isthmus_machine::sci::Machine;
+use isthmus_scenario::Scenario;
+use isthmus_topology::rings::Fabric;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    scenario: String,
+    #[serde(default = "unnamed")]
+    file: String,
+    #[serde(default)]
+    overrides: Vec<String>,
+    failures: Option<FailuresQuestion>,
+}
+
+fn unnamed() -> String {
+    "scenario".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FailuresQuestion {
+    double: u64,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    fabrics: Vec<Described>,
+}
+
+/// One fabric of the scenario.
+#[derive(Serialize)]
+struct Described {
+    summary: SciSummary,
+    sizes: Option<Vec<u32>>,
+    /// Nodes of a ring and how many rings have so many, ascending.
+    ring_lengths: Vec<(u32, u32)>,
+    /// Fewest and most rings that a node is on.
+    rings_per_node: (u32, u32),
+    links: u32,
+    /// Share of packets by links crossed, under uniform traffic.
+    distances: Vec<f64>,
+    deadlock: Deadlock,
+    failures: Option<FailuresAnswer>,
+}
+
+#[derive(Serialize)]
+struct Deadlock {
+    free: bool,
+    /// The nodes at which the queues of the cycle are.
+    nodes: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct FailuresAnswer {
+    single: Vec<FailureAnswer>,
+    /// Number of pairs of single failures.
+    pairs: u64,
+    /// Positions in `single`.
+    double: Vec<(u32, u32)>,
+}
+
+#[derive(Serialize)]
+struct FailureAnswer {
+    label: String,
+    nodes: Vec<u32>,
+    links: Vec<(u32, u32)>,
+    rings: Vec<u32>,
+    /// Links or nodes whose failure is this event.
+    components: u32,
+}
+
+/// Describes the SCI fabrics of a scenario, as JSON.
+#[pyfunction]
+pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Question| {
+        let Question {
+            scenario,
+            file,
+            overrides,
+            failures,
+        } = question;
+        let refused = |error: &dyn std::fmt::Display| Refusal::at("scenario", error);
+        let scenario =
+            Scenario::parse(&scenario, &file, &overrides).map_err(|error| refused(&error))?;
+        let experiment =
+            Experiment::new(scenario, Options::default()).map_err(|error| refused(&error))?;
+        let summaries = experiment.machines().into_iter();
+        let fabrics = summaries
+            .zip(experiment.fabrics())
+            .filter_map(|(summary, fabric)| match (summary, fabric) {
+                (MachineSummary::Sci(summary), Some(machine)) => {
+                    Some(described(summary, machine, failures.as_ref()))
+                }
+                _ => None,
+            })
+            .collect();
+        Ok(Answer { fabrics })
+    })
+}
+
+fn described(
+    summary: SciSummary,
+    machine: &Machine,
+    failures: Option<&FailuresQuestion>,
+) -> Described {
+    let fabric = machine.fabric();
+    let waiting = machine.routes().check_waiting();
+    let mut lengths: BTreeMap<u32, u32> = BTreeMap::new();
+    for ring in fabric.rings() {
+        *lengths.entry(ring.len() as u32).or_default() += 1;
+    }
+    Described {
+        summary,
+        sizes: fabric.sizes().map(<[u32]>::to_vec),
+        ring_lengths: lengths.into_iter().collect(),
+        rings_per_node: rings_per_node(fabric),
+        links: fabric.links().len() as u32,
+        distances: machine.routes().uniform_averages().distances,
+        deadlock: Deadlock {
+            free: waiting.is_ok(),
+            nodes: match &waiting {
+                Ok(()) => Vec::new(),
+                Err(cycle) => cycle.places.iter().map(|&(_, node)| node).collect(),
+            },
+        },
+        failures: failures.map(|asked| {
+            let found = Failures::new(machine, asked.double, asked.seed);
+            FailuresAnswer {
+                single: found
+                    .single
+                    .iter()
+                    .map(|failure| {
+                        let faults = failure.faults();
+                        FailureAnswer {
+                            label: failure.to_string(),
+                            nodes: faults.nodes,
+                            links: faults.links,
+                            rings: failure.rings.clone(),
+                            components: failure.components,
+                        }
+                    })
+                    .collect(),
+                pairs: found.pairs,
+                double: found.double,
+            }
+        }),
+    }
+}
+
+fn rings_per_node(fabric: &Fabric) -> (u32, u32) {
+    let counts = (0..fabric.node_count()).map(|node| fabric.links_from(node).len() as u32);
+    let (fewest, most) = counts.fold((u32::MAX, 0), |(fewest, most), count| {
+        (fewest.min(count), most.max(count))
+    });
+    (fewest.min(most), most)
+}

@@ -1,0 +1,82 @@
+//! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
+
+mod machine;
+mod workload;
+
+use crate::field::Default::Value;
+use crate::field::{Field, Kind};
+use crate::kind::{Loads, MachineKind};
+use crate::machine::Machine;
+use crate::search::{self, Load};
+use crate::value;
+use crate::workload::Workload;
+use isthmus_units::Rate;
+
+pub(crate) use machine::io_node_count;
+
+pub(crate) const KIND: MachineKind = MachineKind {
+    name: "hypercube",
+    fields: machine::FIELDS,
+    workload_fields: workload::FIELDS,
+    rows: ROWS,
+    loads: Loads {
+        keys: workload::LOAD_KEYS,
+        read: read_load,
+        write: write_load,
+    },
+    build: |settings| machine::build(settings).map(Machine::Hypercube),
+    build_workload: |settings, machine| match machine {
+        Machine::Hypercube(spec) => workload::build(settings, spec).map(Workload::Hypercube),
+        _ => unreachable!("the schema of a hypercube builds a hypercube"),
+    },
+};
+
+const ROWS: &[Field] = &[
+    Field::new(
+        "stop.of",
+        Kind::Measures {
+            example: "[\"pe_pe.header\"]",
+        },
+        Value("[\"pe_pe.header\", \"read.network\"]"),
+        "measures",
+        "Measures that must be known; one that a point cannot give is not waited for",
+    )
+    .only("stop.rule", &["precision"]),
+    search::over(workload::LOAD_KEYS),
+    search::from(Kind::Load, "\"5 /ms\""),
+    search::to(Kind::Load, "\"40 /ms\""),
+];
+
+/// A rate, or the rate of a mean gap.
+fn read_load(over: &str, value: &value::Value) -> Result<Load, (String, String)> {
+    let flaw = |problem: &str, hint: &str| Err((problem.to_owned(), hint.to_owned()));
+    match (over, value) {
+        ("workload.interarrival", value::Value::Time(time)) => {
+            Ok(Load::Rate(Rate::from_per_s(1.0 / time.seconds())))
+        }
+        ("workload.interarrival", _) => flaw(
+            "a rate where search.over = \"workload.interarrival\" expects a time",
+            "write a time, for example \"0.156 ms\"",
+        ),
+        (_, value::Value::Rate(rate)) => Ok(Load::Rate(*rate)),
+        _ => flaw(
+            "a time where search.over = \"workload.rate\" expects a rate",
+            "write a rate, for example \"6.4 /ms\"",
+        ),
+    }
+}
+
+/// The mean interarrival time of a rate, in whole picoseconds.
+fn write_load(load: Load) -> Result<(&'static str, value::Value, String), &'static str> {
+    let possible = "keep between one in 24 h and one in 1 ps";
+    let Load::Rate(rate) = load else {
+        return Err(possible);
+    };
+    let gap = 1e12 / rate.per_s();
+    if !(gap >= 1.0 && gap <= value::TIME_MAX.ps() as f64) {
+        return Err(possible);
+    }
+    let mean = value::mean_gap(rate);
+    let written = format!("{} ps", mean.ps());
+    Ok(("workload.interarrival", value::Value::Time(mean), written))
+}

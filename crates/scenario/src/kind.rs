@@ -1,0 +1,65 @@
+//! The kinds of machine that a file may describe.
+//!
+//! A new kind is a module with its tables of fields and the functions that build its descriptions,
+//! one row in [`MACHINE_KINDS`], and one variant each of [`Machine`] and [`Workload`].
+
+use crate::error::Problem;
+use crate::field::{Default, Field, Kind};
+use crate::machine::Machine;
+use crate::search::Load;
+use crate::settings::Settings;
+use crate::value::Value;
+use crate::workload::Workload;
+use crate::{hypercube, sci};
+
+/// One kind of machine.
+#[derive(Debug)]
+pub(crate) struct MachineKind {
+    /// The word after `machine.kind =`.
+    pub(crate) name: &'static str,
+    /// The fields of `[machine]` beside the kind.
+    pub(crate) fields: &'static [Field],
+    /// The fields of `[workload]`.
+    pub(crate) workload_fields: &'static [Field],
+    /// Its form of the rows of the other tables that are [`Default::OfKind`].
+    pub(crate) rows: &'static [Field],
+    pub(crate) loads: Loads,
+    pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
+    /// The workload, checked against the machine that it runs on.
+    pub(crate) build_workload: fn(&Settings, &Machine) -> Result<Workload, Problem>,
+}
+
+impl MachineKind {
+    /// Its form of the row `key` of a table that all kinds share.
+    pub(crate) fn row(&self, key: &str) -> Option<&'static Field> {
+        self.rows.iter().find(|row| row.key == key)
+    }
+}
+
+/// How a kind says how much is asked of the machine.
+#[derive(Debug)]
+pub(crate) struct Loads {
+    /// The fields that decide the load, each in place of the others.
+    pub(crate) keys: &'static [&'static str],
+    /// The load that a value of the field `search.over` stands for, or problem and hint.
+    pub(crate) read: fn(&str, &Value) -> Result<Load, (String, String)>,
+    /// The field and the value that set a load, also as written; what would be possible if none
+    /// can.
+    pub(crate) write: fn(Load) -> Result<(&'static str, Value, String), &'static str>,
+}
+
+pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND];
+
+/// `machine.kind` itself.
+pub(crate) const KIND_FIELD: Field = Field::new(
+    "machine.kind",
+    Kind::Choice(&["hypercube", "sci"]),
+    Default::Required,
+    "kind of machine",
+    "Kind of machine; it decides which other fields of machine and workload there are",
+);
+
+/// The names of all kinds.
+pub(crate) fn kind_names() -> Vec<&'static str> {
+    MACHINE_KINDS.iter().map(|kind| kind.name).collect()
+}

@@ -1,0 +1,331 @@
+//! An SCI fabric from its settings.
+
+use crate::error::Problem;
+use crate::quantity::rounded;
+use crate::settings::Settings;
+use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
+use isthmus_units::{Bandwidth, Bytes, Time};
+
+/// Patience unless the rings are so long that a packet takes a good part of it.
+const PATIENCE_MIN: Time = Time::from_us(20);
+
+/// Longest header in symbols; engines number the symbols of a packet in 14 bits.
+const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
+
+/// Number of nodes.
+pub(crate) fn node_count(shape: &Shape) -> u32 {
+    match shape {
+        Shape::Ring { nodes } | Shape::CounterRotating { nodes } => *nodes,
+        Shape::Torus { sizes } | Shape::BidirectionalTorus { sizes } => sizes.iter().product(),
+        Shape::UniformRingTorus { sizes } | Shape::Manhattan { sizes } => sizes.iter().product(),
+        Shape::Rings(rings) => rings.iter().flatten().max().map_or(0, |last| last + 1),
+    }
+}
+
+/// The time of one symbol on a link; `None` if it is not a whole number of picoseconds.
+pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
+    let bit_ps = u128::from(symbol.get()) * 8_000_000_000_000;
+    let bits_per_s = u128::from(bandwidth.bits_per_s());
+    let whole = bit_ps.checked_div(bits_per_s)?;
+    let exact = whole > 0 && whole * bits_per_s == bit_ps;
+    exact.then(|| u64::try_from(whole).ok().map(Time::from_ps))?
+}
+
+/// The fabric, checked.
+pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
+    let shape = shape(settings)?;
+    let symbol = settings.bytes("machine.symbol");
+    let cycle = checked_cycle(settings, symbol)?;
+    let faults = Faults {
+        nodes: settings.nodes("machine.faults.nodes").to_vec(),
+        links: settings.links("machine.faults.links").to_vec(),
+    };
+    let cut_off = match settings.text("machine.faults.cut_off").as_str() {
+        "leave-out" => CutOff::LeaveOut,
+        _ => CutOff::Refuse,
+    };
+    let fabric = Fabric::new(&shape).map_err(|error| shape_problem(settings, &error))?;
+    check_faults(settings, &fabric, &faults, cut_off)?;
+    let mut spec = SciSpec {
+        routing: routing(settings, &shape)?,
+        shape,
+        faults,
+        cut_off,
+        bandwidth: settings.bandwidth("machine.bandwidth"),
+        symbol,
+        hop: hop(settings, cycle)?,
+        ring_change: whole_cycles(settings, "machine.ring_change", cycle)?,
+        overhead: settings.bytes("machine.overhead"),
+        echo: settings.bytes("machine.echo"),
+        queues: Queues {
+            input: settings.small("machine.queues.input"),
+            output: settings.small("machine.queues.output"),
+            client: settings.small("machine.queues.client"),
+        },
+        source: match settings.text("machine.source").as_str() {
+            "bounded" => Source::Bounded,
+            _ => Source::Unbounded,
+        },
+        flow_control: match settings.text("machine.flow_control").as_str() {
+            "go-bits" => FlowControl::GoBits,
+            _ => FlowControl::None,
+        },
+        patience: PATIENCE_MIN,
+    };
+    check_lengths(settings, &spec)?;
+    spec.patience = patience(settings, &spec, &fabric)?;
+    Ok(spec)
+}
+
+fn shape(settings: &Settings) -> Result<Shape, Problem> {
+    let fabric = settings.text("machine.fabric");
+    if fabric == "rings" {
+        return Ok(Shape::Rings(settings.rings("machine.rings").to_vec()));
+    }
+    let sizes = settings.sizes("machine.size");
+    let wrong = |needs: &str, hint: &str| {
+        let problem = format!("{} dimensions, but {needs}", sizes.len());
+        let problem = problem.replace("1 dimensions", "one dimension");
+        Err(settings.problem("machine.size", problem, hint))
+    };
+    Ok(match (fabric.as_str(), sizes) {
+        ("ring", &[nodes]) => Shape::Ring { nodes },
+        ("counter-rotating", &[nodes]) => Shape::CounterRotating { nodes },
+        ("ring" | "counter-rotating", _) => {
+            return wrong("a ring has one", "give one number, for example 8");
+        }
+        ("torus", sizes) => Shape::Torus {
+            sizes: sizes.to_vec(),
+        },
+        ("bidirectional-torus", sizes) => Shape::BidirectionalTorus {
+            sizes: sizes.to_vec(),
+        },
+        ("uniform-ring-torus", &[x, y]) => Shape::UniformRingTorus { sizes: [x, y] },
+        ("manhattan", &[x, y]) => Shape::Manhattan { sizes: [x, y] },
+        (name, _) => {
+            let needs = match name {
+                "manhattan" => "a Manhattan network has two",
+                _ => "a uniform-ring torus has two",
+            };
+            return wrong(needs, "give two numbers, for example \"6x6\"");
+        }
+    })
+}
+
+/// What the topology finds wrong with the shape, at the field that says so.
+fn shape_problem(settings: &Settings, error: &RingsError) -> Problem {
+    let along = |dimension: u32| match dimension {
+        0 => "x".to_owned(),
+        1 => "y".to_owned(),
+        _ => format!("dimension {dimension}"),
+    };
+    let (key, problem, hint) = match error {
+        RingsError::SmallSize {
+            fabric,
+            dimension,
+            size,
+            least,
+        } => (
+            "machine.size",
+            format!(
+                "{size} nodes along {} are too few for {fabric}",
+                along(*dimension)
+            ),
+            format!("give {least} or more in each dimension"),
+        ),
+        RingsError::OddSize { dimension, size } => (
+            "machine.size",
+            format!(
+                "{size} nodes along {}, so that streets cannot alternate",
+                along(*dimension)
+            ),
+            "give even numbers".to_owned(),
+        ),
+        RingsError::Unreachable { from, to } => (
+            "machine.rings",
+            format!("no path from node {from} to node {to}: no chain of rings joins them"),
+            "let every ring have a node in common with another".to_owned(),
+        ),
+        // The rest has been found when the values were read.
+        other => {
+            let key = match settings.text("machine.fabric").as_str() {
+                "rings" => "machine.rings",
+                _ => "machine.size",
+            };
+            (key, other.to_string(), "give another fabric".to_owned())
+        }
+    };
+    settings.problem(key, problem, hint)
+}
+
+fn routing(settings: &Settings, shape: &Shape) -> Result<Routing, Problem> {
+    let key = "machine.routing";
+    let no_dimensions = matches!(shape, Shape::Manhattan { .. } | Shape::Rings(_));
+    Ok(match settings.text(key).as_str() {
+        "dimension-order" if no_dimensions => {
+            return Err(settings.problem(
+                key,
+                "shortest paths of this fabric do not follow its dimensions one after another",
+                "use \"fewest-changes\", \"random\" or \"fixed\"",
+            ));
+        }
+        "dimension-order" => Routing::DimensionOrder,
+        "fixed" => Routing::Fixed,
+        "random" => Routing::Random,
+        _ => Routing::FewestChanges,
+    })
+}
+
+fn checked_cycle(settings: &Settings, symbol: Bytes) -> Result<Time, Problem> {
+    let bandwidth = settings.bandwidth("machine.bandwidth");
+    cycle(symbol, bandwidth).ok_or_else(|| {
+        let ps = symbol.get() as f64 * 8e12 / bandwidth.bits_per_s() as f64;
+        settings.problem(
+            "machine.bandwidth",
+            format!(
+                "a symbol of {symbol} takes {} ps, which is not a whole number of picoseconds",
+                rounded(ps, 6)
+            ),
+            "give one with whole picoseconds for each symbol, for example 1 GB/s",
+        )
+    })
+}
+
+fn hop(settings: &Settings, cycle: Time) -> Result<Time, Problem> {
+    let key = "machine.hop";
+    let hop = settings.time(key);
+    if hop < cycle {
+        let problem = format!("{hop} is shorter than the {cycle} of a symbol");
+        return Err(settings.problem(key, problem, format!("give {cycle} or more")));
+    }
+    whole_cycles(settings, key, cycle)
+}
+
+fn whole_cycles(settings: &Settings, key: &str, cycle: Time) -> Result<Time, Problem> {
+    let time = settings.time(key);
+    let beyond = time.ps() % cycle.ps();
+    if beyond == 0 {
+        return Ok(time);
+    }
+    let below = Time::from_ps(time.ps() - beyond);
+    let above = Time::from_ps(below.ps() + cycle.ps());
+    Err(settings.problem(
+        key,
+        format!("{time} is not a whole number of cycles, the {cycle} of a symbol"),
+        format!("give {below} or {above}"),
+    ))
+}
+
+/// A length must be whole symbols.
+pub(super) fn check_symbols(
+    settings: &Settings,
+    key: &str,
+    length: Bytes,
+    symbol: Bytes,
+) -> Result<(), Problem> {
+    if length.get() % symbol.get() == 0 {
+        return Ok(());
+    }
+    Err(settings.problem(
+        key,
+        format!("{length} is not a whole number of symbols of {symbol}"),
+        format!("give a multiple of {symbol}"),
+    ))
+}
+
+fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
+    check_symbols(settings, "machine.overhead", spec.overhead, spec.symbol)?;
+    check_symbols(settings, "machine.echo", spec.echo, spec.symbol)?;
+    let limit = Bytes::new(OVERHEAD_SYMBOLS_MAX * spec.symbol.get());
+    if spec.overhead > limit {
+        return Err(settings.problem(
+            "machine.overhead",
+            format!(
+                "{} is more than {OVERHEAD_SYMBOLS_MAX} symbols",
+                spec.overhead
+            ),
+            format!("give at most {limit}"),
+        ));
+    }
+    if spec.echo <= spec.overhead {
+        return Ok(());
+    }
+    // The target puts the echo in the place of the send (section 2).
+    Err(settings.problem(
+        "machine.echo",
+        format!(
+            "{} is longer than a packet without data, {}",
+            spec.echo, spec.overhead
+        ),
+        "give an echo of at most machine.overhead",
+    ))
+}
+
+fn check_faults(
+    settings: &Settings,
+    fabric: &Fabric,
+    faults: &Faults,
+    cut_off: CutOff,
+) -> Result<(), Problem> {
+    let left = fabric.with_faults(faults).map_err(|error| match error {
+        RingsError::MissingLink { from, to } => {
+            let next = fabric.links_from(from.min(fabric.node_count() - 1)).next();
+            let next = next.map(|link| fabric.links()[link as usize]);
+            let example = next.map_or("[0, 1]".to_owned(), |link| {
+                format!("[{}, {}]", link.from, link.to)
+            });
+            settings.problem(
+                "machine.faults.links",
+                format!("[{from}, {to}] is no link, no ring goes from {from} to {to} next"),
+                format!("name a node and the next on a ring, for example {example}"),
+            )
+        }
+        RingsError::MissingNode { node, highest } => settings.problem(
+            "machine.faults.nodes",
+            format!("node {node} does not exist"),
+            format!("there are nodes 0 to {highest}"),
+        ),
+        other => settings.problem("machine.faults", other.to_string(), "name other faults"),
+    })?;
+    let lost = left.cut_off();
+    if left.live_nodes().len() < 2 {
+        return Err(settings.problem(
+            "machine.faults",
+            "no two nodes are left that can reach each other",
+            "name fewer faults",
+        ));
+    }
+    if cut_off == CutOff::LeaveOut || lost.is_empty() {
+        return Ok(());
+    }
+    let mut names: Vec<String> = lost.iter().take(8).map(u32::to_string).collect();
+    if lost.len() > names.len() {
+        names.push("...".to_owned());
+    }
+    let nodes = if lost.len() == 1 { "node" } else { "nodes" };
+    Err(settings.problem(
+        "machine.faults",
+        format!("they cut off {nodes} {}", names.join(", ")),
+        "name fewer faults, or set machine.faults.cut_off = \"leave-out\"",
+    ))
+}
+
+/// As given, or long enough for any fabric: several trips round its longest ring.
+fn patience(settings: &Settings, spec: &SciSpec, fabric: &Fabric) -> Result<Time, Problem> {
+    let key = "machine.patience";
+    let longest = fabric.rings().iter().map(Vec::len).max().unwrap_or(0) as u64;
+    let trip = Time::from_ps(spec.hop.ps().saturating_mul(longest));
+    if settings.given(key).is_none() {
+        return Ok(PATIENCE_MIN.max(Time::from_ps(trip.ps().saturating_mul(4))));
+    }
+    let patience = settings.time(key);
+    if patience >= trip {
+        return Ok(patience);
+    }
+    Err(settings.problem(
+        key,
+        format!("{patience} is less than the {trip} that a packet takes round a ring"),
+        format!("give {trip} or more"),
+    ))
+}

@@ -1,0 +1,66 @@
+//! `machine.kind = "sci"`: a fabric of SCI rings joined by switch nodes.
+
+mod build;
+mod fields;
+mod workload;
+
+use crate::field::Default::Value;
+use crate::field::{Field, Kind};
+use crate::kind::{Loads, MachineKind};
+use crate::machine::Machine;
+use crate::search::{self, Load};
+use crate::value;
+use crate::workload::Workload;
+
+pub(crate) use build::node_count;
+
+pub(crate) const KIND: MachineKind = MachineKind {
+    name: "sci",
+    fields: fields::FIELDS,
+    workload_fields: workload::FIELDS,
+    rows: ROWS,
+    loads: Loads {
+        keys: workload::LOAD_KEYS,
+        read: read_load,
+        write: write_load,
+    },
+    build: |settings| build::build(settings).map(Machine::Sci),
+    build_workload: |settings, machine| match machine {
+        Machine::Sci(spec) => workload::build(settings, spec).map(Workload::Packets),
+        _ => unreachable!("the schema of a fabric builds a fabric"),
+    },
+};
+
+const ROWS: &[Field] = &[
+    Field::new(
+        "stop.of",
+        Kind::Measures {
+            example: "[\"latency\"]",
+        },
+        Value("[\"latency\"]"),
+        "measures",
+        "Measures that must be known; one that a point cannot give is not waited for",
+    )
+    .only("stop.rule", &["precision"]),
+    search::over(workload::LOAD_KEYS),
+    search::from(Kind::Offered, "\"1 GB/s\""),
+    search::to(Kind::Offered, "\"20 GB/s\""),
+];
+
+fn read_load(_over: &str, value: &value::Value) -> Result<Load, (String, String)> {
+    match value {
+        value::Value::Bandwidth(bandwidth) => Ok(Load::Bandwidth(*bandwidth)),
+        _ => unreachable!("the ends of a search are read as bandwidths"),
+    }
+}
+
+fn write_load(load: Load) -> Result<(&'static str, value::Value, String), &'static str> {
+    match load {
+        Load::Bandwidth(bandwidth) if bandwidth.bits_per_s() > 0 => Ok((
+            "workload.load",
+            value::Value::Bandwidth(bandwidth),
+            format!("{} bit/s", bandwidth.bits_per_s()),
+        )),
+        _ => Err("give a bandwidth above 0"),
+    }
+}

@@ -1,0 +1,146 @@
+//! Peaks and light-load latencies of the fabrics of the SCI paper (seed 004), and what a run costs.
+//!
+//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|speed] [hop] [change]`
+//! with the cycles (2 ns) of a hop and a ring change, 17 and 33 by default.
+
+mod load;
+
+use isthmus_sci::{Engine, Source, event, symbol};
+use isthmus_topology::rings::{Routing, Shape};
+use load::{Load, Network, rules};
+
+/// Seeds of each point.
+const SEEDS: u64 = 8;
+/// 200 us.
+const LENGTH: u64 = 100_000;
+
+/// Name, shape, routing, and the offered loads under source rules A and B, in GB/s.
+type Row = (String, Shape, Routing, [f64; 2]);
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for nodes in [4, 6, 8, 10] {
+        let shape = Shape::Ring { nodes };
+        rows.push((format!("ring-{nodes}"), shape, Routing::Random, [2.25, 2.0]));
+    }
+    for nodes in [4, 6, 8, 10] {
+        let shape = Shape::CounterRotating { nodes };
+        rows.push((format!("CRR-{nodes}"), shape, Routing::Random, [5.5, 4.5]));
+    }
+    for k in [3, 4, 5, 6] {
+        let shape = Shape::Torus { sizes: vec![k, k] };
+        let name = format!("UT-{}", k * k);
+        rows.push((name, shape, Routing::DimensionOrder, [12.0, 10.0]));
+    }
+    for k in [3, 4, 5, 6] {
+        let shape = Shape::BidirectionalTorus { sizes: vec![k, k] };
+        let name = format!("BT-{}", k * k);
+        rows.push((name, shape, Routing::DimensionOrder, [34.0, 30.0]));
+    }
+    for k in [3, 4, 5, 6] {
+        let shape = Shape::UniformRingTorus { sizes: [k, k] };
+        let name = format!("URT-{}", k * k);
+        rows.push((name, shape, Routing::FewestChanges, [34.0, 30.0]));
+    }
+    rows
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn peaks(hop: u64, change: u64) {
+    println!("GB/s accepted, {SEEDS} seeds, hop {hop}, ring change {change} cycles");
+    println!("{:8} {:>8} {:>8}", "", "A", "B");
+    for (name, shape, routing, loads) in rows() {
+        let network = Network::new(&shape, routing);
+        let columns = [Source::Unbounded, Source::Bounded].map(|source| {
+            let load = loads[source as usize];
+            let mut engine =
+                event::Engine::new(&network.fabric, rules(hop, change, source)).expect("rules");
+            mean((0..SEEDS).map(|seed| {
+                engine.clear();
+                let mut run = Load::new(&network, load, LENGTH, seed);
+                run.run(&mut engine);
+                run.throughput()
+            }))
+        });
+        println!("{name:8} {:8.3} {:8.3}", columns[0], columns[1]);
+    }
+}
+
+fn latency(hop: u64, change: u64) {
+    println!("ns from generation to tail at 0.6 GB/s, {SEEDS} seeds, hop {hop}, change {change}");
+    for (name, shape, routing, _) in rows() {
+        let network = Network::new(&shape, routing);
+        let rules = rules(hop, change, Source::Unbounded);
+        let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+        let value = mean((0..SEEDS).map(|seed| {
+            engine.clear();
+            let mut run = Load::new(&network, 0.6, LENGTH, seed);
+            run.run(&mut engine);
+            run.latency_ns()
+        }));
+        println!("{name:8} {value:8.1}");
+    }
+}
+
+fn speed(hop: u64, change: u64) {
+    let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
+    let network = Network::new(&shape, Routing::DimensionOrder);
+    let rules = rules(hop, change, Source::Unbounded);
+    let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+    for load in [34.0, 12.0, 0.6] {
+        let mut best = f64::INFINITY;
+        let mut run = Load::new(&network, load, LENGTH, 0);
+        for _ in 0..20 {
+            engine.clear();
+            run = Load::new(&network, load, LENGTH, 0);
+            let begin = std::time::Instant::now();
+            run.run(&mut engine);
+            best = best.min(begin.elapsed().as_secs_f64());
+        }
+        println!(
+            "event-driven, 6x6 bidirectional torus at {load} GB/s, 200 us: {:.2} ms, {} packets \
+             generated, {} delivered, {:.0} ns per delivery",
+            best * 1e3,
+            run.generated,
+            run.delivered,
+            best * 1e9 / run.delivered as f64
+        );
+    }
+    let begin = std::time::Instant::now();
+    let drawn = Load::new(&network, 34.0, LENGTH, 0).draw_only();
+    println!(
+        "of which drawing {drawn} packets and their routes: {:.2} ms",
+        begin.elapsed().as_secs_f64() * 1e3
+    );
+    let mut engine = symbol::Engine::new(&network.fabric, rules).expect("rules");
+    let mut run = Load::new(&network, 34.0, LENGTH, 0);
+    let begin = std::time::Instant::now();
+    run.run(&mut engine);
+    let seconds = begin.elapsed().as_secs_f64();
+    let symbols = LENGTH as f64 * network.fabric.interfaces().len() as f64;
+    println!(
+        "symbol by symbol, the same at 34 GB/s: {:.3} s, {:.1} million symbol-links per second, {} \
+         delivered",
+        seconds,
+        symbols / seconds / 1e6,
+        run.delivered
+    );
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize, default: u64| match arguments.get(place) {
+        Some(text) => text.parse().expect("a number of cycles"),
+        None => default,
+    };
+    let (hop, change) = (number(1, 17), number(2, 33));
+    match arguments.first().map(String::as_str) {
+        Some("latency") => latency(hop, change),
+        Some("speed") => speed(hop, change),
+        _ => peaks(hop, change),
+    }
+}

@@ -1,0 +1,50 @@
+//! What the engines count.
+
+use crate::Fabric;
+
+/// Counts since the beginning, or since [`Counters::reset`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counters {
+    /// For each link (by the interface that it leaves): symbols of sends, with their idles. A
+    /// send is counted as a whole when its header comes to the output, or to the bypass FIFO there.
+    pub send_symbols: Vec<u64>,
+    /// For each link: symbols of echoes, with their idles, counted in the same way.
+    pub echo_symbols: Vec<u64>,
+    /// For each interface: own sends, retries included.
+    pub sends: Vec<u64>,
+    /// For each interface: busy echoes that came back to it.
+    pub retries: Vec<u64>,
+    /// For each node: packets delivered to it.
+    pub delivered: Vec<u64>,
+    /// For each node: packets of its client that were dropped.
+    pub dropped: Vec<u64>,
+}
+
+impl Counters {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
+        let interfaces = vec![0; fabric.interfaces().len()];
+        let nodes = vec![0; fabric.node_count() as usize];
+        Self {
+            send_symbols: interfaces.clone(),
+            echo_symbols: interfaces.clone(),
+            sends: interfaces.clone(),
+            retries: interfaces,
+            delivered: nodes.clone(),
+            dropped: nodes,
+        }
+    }
+
+    /// Begins anew.
+    pub fn reset(&mut self) {
+        for counts in [
+            &mut self.send_symbols,
+            &mut self.echo_symbols,
+            &mut self.sends,
+            &mut self.retries,
+            &mut self.delivered,
+            &mut self.dropped,
+        ] {
+            counts.fill(0);
+        }
+    }
+}

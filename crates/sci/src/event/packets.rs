@@ -1,0 +1,192 @@
+//! The packets under way, in places that are used again.
+
+use crate::traffic::Class;
+use isthmus_kernel::Cycles;
+
+/// No packet.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Stretches that a route has room for before the first longer one.
+const STRIDE_MIN: usize = 4;
+
+/// One stretch of a route.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stretch {
+    /// The interface that the packet leaves by.
+    pub port: u32,
+    /// Links to go.
+    pub hops: u16,
+    /// Links that its echo goes, the rest of the ring.
+    pub back: u16,
+}
+
+/// What moves with a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flight {
+    /// The next packet in the list that this one is in.
+    pub next: u32,
+    /// The output queue that holds or held it last.
+    pub queue: u32,
+    /// Its rank by age in that queue.
+    pub age: u64,
+    /// The earliest cycle in which it may leave.
+    pub ready: Cycles,
+    pub symbols: u16,
+    /// The stretch that it is on.
+    pub stretch: u16,
+    pub stretches: u16,
+    pub class: Class,
+    pub retries: u32,
+}
+
+/// What is needed at the end only.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<T> {
+    pub tag: T,
+    pub generated: Cycles,
+    pub admitted: Cycles,
+    pub sent: Cycles,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Packets<T> {
+    pub flights: Vec<Flight>,
+    pub origins: Vec<Origin<T>>,
+    stretches: Vec<Stretch>,
+    stride: usize,
+    free: u32,
+}
+
+impl<T: Copy> Packets<T> {
+    pub fn new() -> Self {
+        Self {
+            flights: Vec::new(),
+            origins: Vec::new(),
+            stretches: Vec::new(),
+            stride: STRIDE_MIN,
+            free: NONE,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.flights.clear();
+        self.origins.clear();
+        self.stretches.clear();
+        self.free = NONE;
+    }
+
+    /// Adds a packet whose stretches are set by [`Packets::route_mut`].
+    #[inline]
+    pub fn add(&mut self, class: Class, symbols: u16, stretches: usize, origin: Origin<T>) -> u32 {
+        if stretches > self.stride {
+            self.widen(stretches);
+        }
+        let flight = Flight {
+            next: NONE,
+            queue: NONE,
+            age: 0,
+            ready: 0,
+            symbols,
+            stretch: 0,
+            stretches: u16::try_from(stretches).expect("fewer than 2^16 stretches"),
+            class,
+            retries: 0,
+        };
+        if self.free == NONE {
+            self.flights.push(flight);
+            self.origins.push(origin);
+            self.stretches
+                .resize(self.flights.len() * self.stride, Stretch::default());
+            self.flights.len() as u32 - 1
+        } else {
+            let packet = self.free;
+            self.free = self.flights[packet as usize].next;
+            self.flights[packet as usize] = flight;
+            self.origins[packet as usize] = origin;
+            packet
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self, stride: usize) {
+        let mut wide = vec![Stretch::default(); self.flights.len() * stride];
+        for (to, from) in wide
+            .chunks_exact_mut(stride)
+            .zip(self.stretches.chunks_exact(self.stride))
+        {
+            to[..self.stride].copy_from_slice(from);
+        }
+        self.stretches = wide;
+        self.stride = stride;
+    }
+
+    #[inline]
+    pub fn remove(&mut self, packet: u32) {
+        self.flights[packet as usize].next = self.free;
+        self.free = packet;
+    }
+
+    /// The places that no packet is in.
+    pub fn free_places(&self) -> impl Iterator<Item = u32> {
+        let place = |place: u32| (place != NONE).then_some(place);
+        std::iter::successors(place(self.free), move |&packet| {
+            place(self.flights[packet as usize].next)
+        })
+    }
+
+    #[inline]
+    pub fn route_mut(&mut self, packet: u32) -> &mut [Stretch] {
+        &mut self.stretches[packet as usize * self.stride..][..self.stride]
+    }
+
+    /// All stretches of `packet`.
+    #[inline]
+    pub fn route(&self, packet: u32) -> &[Stretch] {
+        let stretches = usize::from(self.flights[packet as usize].stretches);
+        &self.stretches[packet as usize * self.stride..][..stretches]
+    }
+
+    /// Stretch number `stretch` of `packet`.
+    #[inline]
+    pub fn stretch(&self, packet: u32, stretch: u16) -> Stretch {
+        self.stretches[packet as usize * self.stride + usize::from(stretch)]
+    }
+}
+
+/// Packets in the order in which they came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fifo {
+    pub head: u32,
+    tail: u32,
+    pub len: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+        }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn push(&mut self, packet: u32, flights: &mut [Flight]) {
+        flights[packet as usize].next = NONE;
+        if self.len == 0 {
+            self.head = packet;
+        } else {
+            flights[self.tail as usize].next = packet;
+        }
+        self.tail = packet;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn pop(&mut self, flights: &[Flight]) {
+        self.head = flights[self.head as usize].next;
+        self.len -= 1;
+    }
+}

@@ -1,0 +1,272 @@
+//! Which node has an interface on which ring.
+
+use crate::Error;
+use isthmus_topology::rings::Segment;
+
+/// Number of an interface. Those of one node follow one another, in the order of its rings.
+pub type InterfaceId = u32;
+
+/// Rings that a node may be on.
+pub const RINGS_MAX: usize = 32;
+
+/// Nodes on a ring at most.
+pub const RING_NODES_MAX: usize = 1 << 14;
+
+/// One interface: where a node is on a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interface {
+    /// Its node.
+    pub node: u32,
+    /// Its ring.
+    pub ring: u32,
+    /// The interface that its output link leads to.
+    pub next: InterfaceId,
+    /// Its number among the interfaces of its node.
+    pub port: u32,
+    /// Its place on the ring.
+    place: u32,
+}
+
+/// Directed rings over numbered nodes; each node has one interface for each ring that it is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fabric {
+    interfaces: Vec<Interface>,
+    /// The first interface of each node, and one entry more.
+    first: Vec<InterfaceId>,
+    /// The interfaces of all rings, ring by ring, in the order in which packets pass them.
+    around: Vec<InterfaceId>,
+    /// Where each ring begins in `around`, and one entry more.
+    begins: Vec<u32>,
+}
+
+impl Fabric {
+    /// A fabric of `nodes` nodes and these rings, each a list of nodes in the order in which
+    /// packets pass them. A node may be on no ring; it can then neither send nor receive.
+    ///
+    /// # Errors
+    /// If a ring has fewer than two nodes or more than [`RING_NODES_MAX`], names a node that does
+    /// not exist or a node twice, or if a node is on more than [`RINGS_MAX`] rings.
+    pub fn new(nodes: u32, rings: &[Vec<u32>]) -> Result<Self, Error> {
+        let mut counts = vec![0u32; nodes as usize];
+        for (ring, members) in rings.iter().enumerate() {
+            let ring = ring as u32;
+            if members.len() < 2 || members.len() > RING_NODES_MAX {
+                return Err(Error::RingSize {
+                    ring,
+                    nodes: members.len(),
+                });
+            }
+            let mut sorted = members.clone();
+            sorted.sort_unstable();
+            for (index, &node) in sorted.iter().enumerate() {
+                if node >= nodes {
+                    return Err(Error::NoSuchNode { ring, node, nodes });
+                }
+                if index > 0 && sorted[index - 1] == node {
+                    return Err(Error::NodeTwice { ring, node });
+                }
+                counts[node as usize] += 1;
+                if counts[node as usize] as usize > RINGS_MAX {
+                    return Err(Error::TooManyRings { node });
+                }
+            }
+        }
+        let mut first = Vec::with_capacity(counts.len() + 1);
+        let mut sum = 0;
+        for &count in &counts {
+            first.push(sum);
+            sum += count;
+        }
+        first.push(sum);
+        let empty = Interface {
+            node: 0,
+            ring: 0,
+            next: 0,
+            port: 0,
+            place: 0,
+        };
+        let mut interfaces = vec![empty; sum as usize];
+        let mut around = Vec::with_capacity(sum as usize);
+        let mut begins = Vec::with_capacity(rings.len() + 1);
+        let mut filled = vec![0u32; nodes as usize];
+        for (ring, members) in rings.iter().enumerate() {
+            let begin = around.len();
+            begins.push(begin as u32);
+            for (place, &node) in members.iter().enumerate() {
+                let port = filled[node as usize];
+                filled[node as usize] += 1;
+                let id = first[node as usize] + port;
+                interfaces[id as usize] = Interface {
+                    node,
+                    ring: ring as u32,
+                    next: 0,
+                    port,
+                    place: place as u32,
+                };
+                around.push(id);
+            }
+            let ring = &around[begin..];
+            for (place, &id) in ring.iter().enumerate() {
+                interfaces[id as usize].next = ring[(place + 1) % ring.len()];
+            }
+        }
+        begins.push(around.len() as u32);
+        Ok(Self {
+            interfaces,
+            first,
+            around,
+            begins,
+        })
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// Number of rings.
+    pub fn ring_count(&self) -> u32 {
+        self.begins.len() as u32 - 1
+    }
+
+    /// All interfaces, by number. Interface i is also the name of the link that leaves it.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// The numbers of the interfaces of `node`.
+    #[inline]
+    pub fn of_node(&self, node: u32) -> std::ops::Range<usize> {
+        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
+    }
+
+    /// The interfaces of `ring`, in the order in which packets pass them.
+    #[inline]
+    pub fn of_ring(&self, ring: u32) -> &[InterfaceId] {
+        let ring = ring as usize;
+        &self.around[self.begins[ring] as usize..self.begins[ring + 1] as usize]
+    }
+
+    /// The interface of `node` on `ring`, if it has one.
+    #[inline]
+    pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
+        let range = self.of_node(node);
+        let base = range.start as u32;
+        self.interfaces[range]
+            .iter()
+            .position(|interface| interface.ring == ring)
+            .map(|port| base + port as u32)
+    }
+
+    /// Where a stretch that begins at `node` leaves that node and where it ends.
+    ///
+    /// # Errors
+    /// If the node is not on the ring, or the hops are 0 or once around or more.
+    #[inline]
+    pub fn stretch(
+        &self,
+        node: u32,
+        segment: Segment,
+    ) -> Result<(InterfaceId, InterfaceId), Error> {
+        let bad = Error::Route { node, segment };
+        if segment.ring >= self.ring_count() {
+            return Err(bad);
+        }
+        let Some(from) = self.interface(node, segment.ring) else {
+            return Err(bad);
+        };
+        let ring = self.of_ring(segment.ring);
+        if segment.hops == 0 || segment.hops as usize >= ring.len() {
+            return Err(bad);
+        }
+        let mut place = self.interfaces[from as usize].place as usize + segment.hops as usize;
+        if place >= ring.len() {
+            place -= ring.len();
+        }
+        Ok((from, ring[place]))
+    }
+
+    /// The node at the end of a route that begins at `node`.
+    ///
+    /// # Errors
+    /// If the route is empty, has a stretch that is not one of the fabric, or stays on a ring from
+    /// one stretch to the next.
+    pub fn end_of(&self, node: u32, route: &[Segment]) -> Result<u32, Error> {
+        let Some(&start) = route.first() else {
+            return Err(Error::EmptyRoute { node });
+        };
+        let mut at = node;
+        let mut ring = None;
+        for &segment in route {
+            if ring == Some(segment.ring) {
+                return Err(Error::Route { node: at, segment });
+            }
+            ring = Some(segment.ring);
+            at = self.interfaces[self.stretch(at, segment)?.1 as usize].node;
+        }
+        if at == node {
+            return Err(Error::Route {
+                node,
+                segment: start,
+            });
+        }
+        Ok(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(ring: u32, hops: u32) -> Segment {
+        Segment { ring, hops }
+    }
+
+    #[test]
+    fn interfaces_are_numbered_by_node_and_linked_around_the_ring() {
+        let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
+        assert_eq!(fabric.node_count(), 4);
+        assert_eq!(fabric.interfaces().len(), 6);
+        // Node 1 has interfaces 1 (ring 0) and 2 (ring 1); node 2 has 3 and 4; node 3 has 5.
+        assert_eq!(fabric.of_node(1), 1..3);
+        assert_eq!(fabric.interface(2, 1), Some(4));
+        assert_eq!(fabric.interface(3, 0), None);
+        assert_eq!(fabric.of_ring(0), [3, 0, 1]);
+        assert_eq!(fabric.interfaces()[1].next, 3);
+        assert_eq!(fabric.interfaces()[2].next, 5);
+        assert_eq!(fabric.interfaces()[4].next, 2);
+    }
+
+    #[test]
+    fn routes_are_followed_and_checked() {
+        let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
+        assert_eq!(fabric.end_of(0, &[segment(0, 1), segment(1, 1)]), Ok(3));
+        assert_eq!(fabric.end_of(0, &[segment(0, 2)]), Ok(2));
+        assert!(fabric.end_of(0, &[]).is_err());
+        assert!(fabric.end_of(0, &[segment(0, 3)]).is_err());
+        assert!(fabric.end_of(0, &[segment(0, 0)]).is_err());
+        assert!(fabric.end_of(0, &[segment(1, 1)]).is_err());
+        assert!(fabric.end_of(0, &[segment(7, 1)]).is_err());
+        assert!(fabric.end_of(0, &[segment(0, 1), segment(0, 1)]).is_err());
+        // Around and back to where it came from.
+        assert!(fabric.end_of(1, &[segment(1, 2), segment(0, 2)]).is_err());
+    }
+
+    #[test]
+    fn bad_rings_are_named() {
+        let error = |rings: &[Vec<u32>]| Fabric::new(3, rings).unwrap_err().to_string();
+        assert_eq!(
+            error(&[vec![0, 1], vec![2]]),
+            "ring 1 has 1 node; a ring has 2 to 16384"
+        );
+        assert_eq!(
+            error(&[vec![0, 1, 3]]),
+            "ring 0 names node 3; the nodes are 0 to 2"
+        );
+        assert_eq!(error(&[vec![0, 1, 0]]), "ring 0 names node 0 twice");
+        assert_eq!(
+            Fabric::new(2, &vec![vec![0, 1]; 33]).unwrap_err(),
+            Error::TooManyRings { node: 0 }
+        );
+    }
+}

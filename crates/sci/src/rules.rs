@@ -1,0 +1,78 @@
+//! Lengths, depths and choices.
+
+use crate::Error;
+use isthmus_kernel::Cycles;
+
+/// Symbols of a send at most.
+pub const SYMBOLS_LIMIT: u32 = (1 << 14) - 1;
+
+/// Where a client's packets wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// In a FIFO without bound, whose head waits for a slot of its output port (source rule A).
+    Unbounded,
+    /// In the slots of the output port only: a packet that finds none is dropped (source rule B).
+    Bounded,
+}
+
+/// How a node that has more to send than its ring can carry is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FlowControl {
+    /// Not at all: a node sends whenever its bypass FIFO is empty.
+    None,
+    /// The go bits of IEEE 1596, for one priority. In the symbol engine only.
+    GoBits,
+}
+
+/// The rules of a fabric. Lengths are in symbols, times in cycles; a link carries one symbol in
+/// each cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// From a symbol's leaving one interface to its being decoded at the next, 1 or more.
+    pub hop: Cycles,
+    /// From the start of a packet's transfer through an agent to the earliest cycle in which its
+    /// header may leave on the next ring.
+    pub ring_change: Cycles,
+    /// Length of the longest send, without its idle. Bypass FIFOs hold that and the idle.
+    pub symbols_max: u32,
+    /// Length of an echo, without its idle.
+    pub echo: u32,
+    /// Slots of the input queue of an interface, for each class.
+    pub input_slots: u32,
+    /// Slots of the output queue that an interface has for each other one of its node and each
+    /// class.
+    pub output_slots: u32,
+    /// Slots of the output queue that an interface has for the client and each class.
+    pub client_slots: u32,
+    /// Where a client's packets wait.
+    pub source: Source,
+    /// How a busy ring is shared.
+    pub flow_control: FlowControl,
+}
+
+impl Rules {
+    /// Checks that the rules can be followed.
+    ///
+    /// # Errors
+    /// The first length or depth that is out of bounds.
+    pub fn check(&self) -> Result<(), Error> {
+        for (what, value) in [
+            ("hop", self.hop),
+            ("echo", u64::from(self.echo)),
+            ("input_slots", u64::from(self.input_slots)),
+            ("output_slots", u64::from(self.output_slots)),
+            ("client_slots", u64::from(self.client_slots)),
+        ] {
+            if value == 0 {
+                return Err(Error::Zero { what });
+            }
+        }
+        if self.symbols_max < self.echo || self.symbols_max > SYMBOLS_LIMIT {
+            return Err(Error::LongestSend {
+                symbols: self.symbols_max,
+                echo: self.echo,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Collapse: packets wait and nothing is delivered any more.
+
+use crate::Fabric;
+use crate::traffic::CLASSES;
+use isthmus_kernel::Cycles;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
+
+/// How a fabric has collapsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StallKind {
+    /// Packets still circle, but all are refused.
+    Livelock,
+    /// No packet leaves any node.
+    Deadlock,
+}
+
+/// A collapse: nothing has been delivered anywhere for a time, and packets wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stall {
+    /// Whether packets still move.
+    pub kind: StallKind,
+    /// The cycle of the last delivery, or that in which the oldest packet under way was generated
+    /// if that is later.
+    pub since: Cycles,
+    /// Packets generated and not delivered.
+    pub under_way: u64,
+    /// The nodes whose full queues wait for one another in a circle, in rising order. Empty if
+    /// there is no such circle.
+    pub nodes: Vec<u32>,
+}
+
+/// What an engine says when asked whether it stalls.
+pub(crate) struct Progress {
+    pub now: Cycles,
+    pub last_delivery: Cycles,
+    /// When a packet last began to leave an interface of its own accord.
+    pub last_start: Cycles,
+    /// When the oldest packet under way was generated; `None` if there is none.
+    pub oldest: Option<Cycles>,
+    pub under_way: u64,
+}
+
+impl Progress {
+    /// Whether nothing has been delivered for `limit` cycles.
+    pub fn stalled(&self, limit: Cycles, nodes: impl FnOnce() -> Vec<u32>) -> Option<Stall> {
+        let since = self.last_delivery.max(self.oldest?);
+        if self.now < since + limit {
+            return None;
+        }
+        let kind = if self.last_start + limit > self.now {
+            StallKind::Livelock
+        } else {
+            StallKind::Deadlock
+        };
+        Some(Stall {
+            kind,
+            since,
+            under_way: self.under_way,
+            nodes: nodes(),
+        })
+    }
+}
+
+/// Who waits for whom: full input queues and full output queues.
+///
+/// An input queue is stuck if it is full and the output queue that its head waits for is stuck. An
+/// output queue is stuck if it is full and all packets in it go to stuck input queues, none of them
+/// accepted yet. What is stuck under this rule as a whole can never move again: each part of it
+/// waits for another part.
+pub(crate) struct Waiting {
+    /// For each input queue (see [`Waiting::input`]) that is full, the output queue that its head
+    /// waits for, if that is full.
+    pub inputs: Vec<Option<u32>>,
+    /// For each output queue that is full and has no good echo on its way, the input queues that
+    /// its packets go to.
+    pub outputs: Vec<Option<Vec<u32>>>,
+}
+
+impl Waiting {
+    /// The number of the input queue of an interface and class.
+    pub fn input(interface: u32, class: usize) -> u32 {
+        interface * CLASSES as u32 + class as u32
+    }
+
+    /// The nodes of the input queues that wait for one another in a circle, in rising order.
+    pub fn wedged(&self, fabric: &Fabric) -> Vec<u32> {
+        let targets = |input: usize, stuck: &[bool]| {
+            let output = self.inputs[input].filter(|_| stuck[input])?;
+            self.outputs[output as usize].as_deref()
+        };
+        let mut stuck: Vec<bool> = self.inputs.iter().map(Option::is_some).collect();
+        loop {
+            let free = (0..stuck.len()).find(|&input| {
+                stuck[input]
+                    && targets(input, &stuck)
+                        .is_none_or(|targets| targets.iter().any(|&to| !stuck[to as usize]))
+            });
+            let Some(first) = free else { break };
+            // One pass takes out what can be seen in it; the search above starts the next.
+            for input in first..stuck.len() {
+                if stuck[input]
+                    && targets(input, &stuck)
+                        .is_none_or(|targets| targets.iter().any(|&to| !stuck[to as usize]))
+                {
+                    stuck[input] = false;
+                }
+            }
+        }
+        let mut graph = DiGraph::<(), (), u32>::default();
+        for _ in &stuck {
+            graph.add_node(());
+        }
+        for input in 0..stuck.len() {
+            for &to in targets(input, &stuck).unwrap_or_default() {
+                graph.add_edge((input as u32).into(), to.into(), ());
+            }
+        }
+        let mut nodes: Vec<u32> = tarjan_scc(&graph)
+            .into_iter()
+            .filter(|part| part.len() > 1 || graph.contains_edge(part[0], part[0]))
+            .flatten()
+            .map(|input| fabric.interfaces()[input.index() / CLASSES].node)
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_never_move_is_stuck() {
+        let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();
+        // Inputs of requests are 0, 2, 4; outputs have the numbers of their node.
+        let mut waiting = Waiting {
+            inputs: vec![Some(0), None, Some(1), None, Some(2), None],
+            outputs: vec![Some(vec![2, 2]), Some(vec![0]), Some(vec![0])],
+        };
+        // 0 and 1 wait for one another; 2 waits for 0 and is not part of the circle.
+        assert_eq!(waiting.wedged(&fabric), [0, 1]);
+        // One packet of output 0 goes to an input that is not full.
+        waiting.outputs[0] = Some(vec![2, 3]);
+        assert_eq!(waiting.wedged(&fabric), []);
+        // A good echo is on its way to output 1.
+        waiting.outputs[0] = Some(vec![2]);
+        waiting.outputs[1] = None;
+        assert_eq!(waiting.wedged(&fabric), []);
+    }
+
+    #[test]
+    fn a_stall_begins_with_the_last_delivery_or_the_oldest_packet() {
+        let mut progress = Progress {
+            now: 1000,
+            last_delivery: 300,
+            last_start: 990,
+            oldest: Some(500),
+            under_way: 3,
+        };
+        assert_eq!(progress.stalled(501, Vec::new), None);
+        let stall = progress.stalled(500, || vec![7]).unwrap();
+        assert_eq!((stall.kind, stall.since), (StallKind::Livelock, 500));
+        assert_eq!((stall.under_way, stall.nodes), (3, vec![7]));
+        progress.last_start = 500;
+        let stall = progress.stalled(500, Vec::new).unwrap();
+        assert_eq!(stall.kind, StallKind::Deadlock);
+        progress.oldest = None;
+        assert_eq!(progress.stalled(1, Vec::new), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! Decoders and outputs: what happens on the ring side of an interface.
+
+use super::Engine;
+use super::parts::{InputSlot, Kind, Sending, Subaction, Symbol};
+use crate::Handler;
+use crate::traffic::Delivery;
+
+impl<T: Copy> Engine<T> {
+    /// Every interface looks at the symbol that arrives, and decides what goes on.
+    pub(super) fn decode<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
+        let line = (self.now % self.rules.hop) as usize;
+        for port in 0..self.ports.len() {
+            let symbol = self.lines[line][port];
+            self.passing[port] = match symbol.kind {
+                Kind::Idle => symbol,
+                Kind::Send => self.decode_send(port, symbol, handler),
+                Kind::Echo => self.decode_echo(port, symbol),
+            };
+        }
+    }
+
+    fn decode_send<H: Handler<Tag = T>>(
+        &mut self,
+        port: usize,
+        symbol: Symbol,
+        handler: &mut H,
+    ) -> Symbol {
+        if symbol.place == 0 {
+            self.ports[port].mine = self.actions.get(symbol.action).target as usize == port;
+            if self.ports[port].mine {
+                self.accept_or_refuse(port, symbol.action, handler);
+            }
+        }
+        if !self.ports[port].mine {
+            return symbol;
+        }
+        let action = self.actions.get(symbol.action);
+        let (symbols, class) = (action.symbols, action.class);
+        if action.accepted == Some(true) && symbol.place < symbols {
+            let input = &mut self.ports[port].inputs[class.number()];
+            if let Some(slot) = input.iter_mut().find(|slot| slot.packet == action.packet) {
+                slot.arrived += 1;
+            }
+        }
+        if symbol.place == symbols {
+            // The packet is complete; the client has taken it.
+            self.ports[port].for_client = None;
+        }
+        let echo_begins = symbols - self.rules.echo as u16;
+        if symbol.place < echo_begins {
+            Symbol::IDLE
+        } else {
+            Symbol {
+                kind: Kind::Echo,
+                place: symbol.place - echo_begins,
+                action: symbol.action,
+            }
+        }
+    }
+
+    /// A header has come for this interface.
+    fn accept_or_refuse<H: Handler<Tag = T>>(&mut self, port: usize, number: u32, handler: &mut H) {
+        let action = self.actions.get_mut(number);
+        let (packet, class) = (action.packet, action.class);
+        let input = &mut self.ports[port];
+        let used =
+            input.inputs[class.number()].len() + usize::from(input.for_client == Some(class));
+        let accepted = used < self.rules.input_slots as usize;
+        action.accepted = Some(accepted);
+        if !accepted {
+            return;
+        }
+        let traveller = self.packets.get_mut(packet);
+        traveller.stretch += 1;
+        if traveller.stretch < traveller.route.len() {
+            input.inputs[class.number()].push_back(InputSlot {
+                packet,
+                symbols: traveller.symbols,
+                arrived: 0,
+                moved: None,
+            });
+            return;
+        }
+        input.for_client = Some(class);
+        let node = input.node;
+        let traveller = self.packets.remove(packet);
+        let delivery = Delivery {
+            tag: traveller.tag,
+            node,
+            class,
+            symbols: traveller.symbols,
+            generated: traveller.generated,
+            admitted: traveller.admitted,
+            sent: traveller.sent.expect("it has left its source"),
+            header: self.now,
+            tail: self.now + u64::from(traveller.symbols),
+            ring_changes: traveller.route.len() as u32 - 1,
+            links: traveller.route.iter().map(|stretch| stretch.hops).sum(),
+            retries: traveller.retries,
+        };
+        self.under_way -= 1;
+        self.last_delivery = self.now;
+        self.counters.delivered[node as usize] += 1;
+        handler.delivered(&delivery, &mut self.offers);
+        self.take_offers(node);
+    }
+
+    fn decode_echo(&mut self, port: usize, symbol: Symbol) -> Symbol {
+        if symbol.place == 0 {
+            self.ports[port].mine = self.actions.get(symbol.action).source as usize == port;
+            if self.ports[port].mine {
+                self.take_echo(port, symbol.action);
+            }
+        }
+        if !self.ports[port].mine {
+            return symbol;
+        }
+        if symbol.place == self.rules.echo as u16 {
+            self.actions.remove(symbol.action);
+        }
+        Symbol::IDLE
+    }
+
+    fn take_echo(&mut self, port: usize, number: u32) {
+        let action = self.actions.get(number);
+        let accepted = action.accepted.expect("the target has decided");
+        let output = &mut self.ports[port].outputs[action.queue];
+        let place = output
+            .iter()
+            .position(|slot| slot.number == action.slot)
+            .expect("the slot is held");
+        if accepted {
+            output.remove(place);
+        } else {
+            output[place].ready = Some(self.now);
+            output[place].action = None;
+            self.ports[port].waiting += 1;
+            self.counters.retries[port] += 1;
+            self.packets.get_mut(action.packet).retries += 1;
+        }
+    }
+
+    /// The symbol that leaves `port` in this cycle.
+    pub(super) fn output(&mut self, port: usize) -> Symbol {
+        let incoming = self.passing[port];
+        if incoming.place == 0 {
+            self.count(port, incoming);
+        }
+        let out = &self.ports[port];
+        match out.sending {
+            Some(Sending::Own(symbol, last)) => {
+                self.store(port, incoming);
+                self.ports[port].sending = (symbol.place < last).then_some(Sending::Own(
+                    Symbol {
+                        place: symbol.place + 1,
+                        ..symbol
+                    },
+                    last,
+                ));
+                symbol
+            }
+            None if out.bypass.is_empty() => match self.choose(port) {
+                Some((queue, place)) => {
+                    self.store(port, incoming);
+                    self.start(port, queue, place)
+                }
+                None => self.forward(port, incoming),
+            },
+            Some(Sending::Through) if out.bypass.is_empty() => self.forward(port, incoming),
+            _ => {
+                self.store(port, incoming);
+                let symbol = self.ports[port].bypass.pop_front();
+                self.forward(port, symbol.expect("it is not empty"))
+            }
+        }
+    }
+
+    /// Counts what has come to be passed on.
+    fn count(&mut self, port: usize, header: Symbol) {
+        match header.kind {
+            Kind::Idle => {}
+            Kind::Send => {
+                let symbols = u64::from(self.actions.get(header.action).symbols);
+                self.counters.send_symbols[port] += symbols + 1;
+            }
+            Kind::Echo => self.counters.echo_symbols[port] += u64::from(self.rules.echo) + 1,
+        }
+    }
+
+    /// Keeps a symbol that cannot go on yet. Free idles are absorbed.
+    fn store(&mut self, port: usize, symbol: Symbol) {
+        if symbol.kind != Kind::Idle {
+            let bypass = &mut self.ports[port].bypass;
+            bypass.push_back(symbol);
+            debug_assert!(
+                bypass.len() <= self.rules.symbols_max as usize + 2,
+                "a bypass FIFO overflows"
+            );
+        }
+    }
+
+    /// Lets a symbol go on that came from another node.
+    fn forward(&mut self, port: usize, symbol: Symbol) -> Symbol {
+        let last = match symbol.kind {
+            Kind::Idle => return symbol,
+            Kind::Send => self.actions.get(symbol.action).symbols,
+            Kind::Echo => self.rules.echo as u16,
+        };
+        self.ports[port].sending = (symbol.place < last).then_some(Sending::Through);
+        symbol
+    }
+
+    /// The queue and the place in it of the own packet to be sent: the oldest that is ready of the
+    /// next queue in turn that has one.
+    fn choose(&self, port: usize) -> Option<(usize, usize)> {
+        let out = &self.ports[port];
+        if out.waiting == 0 {
+            return None;
+        }
+        let count = out.outputs.len();
+        (0..count)
+            .map(|step| (out.turn + step) % count)
+            .find_map(|queue| {
+                let ready = |ready| ready <= self.now;
+                let place = out.outputs[queue]
+                    .iter()
+                    .position(|slot| slot.ready.is_some_and(ready))?;
+                Some((queue, place))
+            })
+    }
+
+    /// Begins to send an own packet; gives its header.
+    fn start(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
+        let out = &mut self.ports[port];
+        out.turn = (queue + 1) % out.outputs.len();
+        out.waiting -= 1;
+        let slot = &mut out.outputs[queue][place];
+        slot.ready = None;
+        let packet = self.packets.get_mut(slot.packet);
+        packet.sent.get_or_insert(self.now);
+        let segment = packet.route[packet.stretch];
+        let ends = self.fabric.stretch(out.node, segment);
+        let action = self.actions.add(Subaction {
+            packet: slot.packet,
+            class: packet.class,
+            symbols: packet.symbols as u16,
+            source: port as u32,
+            target: ends.expect("routes are checked").1,
+            queue,
+            slot: slot.number,
+            accepted: None,
+        });
+        slot.action = Some(action);
+        let last = packet.symbols as u16;
+        let header = Symbol {
+            kind: Kind::Send,
+            place: 0,
+            action,
+        };
+        out.sending = Some(Sending::Own(Symbol { place: 1, ..header }, last));
+        self.last_start = self.now;
+        self.counters.sends[port] += 1;
+        self.counters.send_symbols[port] += u64::from(last) + 1;
+        header
+    }
+}

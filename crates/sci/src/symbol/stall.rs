@@ -1,0 +1,64 @@
+//! Whether the reference still makes progress.
+
+use super::Engine;
+use crate::Stall;
+use crate::stall::{Progress, Waiting};
+use crate::traffic::CLASSES;
+use isthmus_kernel::Cycles;
+
+impl<T: Copy> Engine<T> {
+    pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
+        let generated = self.packets.iter().map(|packet| packet.generated);
+        let progress = Progress {
+            now: self.now,
+            last_delivery: self.last_delivery,
+            last_start: self.last_start,
+            oldest: generated.filter(|&time| time < self.now).min(),
+            under_way: self.under_way,
+        };
+        progress.stalled(limit, || self.waiting().wedged(&self.fabric))
+    }
+
+    /// Who waits for whom.
+    pub(super) fn waiting(&self) -> Waiting {
+        let mut first = Vec::new();
+        let mut outputs = Vec::new();
+        for port in &self.ports {
+            first.push(outputs.len());
+            let places = port.outputs.len() / CLASSES;
+            for (queue, slots) in port.outputs.iter().enumerate() {
+                let limit = if queue % places == port.port {
+                    self.rules.client_slots
+                } else {
+                    self.rules.output_slots
+                };
+                let accepted = |action| self.actions.get(action).accepted == Some(true);
+                let full = slots.len() == limit as usize;
+                let stays = !slots.iter().any(|slot| slot.action.is_some_and(accepted));
+                outputs.push((full && stays).then(|| {
+                    let target = |packet| {
+                        let traveller = self.packets.get(packet);
+                        let segment = traveller.route[traveller.stretch];
+                        let ends = self.fabric.stretch(port.node, segment);
+                        Waiting::input(ends.expect("a checked route").1, traveller.class.number())
+                    };
+                    slots.iter().map(|slot| target(slot.packet)).collect()
+                }));
+            }
+        }
+        let mut inputs = vec![None; self.ports.len() * CLASSES];
+        for (index, port) in self.ports.iter().enumerate() {
+            for (class, input) in port.inputs.iter().enumerate() {
+                let settled = input.front().is_some_and(|slot| slot.moved.is_none());
+                if settled && input.len() == self.rules.input_slots as usize {
+                    let (out, queue) = self.queue_for(input[0].packet, Some(port.port));
+                    if self.ports[out].outputs[queue].len() == self.rules.output_slots as usize {
+                        let number = (first[out] + queue) as u32;
+                        inputs[Waiting::input(index as u32, class) as usize] = Some(number);
+                    }
+                }
+            }
+        }
+        Waiting { inputs, outputs }
+    }
+}

@@ -1,0 +1,193 @@
+//! What goes in and what comes out.
+
+use isthmus_kernel::Cycles;
+use isthmus_topology::rings::Segment;
+
+/// The two kinds of packet, each with queues of its own so that responses never wait for requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Moves, and the first half of transactions.
+    Request,
+    /// The second half.
+    Response,
+}
+
+/// Number of classes.
+pub(crate) const CLASSES: usize = 2;
+
+impl Class {
+    /// All classes, by number.
+    pub(crate) const ALL: [Self; CLASSES] = [Self::Request, Self::Response];
+
+    pub(crate) fn number(self) -> usize {
+        self as usize
+    }
+}
+
+/// A packet to be sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Packet<'a, T> {
+    /// Whose client generates it.
+    pub node: u32,
+    /// Its kind.
+    pub class: Class,
+    /// Its length without the idle: header, payload and check sum.
+    pub symbols: u32,
+    /// The way it takes, stretch by stretch; the ring changes from each to the next.
+    pub route: &'a [Segment],
+    /// What the handler wants to know again.
+    pub tag: T,
+}
+
+/// A packet that arrives at its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery<T> {
+    /// What was attached.
+    pub tag: T,
+    /// Where it arrives.
+    pub node: u32,
+    /// Its kind.
+    pub class: Class,
+    /// Its length without the idle.
+    pub symbols: u32,
+    /// The cycle for which it was offered.
+    pub generated: Cycles,
+    /// The cycle in which it got a slot of its output port.
+    pub admitted: Cycles,
+    /// The cycle in which its header first left its source.
+    pub sent: Cycles,
+    /// The cycle in which its header was decoded here: the one in which this is told.
+    pub header: Cycles,
+    /// The cycle after its last symbol was decoded: `header` plus its length.
+    pub tail: Cycles,
+    /// Agents crossed.
+    pub ring_changes: u32,
+    /// Links of its route.
+    pub links: u32,
+    /// Busy echoes received for it on the way.
+    pub retries: u32,
+}
+
+/// A packet that found no slot (source rule B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped<T> {
+    /// What was attached.
+    pub tag: T,
+    /// Whose client generated it.
+    pub node: u32,
+    /// The cycle for which it was offered.
+    pub time: Cycles,
+}
+
+/// Takes the packets that a handler offers in answer to what it is told.
+#[derive(Debug, Clone)]
+pub struct Offers<T> {
+    pub(crate) packets: Vec<Offer<T>>,
+    pub(crate) segments: Vec<Segment>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offer<T> {
+    pub time: Cycles,
+    pub node: u32,
+    pub class: Class,
+    pub symbols: u32,
+    pub tag: T,
+    /// Where its route ends in `segments`; it begins where that of the offer before ends.
+    pub end: u32,
+}
+
+impl<T> Default for Offers<T> {
+    fn default() -> Self {
+        Self {
+            packets: Vec::new(),
+            segments: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Offers<T> {
+    /// Offers a packet for cycle `time`, the present one or a later one. Its node must be the one
+    /// that the handler was told about: a node can know only what has reached it.
+    #[inline]
+    pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
+        self.segments.extend_from_slice(packet.route);
+        self.packets.push(Offer {
+            time,
+            node: packet.node,
+            class: packet.class,
+            symbols: packet.symbols,
+            tag: packet.tag,
+            end: self.segments.len() as u32,
+        });
+    }
+
+    /// The packets offered and their times.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Cycles, Packet<'_, T>)> {
+        let mut begin = 0;
+        self.packets.iter().map(move |offer| {
+            let packet = Packet {
+                node: offer.node,
+                class: offer.class,
+                symbols: offer.symbols,
+                route: &self.segments[begin..offer.end as usize],
+                tag: offer.tag,
+            };
+            begin = offer.end as usize;
+            (offer.time, packet)
+        })
+    }
+
+    /// Panics if a packet was not to be offered when the handler was told about `node` at `now`.
+    #[inline]
+    pub(crate) fn check(&self, node: u32, now: Cycles, time: Cycles, packet: &Packet<'_, T>) {
+        assert!(
+            packet.node == node,
+            "told about node {node}, a handler offered a packet of node {}",
+            packet.node
+        );
+        assert!(
+            time >= now,
+            "a packet of node {node} was offered for cycle {time}, now is {now}"
+        );
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.packets.clear();
+        self.segments.clear();
+    }
+}
+
+/// Learns what becomes of packets.
+///
+/// What concerns one node is told in order of time. Calls for different nodes may be out of order
+/// by less than one hop: nodes cannot hear of one another sooner.
+pub trait Handler {
+    /// What is attached to a packet.
+    type Tag: Copy;
+
+    /// A packet has been generated: its cycle has come. The place to offer the node's next one.
+    /// Does nothing by default.
+    #[inline]
+    fn generated(
+        &mut self,
+        _node: u32,
+        _time: Cycles,
+        _tag: Self::Tag,
+        _offers: &mut Offers<Self::Tag>,
+    ) {
+    }
+
+    /// A packet arrives. The tail follows at `delivery.tail`.
+    fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
+
+    /// A packet was dropped. Does nothing by default.
+    #[inline]
+    fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
+
+    /// Whether the run may end. Asked once per hop or more often. No by default.
+    #[inline]
+    fn finished(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,188 @@
+//! Drives either engine with the same packets and writes down everything that comes out.
+
+use isthmus_kernel::{Cycles, Stream, Uniform};
+use isthmus_sci::{
+    Class, Counters, Delivery, Dropped, Engine, Fabric, Handler, Offers, Packet, Rules, Stall,
+};
+use isthmus_topology::rings::Segment;
+
+/// A packet to be offered; a request may be answered.
+#[derive(Debug, Clone)]
+pub struct Demand {
+    pub time: Cycles,
+    pub node: u32,
+    pub symbols: u32,
+    pub route: Vec<Segment>,
+    pub answer: Option<Answer>,
+}
+
+/// What comes back to a request.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub turnaround: Cycles,
+    pub symbols: u32,
+    pub route: Vec<Segment>,
+}
+
+/// Everything that one run shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    pub delivered: Vec<Delivery<(u32, Class)>>,
+    pub dropped: Vec<Dropped<(u32, Class)>>,
+    /// At the end of each part of the run.
+    pub parts: Vec<(Cycles, u64, Option<Stall>, Vec<u32>)>,
+    pub counters: Counters,
+}
+
+impl Log {
+    /// What differs first, in words.
+    pub fn differs_from(&self, other: &Self) -> Option<String> {
+        if self == other {
+            return None;
+        }
+        let only = |a: &Self, b: &Self| {
+            let absent = a.delivered.iter().filter(|d| !b.delivered.contains(d));
+            absent.copied().min_by_key(|delivery| delivery.header)
+        };
+        let pairs = self.parts.iter().zip(&other.parts);
+        Some(format!(
+            "first delivery of one only: {:?}; of the other only: {:?}; first parts that differ: \
+             {:?}; drops differ: {}; counters: {:?}, {:?}",
+            only(self, other),
+            only(other, self),
+            pairs.clone().find(|(a, b)| a != b),
+            self.dropped != other.dropped,
+            self.counters,
+            other.counters,
+        ))
+    }
+}
+
+struct Recorder<'a> {
+    demands: &'a [Demand],
+    delivered: Vec<Delivery<(u32, Class)>>,
+    dropped: Vec<Dropped<(u32, Class)>>,
+    generated: u64,
+}
+
+impl Handler for Recorder<'_> {
+    type Tag = (u32, Class);
+
+    fn generated(&mut self, _: u32, _: Cycles, _: Self::Tag, _: &mut Offers<Self::Tag>) {
+        self.generated += 1;
+    }
+
+    fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>) {
+        self.delivered.push(*delivery);
+        let (number, class) = delivery.tag;
+        if class == Class::Request
+            && let Some(answer) = &self.demands[number as usize].answer
+        {
+            let packet = Packet {
+                node: delivery.node,
+                class: Class::Response,
+                symbols: answer.symbols,
+                route: &answer.route,
+                tag: (number, Class::Response),
+            };
+            offers.offer(delivery.tail + answer.turnaround, packet);
+        }
+    }
+
+    fn dropped(&mut self, dropped: &Dropped<Self::Tag>, _: &mut Offers<Self::Tag>) {
+        self.dropped.push(*dropped);
+    }
+}
+
+/// Runs `parts` times `length` cycles, asking after each part for stalls of `patience` cycles.
+pub fn run<E: Engine<(u32, Class)>>(
+    fabric: &Fabric,
+    rules: Rules,
+    demands: &[Demand],
+    parts: u64,
+    length: Cycles,
+    patience: Cycles,
+) -> Log {
+    let mut engine = E::new(fabric, rules).unwrap();
+    let mut recorder = Recorder {
+        demands,
+        delivered: Vec::new(),
+        dropped: Vec::new(),
+        generated: 0,
+    };
+    for (number, demand) in demands.iter().enumerate() {
+        let packet = Packet {
+            node: demand.node,
+            class: Class::Request,
+            symbols: demand.symbols,
+            route: &demand.route,
+            tag: (number as u32, Class::Request),
+        };
+        engine.offer(demand.time, packet);
+    }
+    let mut seen = Vec::new();
+    for part in 1..=parts {
+        engine.run_until(part * length, &mut recorder);
+        assert_eq!(engine.now(), part * length);
+        let gone = recorder.delivered.len() + recorder.dropped.len();
+        assert_eq!(engine.under_way() + gone as u64, recorder.generated);
+        seen.push((
+            engine.now(),
+            engine.under_way(),
+            engine.stalled(patience),
+            engine.wedged(),
+        ));
+    }
+    recorder.delivered.sort_by_key(|delivery| delivery.tag);
+    recorder.dropped.sort_by_key(|dropped| dropped.tag);
+    Log {
+        delivered: recorder.delivered,
+        dropped: recorder.dropped,
+        parts: seen,
+        counters: engine.counters().clone(),
+    }
+}
+
+/// A shortest route, each step drawn among those that lead on; `None` if there is no way.
+pub fn route(fabric: &Fabric, from: u32, to: u32, stream: &mut Stream) -> Option<Vec<Segment>> {
+    let nodes = fabric.node_count() as usize;
+    // Distances to `to`, by relaxing all links until nothing changes.
+    let mut distance = vec![u32::MAX; nodes];
+    distance[to as usize] = 0;
+    let links: Vec<(usize, usize, u32)> = fabric
+        .interfaces()
+        .iter()
+        .map(|interface| {
+            let next = fabric.interfaces()[interface.next as usize].node;
+            (interface.node as usize, next as usize, interface.ring)
+        })
+        .collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &(a, b, _) in &links {
+            if distance[b] != u32::MAX && distance[a] > distance[b] + 1 {
+                distance[a] = distance[b] + 1;
+                changed = true;
+            }
+        }
+    }
+    if from == to || distance[from as usize] == u32::MAX {
+        return None;
+    }
+    let mut route: Vec<Segment> = Vec::new();
+    let mut at = from as usize;
+    while at != to as usize {
+        let on: Vec<_> = links
+            .iter()
+            .filter(|&&(a, b, _)| a == at && distance[b].checked_add(1) == Some(distance[at]))
+            .collect();
+        let &&(_, next, ring) = &on[Uniform::below(on.len() as u32).draw(stream) as usize];
+        match route.last_mut() {
+            Some(last) if last.ring == ring => last.hops += 1,
+            _ => route.push(Segment { ring, hops: 1 }),
+        }
+        at = next;
+    }
+    Some(route)
+}

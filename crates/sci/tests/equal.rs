@@ -1,0 +1,227 @@
+//! The event-driven engine against the symbol-by-symbol reference: everything that comes out, on
+//! random fabrics, rules and loads.
+
+mod drive;
+
+use drive::{Answer, Demand, route};
+use isthmus_kernel::{Chance, Stream, Streams, Uniform};
+use isthmus_sci::{Fabric, FlowControl, Rules, Source, event, symbol};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
+
+/// Rings of every kind: single, counter-rotating, tori, uniform squares, and any.
+fn rings() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
+    let ring = (2u32..9).prop_map(|n| (n, vec![(0..n).collect()]));
+    let pair = (2u32..9).prop_map(|n| (n, vec![(0..n).collect(), (0..n).rev().collect()]));
+    let torus = (2u32..5, 2u32..4, any::<bool>()).prop_map(|(x, y, both)| {
+        let rows = (0..y).map(|j| (0..x).map(|i| j * x + i).collect::<Vec<_>>());
+        let columns = (0..x).map(|i| (0..y).map(|j| j * x + i).collect());
+        let mut rings: Vec<Vec<u32>> = rows.chain(columns).collect();
+        if both {
+            let back: Vec<Vec<u32>> = rings
+                .iter()
+                .map(|ring| ring.iter().rev().copied().collect())
+                .collect();
+            rings.extend(back);
+        }
+        (x * y, rings)
+    });
+    let squares = (3u32..5, 3u32..5).prop_map(|(x, y)| {
+        let at = |i: u32, j: u32| (j % y) * x + i % x;
+        let face = |i, j| vec![at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        let faces = (0..y).flat_map(|j| (0..x).map(move |i| (i, j)));
+        (x * y, faces.map(|(i, j)| face(i, j)).collect())
+    });
+    let any = (3u32..10).prop_flat_map(|n| {
+        let ring = prop::collection::vec(any::<prop::sample::Index>(), 2..6);
+        (Just(n), prop::collection::vec(ring, 1..7)).prop_map(|(n, raw)| {
+            let distinct = |ring: Vec<prop::sample::Index>| {
+                let mut members: Vec<u32> = Vec::new();
+                for index in ring {
+                    let node = index.index(n as usize) as u32;
+                    if !members.contains(&node) {
+                        members.push(node);
+                    }
+                }
+                members
+            };
+            let mut rings: Vec<_> = raw.into_iter().map(distinct).collect();
+            rings.retain(|ring| ring.len() > 1);
+            // Without this ring few pairs of nodes could reach each other.
+            rings.push((0..n).collect());
+            (n, rings)
+        })
+    });
+    prop_oneof![1 => ring, 2 => pair, 3 => torus, 2 => squares, 3 => any]
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let slots = || prop_oneof![2 => 1u32..3, 1 => 3u32..7];
+    (
+        prop_oneof![1u64..4, 4u64..21, Just(150)],
+        prop_oneof![0u64..4, 4u64..60],
+        1u32..6,
+        [slots(), slots(), slots()],
+        any::<bool>(),
+    )
+        .prop_map(
+            |(hop, ring_change, echo, [input_slots, output_slots, client_slots], bounded)| Rules {
+                hop,
+                ring_change,
+                symbols_max: 136,
+                echo,
+                input_slots,
+                output_slots,
+                client_slots,
+                source: if bounded {
+                    Source::Bounded
+                } else {
+                    Source::Unbounded
+                },
+                flow_control: FlowControl::None,
+            },
+        )
+}
+
+/// How packets are drawn.
+#[derive(Debug, Clone)]
+struct Load {
+    packets: u32,
+    /// Packets are generated in whole multiples of this, so that many meet in one cycle.
+    grain: u64,
+    /// The last is generated within so many cycles for each packet, times 1/16.
+    spacing: u64,
+    /// Probability of an answer.
+    answers: f64,
+    /// Probability of going to node 0.
+    hot: f64,
+    lengths: Vec<u32>,
+    seed: u64,
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    (
+        prop_oneof![3 => 1u32..40, 3 => 40u32..250],
+        prop_oneof![Just(1u64), 2u64..60],
+        prop_oneof![0u64..16, 16u64..1200],
+        prop_oneof![Just(0.0), Just(0.5), Just(1.0)],
+        prop_oneof![3 => Just(0.0), 1 => Just(0.6)],
+        prop_oneof![
+            Just(vec![40]),
+            prop::collection::vec(5u32..=136, 1..5),
+            Just(vec![8, 16, 40, 136])
+        ],
+        any::<u64>(),
+    )
+        .prop_map(
+            |(packets, grain, spacing, answers, hot, lengths, seed)| Load {
+                packets,
+                grain,
+                spacing,
+                answers,
+                hot,
+                lengths,
+                seed,
+            },
+        )
+}
+
+fn demands(fabric: &Fabric, load: &Load) -> Vec<Demand> {
+    let mut stream = Streams::new(load.seed, 0).stream("demands", 0);
+    let below = |n: u32, stream: &mut Stream| Uniform::below(n).draw(stream);
+    let window = load.spacing * u64::from(load.packets) / 16 + 1;
+    let mut demands = Vec::new();
+    for _ in 0..load.packets {
+        let nodes = fabric.node_count();
+        let time = u64::from(below(window as u32, &mut stream)) / load.grain * load.grain;
+        let node = below(nodes, &mut stream);
+        let to = if Chance::new(load.hot).draw(&mut stream) {
+            0
+        } else {
+            below(nodes, &mut stream)
+        };
+        let length =
+            |stream: &mut Stream| load.lengths[below(load.lengths.len() as u32, stream) as usize];
+        let symbols = length(&mut stream);
+        let answer = Chance::new(load.answers).draw(&mut stream).then(|| Answer {
+            turnaround: u64::from(below(3, &mut stream) * below(100, &mut stream)),
+            symbols: length(&mut stream),
+            route: route(fabric, to, node, &mut stream).unwrap_or_default(),
+        });
+        if let Some(route) = route(fabric, node, to, &mut stream) {
+            demands.push(Demand {
+                time,
+                node,
+                symbols,
+                route,
+                answer,
+            });
+        }
+    }
+    demands
+}
+
+#[test]
+fn both_engines_are_equal_in_everything_that_comes_out() {
+    let cases = 600;
+    let [
+        packets,
+        delivered,
+        dropped,
+        retries,
+        responses,
+        stalls,
+        circles,
+    ] = [const { Cell::new(0u64) }; 7];
+    let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let patience = 1u64..3000;
+    runner
+        .run(
+            &(rings(), rules(), load(), patience),
+            |((nodes, rings), rules, load, patience)| {
+                let fabric = Fabric::new(nodes, &rings).unwrap();
+                let demands = demands(&fabric, &load);
+                type Tag = (u32, isthmus_sci::Class);
+                let fast =
+                    drive::run::<event::Engine<Tag>>(&fabric, rules, &demands, 12, 1009, patience);
+                let slow =
+                    drive::run::<symbol::Engine<Tag>>(&fabric, rules, &demands, 12, 1009, patience);
+                if let Some(difference) = fast.differs_from(&slow) {
+                    return Err(TestCaseError::fail(difference));
+                }
+                add(&packets, demands.len() as u64);
+                add(&delivered, fast.delivered.len() as u64);
+                add(&dropped, fast.dropped.len() as u64);
+                add(&retries, fast.counters.retries.iter().sum());
+                let answers = fast.delivered.iter();
+                let is_answer = |class| class == isthmus_sci::Class::Response;
+                add(
+                    &responses,
+                    answers.filter(|delivery| is_answer(delivery.class)).count() as u64,
+                );
+                let last = fast.parts.last().unwrap();
+                add(&stalls, u64::from(last.2.is_some()));
+                add(&circles, u64::from(!last.3.is_empty()));
+                Ok(())
+            },
+        )
+        .unwrap();
+    println!(
+        "{cases} random fabrics, rules and loads: {} packets, {} deliveries ({} of responses), {} \
+         drops, {} busy retries, {} stalled at the end, {} with a circle of full queues: no \
+         difference",
+        packets.get(),
+        delivered.get(),
+        responses.get(),
+        dropped.get(),
+        retries.get(),
+        stalls.get(),
+        circles.get(),
+    );
+}

@@ -1,0 +1,148 @@
+//! What can be wrong with a fabric, its faults and its routes.
+
+use thiserror::Error;
+
+/// Most nodes of a fabric: SCI addresses 64 K of them (section 1 of the SCI paper).
+pub const MAX_NODES: u32 = 65_536;
+
+/// What is wrong with the description of a fabric.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RingsError {
+    /// A list of rings without a ring.
+    #[error("no ring; a fabric has at least one")]
+    NoRings,
+    /// A torus without a dimension.
+    #[error("no size; a torus needs the number of nodes in each dimension")]
+    NoSizes,
+    /// A ring that leads nowhere.
+    #[error("ring {ring} has {}; a ring joins at least 2", count_nodes(*.nodes))]
+    ShortRing {
+        /// Number of the ring, from 0.
+        ring: u32,
+        /// Its nodes, 0 or 1.
+        nodes: u32,
+    },
+    /// A dimension of a torus with too few nodes.
+    #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
+    SmallSize {
+        /// What kind of fabric.
+        fabric: &'static str,
+        /// The dimension, from 0 (x).
+        dimension: u32,
+        /// Nodes asked for.
+        size: u32,
+        /// Fewest nodes possible.
+        least: u32,
+    },
+    /// A Manhattan street network whose streets cannot alternate.
+    #[error(
+        "{size} nodes in dimension {dimension}; the streets of a Manhattan street network \
+         alternate in direction all the way round, which takes an even number"
+    )]
+    OddSize {
+        /// The dimension, 0 (x) or 1 (y).
+        dimension: u32,
+        /// Nodes asked for.
+        size: u32,
+    },
+    /// More nodes than can be addressed.
+    #[error("{nodes} nodes; SCI addresses {MAX_NODES} at most")]
+    TooManyNodes {
+        /// Nodes asked for, or the highest node named plus one; `u64::MAX` when that many or more.
+        nodes: u64,
+    },
+    /// A ring that passes a node twice.
+    #[error("ring {ring} passes node {node} twice; a node has one interface on a ring")]
+    RepeatedNode {
+        /// Number of the ring, from 0.
+        ring: u32,
+        /// The node.
+        node: u32,
+    },
+    /// A number between 0 and the highest node that no ring names.
+    #[error(
+        "node {node} is on no ring; the rings name nodes up to {highest}, so there must be all of 0 to {highest}"
+    )]
+    NodeOnNoRing {
+        /// The lowest missing node.
+        node: u32,
+        /// The highest node on a ring.
+        highest: u32,
+    },
+    /// Rings that no switch node joins.
+    #[error(
+        "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
+    )]
+    Unreachable {
+        /// Source of the first unreachable pair.
+        from: u32,
+        /// Destination of the first unreachable pair.
+        to: u32,
+    },
+    /// A failed node that does not exist.
+    #[error("failed node {node}, but the nodes are 0 to {highest}")]
+    MissingNode {
+        /// The node named.
+        node: u32,
+        /// The highest node.
+        highest: u32,
+    },
+    /// A failed link that does not exist.
+    #[error("failed link {from}-{to}, but no ring leads from node {from} to node {to} next")]
+    MissingLink {
+        /// Where the link would begin.
+        from: u32,
+        /// Where it would end.
+        to: u32,
+    },
+}
+
+fn count_nodes(nodes: u32) -> &'static str {
+    match nodes {
+        0 => "no node",
+        _ => "one node",
+    }
+}
+
+/// Why there are no routes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoutesError {
+    /// Dimension order in a fabric that has no dimensions.
+    #[error(
+        "{fabric}: packets cannot be routed dimension by dimension, as its links do not lead both \
+         or always the same way along dimensions; the rules fixed, random and fewest changes work"
+    )]
+    NoDimensions {
+        /// Name of the fabric.
+        fabric: String,
+    },
+    /// A table of routes that would not fit into memory.
+    #[error(
+        "{fabric}: this routing takes a table of all pairs of nodes, which is made for {limit} \
+         nodes at most; routing by arithmetic, without a table, is there for rings and tori \
+         without faults"
+    )]
+    TooManyNodes {
+        /// Name of the fabric.
+        fabric: String,
+        /// Most nodes with a table.
+        limit: u32,
+    },
+    /// More equal paths than can be counted.
+    #[error(
+        "2^64 or more equal paths from node {from} to node {to}, too many to draw one of them; \
+         the rules fixed and fewest changes leave fewer"
+    )]
+    TooManyPaths {
+        /// Source of the first such pair.
+        from: u32,
+        /// Its destination.
+        to: u32,
+    },
+    /// Faults that leave no two nodes joined.
+    #[error("{fabric}: with these faults no node can reach another")]
+    NothingLeft {
+        /// Name of the fabric.
+        fabric: String,
+    },
+}

@@ -1,0 +1,248 @@
+//! What can fail in a fabric, event by event, for studies of dependability.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::{Fabric, Faults};
+
+/// A failure: what causes it and which rings it takes out of service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What fails.
+    pub cause: Cause,
+    /// The rings that stop, ascending.
+    pub rings: Vec<u32>,
+    /// Number of links, or of nodes, whose failure is this event: what a study multiplies the
+    /// probability of one such failure by.
+    pub components: u32,
+}
+
+/// What fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A link, or another one that stops the same rings; named by the first of them.
+    Link {
+        /// Where it begins.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+    },
+    /// A node.
+    Node(u32),
+}
+
+impl Failure {
+    /// As a list of faults.
+    pub fn faults(&self) -> Faults {
+        match self.cause {
+            Cause::Link { from, to } => Faults {
+                nodes: Vec::new(),
+                links: vec![(from, to)],
+            },
+            Cause::Node(node) => Faults {
+                nodes: vec![node],
+                links: Vec::new(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cause {
+            Cause::Link { from, to } => write!(f, "link {from}-{to}")?,
+            Cause::Node(node) => write!(f, "node {node}")?,
+        }
+        let rings: Vec<_> = self.rings.iter().map(u32::to_string).collect();
+        match &rings[..] {
+            [] => write!(f, " (no ring stops)"),
+            [ring] => write!(f, " (stops ring {ring})"),
+            rings => write!(f, " (stops rings {})", rings.join(", ")),
+        }
+    }
+}
+
+impl Faults {
+    /// All of both.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            nodes: [&self.nodes[..], &other.nodes].concat(),
+            links: [&self.links[..], &other.links].concat(),
+        }
+    }
+}
+
+impl Fabric {
+    /// All single failures among the rings in service and the live nodes that differ in what they
+    /// stop: first links, by their rings, then nodes, by number.
+    ///
+    /// As a failed link stops its whole ring, the links of a ring are one event (with those of
+    /// further rings where these have links between the same nodes).
+    pub fn single_failures(&self) -> Vec<Failure> {
+        let in_service = |link: &&super::Link| self.is_in_service(link.ring);
+        let mut parallel: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+        for link in self.links().iter().filter(in_service) {
+            let ends = (link.from, link.to);
+            parallel.entry(ends).or_default().insert(link.ring);
+        }
+        let mut by_rings: BTreeMap<&BTreeSet<u32>, Failure> = BTreeMap::new();
+        for link in self.links().iter().filter(in_service) {
+            let rings = &parallel[&(link.from, link.to)];
+            let failure = by_rings.entry(rings).or_insert_with(|| Failure {
+                cause: Cause::Link {
+                    from: link.from,
+                    to: link.to,
+                },
+                rings: rings.iter().copied().collect(),
+                components: 0,
+            });
+            failure.components += 1;
+        }
+        let links = by_rings.into_values();
+        let nodes = self.live_nodes().iter().map(|&node| {
+            let rings = self
+                .links_from(node)
+                .map(|link| self.links()[link as usize].ring);
+            Failure {
+                cause: Cause::Node(node),
+                rings: rings.filter(|&ring| self.is_in_service(ring)).collect(),
+                components: 1,
+            }
+        });
+        links.chain(nodes).collect()
+    }
+}
+
+/// Number of unordered pairs of different ones of `count` things.
+pub fn pair_count(count: u32) -> u64 {
+    u64::from(count) * u64::from(count.saturating_sub(1)) / 2
+}
+
+/// The pair with this number, in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: by the larger of
+/// the two, then by the smaller.
+pub fn pair(number: u64) -> (u32, u32) {
+    let before = |second: u64| second * second.saturating_sub(1) / 2;
+    // The square root may be off by one where its argument has more bits than its type.
+    let mut second = ((8.0 * number as f64 + 1.0).sqrt() / 2.0 + 0.5) as u64;
+    while before(second) > number {
+        second -= 1;
+    }
+    while before(second + 1) <= number {
+        second += 1;
+    }
+    ((number - before(second)) as u32, second as u32)
+}
+
+/// `samples` different pairs of `count` things, all sets of pairs with the same probability; all
+/// pairs when there are no more than that. In the order of [`pair`].
+///
+/// `below(n)` must give a number below n, uniformly distributed (Floyd's algorithm: Bentley,
+/// *Programming Pearls*, Comm. ACM 30 no. 9, 1987).
+pub fn sample_pairs(
+    count: u32,
+    samples: u64,
+    mut below: impl FnMut(u64) -> u64,
+) -> Vec<(u32, u32)> {
+    let total = pair_count(count);
+    if samples >= total {
+        return (0..total).map(pair).collect();
+    }
+    let mut chosen = BTreeSet::new();
+    for last in total - samples..total {
+        let number = below(last + 1);
+        if !chosen.insert(number) {
+            chosen.insert(last);
+        }
+    }
+    chosen.into_iter().map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rings::Shape;
+
+    fn fabric(shape: Shape) -> Fabric {
+        Fabric::new(&shape).unwrap()
+    }
+
+    #[test]
+    fn the_links_of_a_ring_are_one_event() {
+        let torus = fabric(Shape::BidirectionalTorus { sizes: vec![4, 3] });
+        let failures = torus.single_failures();
+        // 2 * 3 rings along x, 2 * 4 along y, 12 nodes.
+        assert_eq!(failures.len(), 6 + 8 + 12);
+        let components: u32 = failures.iter().map(|failure| failure.components).sum();
+        assert_eq!(components, 4 * 12 + 12);
+        for failure in &failures {
+            let faulted = torus.with_faults(&failure.faults()).unwrap();
+            let stopped: Vec<_> = faulted.rings_out_of_service().collect();
+            assert_eq!(stopped, failure.rings, "{failure}");
+        }
+        assert_eq!(failures[0].to_string(), "link 0-1 (stops ring 0)");
+        let last = &failures[25];
+        assert_eq!(last.to_string(), "node 11 (stops rings 4, 5, 12, 13)");
+    }
+
+    #[test]
+    fn rings_between_the_same_two_nodes_stop_together() {
+        let rings = fabric(Shape::CounterRotating { nodes: 2 });
+        let failures = rings.single_failures();
+        assert_eq!(failures.len(), 1 + 2);
+        assert_eq!(
+            (&failures[0].rings[..], failures[0].components),
+            (&[0, 1][..], 4)
+        );
+    }
+
+    #[test]
+    fn what_has_failed_does_not_fail_again() {
+        let torus = fabric(Shape::UniformRingTorus { sizes: [3, 3] });
+        let first = &torus.single_failures()[9];
+        assert_eq!((first.cause, first.rings.len()), (Cause::Node(0), 4));
+        let faulted = torus.with_faults(&first.faults()).unwrap();
+        let further = faulted.single_failures();
+        assert_eq!(further.len(), 5 + 8);
+        let twice = faulted.with_faults(&further[0].faults()).unwrap();
+        let both = first.faults().and(&further[0].faults());
+        assert_eq!(twice, torus.with_faults(&both).unwrap());
+    }
+
+    #[test]
+    fn pairs_are_numbered_without_gaps() {
+        let mut number = 0;
+        for second in 1..200 {
+            for first in 0..second {
+                assert_eq!(pair(number), (first, second));
+                number += 1;
+            }
+        }
+        assert_eq!(pair_count(200), number);
+        let last = pair_count(u32::MAX) - 1;
+        assert_eq!(pair(last), (u32::MAX - 2, u32::MAX - 1));
+        assert_eq!((pair_count(0), pair_count(1)), (0, 0));
+    }
+
+    #[test]
+    fn sampled_pairs_differ_and_all_come_when_all_are_asked_for() {
+        let mut state = 1u64;
+        let mut below = |limit| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        let sample = sample_pairs(30, 100, &mut below);
+        assert_eq!(sample.len(), 100);
+        let distinct: BTreeSet<_> = sample.iter().collect();
+        assert_eq!(distinct.len(), 100);
+        assert!(
+            sample
+                .iter()
+                .all(|&(first, second)| first < second && second < 30)
+        );
+        assert_eq!(sample_pairs(5, 10, &mut below).len(), 10);
+        assert_eq!(sample_pairs(5, 99, |_| unreachable!()).len(), 10);
+        assert_eq!(sample_pairs(1, 1, |_| unreachable!()), []);
+    }
+}

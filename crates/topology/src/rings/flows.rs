@@ -1,0 +1,218 @@
+//! How traffic spreads over the paths that a rule allows.
+
+use super::routes::Method;
+use super::table::{Paths, Row, Rule, Stretch};
+use super::{Fabric, Routes, Segment};
+
+/// One stretch of a path, as part of all traffic.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flow {
+    pub stretch: Stretch,
+    /// The interface, by its link, at which the packet has left the ring before; none when it comes
+    /// from the client.
+    pub from: Option<u32>,
+    /// How much of the traffic takes it.
+    pub amount: f64,
+}
+
+impl Routes {
+    /// Visits all stretches of all paths that the rule may take between live nodes, each with the
+    /// weight of its pair times its probability. A stretch may come more than once.
+    pub(super) fn visit(
+        &self,
+        mut weight: impl FnMut(u32, u32) -> f64,
+        mut visit: impl FnMut(Flow),
+    ) {
+        let fabric = self.fabric();
+        let mut row = Row::<f64>::default();
+        let mut traffic = Traffic {
+            starting: vec![0.0; fabric.node_count() as usize],
+            arrived: vec![0.0; fabric.links().len()],
+        };
+        let mut path = Vec::new();
+        for &destination in fabric.live_nodes() {
+            let mut any = false;
+            for &source in fabric.live_nodes() {
+                if source == destination {
+                    continue;
+                }
+                let weight = weight(source, destination);
+                if weight > 0.0
+                    && !self.visit_dimensions(source, destination, weight, &mut path, &mut visit)
+                {
+                    traffic.starting[source as usize] = weight;
+                    any = true;
+                }
+            }
+            if any {
+                let rule = Rule::of(self.routing());
+                row.fill(fabric, rule, destination)
+                    .expect("floating-point numbers count all paths that tori and tables have");
+                traffic.spread(&row.order, row.paths(fabric, rule), &mut visit);
+            }
+        }
+    }
+
+    /// Visits the stretches of one pair if it is routed dimension by dimension; else says no.
+    fn visit_dimensions(
+        &self,
+        source: u32,
+        destination: u32,
+        weight: f64,
+        path: &mut Vec<Segment>,
+        visit: &mut impl FnMut(Flow),
+    ) -> bool {
+        let grid = match self.method() {
+            Method::Arithmetic(grid) if self.dimension_order() => grid,
+            Method::Mixed(grid, _) => grid,
+            _ => return false,
+        };
+        // Each choice is between two, and which choices there are does not depend on those before.
+        let mut choices = 0;
+        let mut outcome: u32 = 0;
+        loop {
+            let mut asked = 0;
+            let mut choose = |_| {
+                asked += 1;
+                outcome >> (asked - 1) & 1
+            };
+            let works = |ring| self.fabric().is_in_service(ring);
+            path.clear();
+            let whole = grid.dimension_order(source, destination, works, &mut choose, path);
+            if whole.is_none() {
+                return false;
+            }
+            choices = choices.max(asked);
+            let amount = weight / f64::from(1u32 << choices);
+            visit_path(self.fabric(), source, path, amount, visit);
+            outcome += 1;
+            if outcome == 1 << choices {
+                return true;
+            }
+        }
+    }
+}
+
+fn visit_path(
+    fabric: &Fabric,
+    source: u32,
+    path: &[Segment],
+    amount: f64,
+    visit: &mut impl FnMut(Flow),
+) {
+    let mut node = source;
+    let mut from = None;
+    for segment in path {
+        let first = fabric
+            .link_on(node, segment.ring)
+            .expect("a path enters a ring at one of its nodes");
+        let beyond = fabric.link_after(first, segment.hops);
+        node = fabric.links()[beyond as usize].from;
+        let stretch = Stretch {
+            first,
+            hops: segment.hops,
+            beyond,
+            end: node,
+        };
+        visit(Flow {
+            stretch,
+            from,
+            amount,
+        });
+        from = Some(beyond);
+    }
+}
+
+/// Traffic to one destination.
+struct Traffic {
+    /// What starts at each node. All 0 between destinations.
+    starting: Vec<f64>,
+    /// What has left its ring at each interface, by its link, and goes on over another ring. All 0
+    /// between destinations.
+    arrived: Vec<f64>,
+}
+
+impl Traffic {
+    /// Sends it on its way, from the farthest nodes to the destination, which is the first in
+    /// `order`.
+    fn spread(&mut self, order: &[u32], paths: Paths<'_, f64>, visit: &mut impl FnMut(Flow)) {
+        let fabric = paths.fabric;
+        for &node in order[1..].iter().rev() {
+            let amount = std::mem::take(&mut self.starting[node as usize]);
+            if amount > 0.0 {
+                self.leave(&paths, node, None, amount, visit);
+            }
+            for interface in fabric.links_from(node) {
+                let amount = std::mem::take(&mut self.arrived[interface as usize]);
+                if amount > 0.0 {
+                    self.leave(&paths, node, Some(interface), amount, visit);
+                }
+            }
+        }
+        for interface in fabric.links_from(order[0]) {
+            self.arrived[interface as usize] = 0.0;
+        }
+    }
+
+    /// Divides what leaves a node among the stretches that its paths begin with.
+    fn leave(
+        &mut self,
+        paths: &Paths<'_, f64>,
+        node: u32,
+        from: Option<u32>,
+        amount: f64,
+        visit: &mut impl FnMut(Flow),
+    ) {
+        let mut go = |stretch: Stretch, amount| {
+            self.arrived[stretch.beyond as usize] += amount;
+            visit(Flow {
+                stretch,
+                from,
+                amount,
+            });
+        };
+        let fabric = paths.fabric;
+        match paths.rule() {
+            Rule::Fixed => {
+                let first = paths.lowest(node);
+                let mut stretches = paths.stretches(first).peekable();
+                while let Some(stretch) = stretches.next() {
+                    let on = stretches.peek().is_some();
+                    if !on || paths.lowest(stretch.end) != stretch.beyond {
+                        return go(stretch, amount);
+                    }
+                }
+            }
+            Rule::FewestChanges => {
+                for first in fabric.links_from(node) {
+                    for stretch in paths.best_stretches(node, first) {
+                        let share = paths.count(stretch.end) / paths.count(node);
+                        go(stretch, amount * share);
+                    }
+                }
+            }
+            Rule::Random => {
+                let others = paths.count_without(node, from);
+                for first in fabric.links_from(node) {
+                    if Some(first) == from {
+                        continue;
+                    }
+                    let mut carried = amount;
+                    let mut among = others;
+                    for stretch in paths.stretches(first) {
+                        let here = paths.count(stretch.end);
+                        carried *= here / among;
+                        among = here;
+                        let leaving = match stretch.end == paths.destination() {
+                            true => here,
+                            false => paths.count_without(stretch.end, Some(stretch.beyond)),
+                        };
+                        if leaving > 0.0 {
+                            go(stretch, carried * (leaving / here));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Tori: where their rings lie and what leads along which dimension, by arithmetic.
+
+/// Of what a torus is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One ring along each line, in the direction of rising coordinates.
+    OneWay,
+    /// Two rings along each line; of the two numbers the lower one is that of rising coordinates.
+    TwoWay,
+    /// One ring around each unit square of a plane: right, up, left, down.
+    Faces,
+}
+
+/// Along a dimension: towards higher coordinates (and from the last to the first) or lower ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Direction {
+    Up,
+    Down,
+}
+
+/// The nodes of a torus; dimension 0 varies fastest in node numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Grid {
+    kind: Kind,
+    axes: Vec<Axis>,
+    node_count: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Axis {
+    size: u32,
+    /// Nodes between neighbours along this axis.
+    stride: u32,
+    /// Number of the first ring along this axis; of no meaning for faces.
+    first_ring: u32,
+}
+
+/// What lies between two nodes along one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offset {
+    /// Links to go on a shortest path.
+    pub hops: u32,
+    /// The direction, or the first of two equally long ones.
+    pub direction: Direction,
+    /// Whether the other direction is as long.
+    pub tie: bool,
+}
+
+impl Grid {
+    /// The sizes must be 1 or more and their product below 2^32.
+    pub fn new(kind: Kind, sizes: &[u32]) -> Self {
+        let node_count = sizes.iter().product();
+        let rings_per_line = if kind == Kind::TwoWay { 2 } else { 1 };
+        let (mut stride, mut first_ring) = (1, 0);
+        let mut axes = Vec::new();
+        for &size in sizes {
+            axes.push(Axis {
+                size,
+                stride,
+                first_ring,
+            });
+            stride *= size;
+            first_ring += node_count / size * rings_per_line;
+        }
+        Self {
+            kind,
+            axes,
+            node_count,
+        }
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub fn dimensions(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// The rings, by number.
+    pub fn rings(&self) -> Vec<Vec<u32>> {
+        if self.kind == Kind::Faces {
+            let corners = |corner| {
+                let right = self.step(corner, 0, Direction::Up);
+                let across = self.step(right, 1, Direction::Up);
+                vec![corner, right, across, self.step(corner, 1, Direction::Up)]
+            };
+            return (0..self.node_count).map(corners).collect();
+        }
+        let mut rings = Vec::new();
+        for (dimension, axis) in self.axes.iter().enumerate() {
+            let first = |&node: &u32| self.coordinate(node, dimension) == 0;
+            for node in (0..self.node_count).filter(first) {
+                let along = |place| node + place * axis.stride;
+                rings.push((0..axis.size).map(along).collect());
+                if self.kind == Kind::TwoWay {
+                    let back = (0..axis.size).map(|place| along((axis.size - place) % axis.size));
+                    rings.push(back.collect());
+                }
+            }
+        }
+        rings
+    }
+
+    /// The coordinate of a node in a dimension.
+    pub fn coordinate(&self, node: u32, dimension: usize) -> u32 {
+        let axis = &self.axes[dimension];
+        node / axis.stride % axis.size
+    }
+
+    /// The next node along a dimension.
+    pub fn step(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
+        self.moved(node, dimension, direction, 1)
+    }
+
+    /// The node `hops` links along a dimension; at most once round.
+    pub fn moved(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
+        let axis = &self.axes[dimension];
+        let from = self.coordinate(node, dimension);
+        let forward = match direction {
+            Direction::Up => hops,
+            Direction::Down => axis.size - hops,
+        };
+        let mut to = from + forward;
+        if to >= axis.size {
+            to -= axis.size;
+        }
+        node - from * axis.stride + to * axis.stride
+    }
+
+    /// What lies between two nodes along a dimension; nothing when their coordinates are equal.
+    pub fn offset(&self, from: u32, to: u32, dimension: usize) -> Option<Offset> {
+        let size = self.axes[dimension].size;
+        let (from, to) = (
+            self.coordinate(from, dimension),
+            self.coordinate(to, dimension),
+        );
+        if from == to {
+            return None;
+        }
+        let up = if to > from {
+            to - from
+        } else {
+            to + size - from
+        };
+        let down = size - up;
+        let way = |hops, direction, tie| Offset {
+            hops,
+            direction,
+            tie,
+        };
+        Some(match self.kind {
+            Kind::OneWay => way(up, Direction::Up, false),
+            _ if down < up => way(down, Direction::Down, false),
+            _ => way(up, Direction::Up, up == down),
+        })
+    }
+
+    /// The ring of the link that leads from a node along a dimension.
+    pub fn ring(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
+        let axis = &self.axes[dimension];
+        let below = |node, dimension| self.step(node, dimension, Direction::Down);
+        match (self.kind, dimension, direction) {
+            // The face whose lower left corner is node f has the number f.
+            (Kind::Faces, 0, Direction::Up) => node,
+            (Kind::Faces, 0, Direction::Down) => below(below(node, 0), 1),
+            (Kind::Faces, _, Direction::Up) => below(node, 0),
+            (Kind::Faces, _, Direction::Down) => below(node, 1),
+            (kind, ..) => {
+                // Lines are numbered by their nodes, the coordinate along the line left out.
+                let line = node / (axis.stride * axis.size) * axis.stride + node % axis.stride;
+                match (kind, direction) {
+                    (Kind::TwoWay, Direction::Up) => axis.first_ring + 2 * line,
+                    (Kind::TwoWay, Direction::Down) => axis.first_ring + 2 * line + 1,
+                    _ => axis.first_ring + line,
+                }
+            }
+        }
+    }
+}
+
+impl Direction {
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_link_along_a_dimension_is_on_the_ring_that_arithmetic_says() {
+        let shapes: [(Kind, &[u32]); 9] = [
+            (Kind::OneWay, &[5]),
+            (Kind::OneWay, &[3, 4]),
+            (Kind::OneWay, &[2, 3, 4]),
+            (Kind::TwoWay, &[2]),
+            (Kind::TwoWay, &[6]),
+            (Kind::TwoWay, &[4, 3]),
+            (Kind::TwoWay, &[3, 2, 2, 3]),
+            (Kind::Faces, &[3, 3]),
+            (Kind::Faces, &[5, 4]),
+        ];
+        for (kind, sizes) in shapes {
+            let grid = Grid::new(kind, sizes);
+            let mut links: Vec<(u32, u32, u32)> = Vec::new();
+            for (ring, nodes) in grid.rings().iter().enumerate() {
+                for (place, &node) in nodes.iter().enumerate() {
+                    links.push((ring as u32, node, nodes[(place + 1) % nodes.len()]));
+                }
+            }
+            let mut expected = Vec::new();
+            for node in 0..grid.node_count {
+                for dimension in 0..sizes.len() {
+                    let mut add = |direction| {
+                        let ring = grid.ring(node, dimension, direction);
+                        expected.push((ring, node, grid.step(node, dimension, direction)));
+                    };
+                    add(Direction::Up);
+                    if kind != Kind::OneWay {
+                        add(Direction::Down);
+                    }
+                }
+            }
+            links.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(links, expected, "{kind:?} {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn offsets_take_the_shorter_way_round() {
+        let grid = Grid::new(Kind::TwoWay, &[6, 5]);
+        let offset = |from, to, dimension| {
+            let offset = grid.offset(from, to, dimension)?;
+            Some((offset.hops, offset.direction, offset.tie))
+        };
+        assert_eq!(offset(0, 2, 0), Some((2, Direction::Up, false)));
+        assert_eq!(offset(0, 3, 0), Some((3, Direction::Up, true)));
+        assert_eq!(offset(0, 4, 0), Some((2, Direction::Down, false)));
+        assert_eq!(offset(0, 4, 1), None);
+        assert_eq!(offset(0, 18, 1), Some((2, Direction::Down, false)));
+        let one_way = Grid::new(Kind::OneWay, &[6]);
+        assert_eq!(one_way.offset(4, 3, 0).map(|offset| offset.hops), Some(5));
+    }
+}

@@ -1,0 +1,210 @@
+//! Routes through a fabric.
+
+use super::grid::{Grid, Kind};
+use super::table::{Rule, Table};
+use super::{Fabric, RoutesError, Routing, Segment};
+
+/// Most nodes of a fabric with a table of all pairs (about 200 MB with as many).
+pub const MAX_TABLE_NODES: u32 = 4_096;
+
+/// The shortest paths, in links, between all live nodes of a fabric, and the rule by which packets
+/// take one of them.
+///
+/// Rings and tori without faults are routed by arithmetic; all else by a table of all pairs that is
+/// made once, of 2 bytes a pair with [`Routing::Fixed`], 10 with [`Routing::Random`] and 12 with
+/// [`Routing::FewestChanges`].
+///
+/// With faults, [`Routing::DimensionOrder`] is kept for every pair of nodes that still has such a
+/// path over rings in service; the other pairs have the shortest of the paths that are left, those
+/// with the fewest ring changes among them, one at random for each packet.
+///
+/// ```
+/// use isthmus_topology::rings::{Fabric, Routes, Routing, Segment, Shape};
+///
+/// let torus = Fabric::new(&Shape::Torus { sizes: vec![4, 4] })?;
+/// let routes = Routes::new(&torus, Routing::DimensionOrder)?;
+/// let mut path = Vec::new();
+/// // From (1, 0) three links along x to (0, 0), then one along y: no choice, so none is drawn.
+/// routes.route(1, 4, &mut |_| unreachable!(), &mut path);
+/// assert_eq!(path, [Segment { ring: 0, hops: 3 }, Segment { ring: 4, hops: 1 }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Routes {
+    fabric: Fabric,
+    routing: Routing,
+    method: Method,
+    /// By node.
+    live: Vec<bool>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Method {
+    /// By arithmetic alone: all rules on tori of lines, dimension order on all tori.
+    Arithmetic(Grid),
+    /// By the table alone.
+    Table(Table),
+    /// Dimension order where it is intact, else by the table.
+    Mixed(Grid, Table),
+}
+
+impl Routes {
+    /// The routes of a fabric.
+    ///
+    /// # Errors
+    /// When the rule is dimension order and the fabric has no dimensions along which links lead
+    /// alike, when it needs a table for more than [`MAX_TABLE_NODES`], when two nodes have more
+    /// equal paths than 64 bits can count, and when faults left no two nodes joined.
+    pub fn new(fabric: &Fabric, routing: Routing) -> Result<Self, RoutesError> {
+        let name = || fabric.name().to_string();
+        if fabric.live_nodes().is_empty() {
+            return Err(RoutesError::NothingLeft { fabric: name() });
+        }
+        let table = || {
+            if fabric.node_count() > MAX_TABLE_NODES {
+                return Err(RoutesError::TooManyNodes {
+                    fabric: name(),
+                    limit: MAX_TABLE_NODES,
+                });
+            }
+            Table::new(fabric, Rule::of(routing))
+                .map_err(|(from, to)| RoutesError::TooManyPaths { from, to })
+        };
+        let method = match (routing, &fabric.grid, fabric.is_whole()) {
+            (Routing::DimensionOrder, None, _) => {
+                return Err(RoutesError::NoDimensions { fabric: name() });
+            }
+            (Routing::DimensionOrder, Some(grid), true) => Method::Arithmetic(grid.clone()),
+            (Routing::DimensionOrder, Some(grid), false) => Method::Mixed(grid.clone(), table()?),
+            (_, Some(grid), true) if grid.kind() != Kind::Faces => Method::Arithmetic(grid.clone()),
+            _ => Method::Table(table()?),
+        };
+        let mut live = vec![false; fabric.node_count() as usize];
+        for &node in fabric.live_nodes() {
+            live[node as usize] = true;
+        }
+        Ok(Self {
+            fabric: fabric.clone(),
+            routing,
+            method,
+            live,
+        })
+    }
+
+    /// The fabric.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The rule asked for.
+    pub fn routing(&self) -> Routing {
+        self.routing
+    }
+
+    /// The rule in words, and what it has become by faults.
+    pub fn description(&self) -> String {
+        let rule = match (self.routing, &self.method) {
+            (Routing::DimensionOrder, Method::Mixed(..)) => {
+                "dimension order, x first, where a path of it is left; else one of the shortest \
+                 paths left with the fewest ring changes, at random for each packet"
+            }
+            (Routing::DimensionOrder, _) => {
+                "dimension order, x first; of two equally long directions one at random for each \
+                 packet"
+            }
+            (Routing::Fixed, _) => {
+                "the first of the shortest paths: at every node the ring with the lowest number \
+                 that leads on"
+            }
+            (Routing::Random, _) => "any of the shortest paths, at random for each packet",
+            (Routing::FewestChanges, _) => {
+                "one of the shortest paths with the fewest ring changes, at random for each packet"
+            }
+        };
+        rule.to_string()
+    }
+
+    pub(super) fn dimension_order(&self) -> bool {
+        self.routing == Routing::DimensionOrder
+    }
+
+    pub(super) fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Puts the path of a packet into `out`, in place of what was there. Consecutive segments are
+    /// of different rings.
+    ///
+    /// `choose(n)` must give a number below n, uniformly distributed; it is asked only where there
+    /// is a choice, with n of 2 or more.
+    ///
+    /// # Panics
+    /// When the two are the same, or when one of them is not a live node.
+    pub fn route(
+        &self,
+        source: u32,
+        destination: u32,
+        choose: &mut impl FnMut(u32) -> u32,
+        out: &mut Vec<Segment>,
+    ) {
+        self.check(source, destination);
+        out.clear();
+        match &self.method {
+            Method::Arithmetic(grid) => match self.routing {
+                Routing::DimensionOrder => {
+                    let whole = grid.dimension_order(source, destination, |_| true, choose, out);
+                    debug_assert!(whole.is_some(), "all rings work");
+                }
+                Routing::Fixed => grid.lowest_rings(source, destination, out),
+                Routing::Random => grid.any_mixture(source, destination, choose, out),
+                Routing::FewestChanges => {
+                    grid.any_dimension_order(source, destination, choose, out);
+                }
+            },
+            Method::Table(table) => {
+                let paths = table.paths(&self.fabric, destination);
+                paths.draw(source, choose, out);
+            }
+            Method::Mixed(grid, table) => {
+                let works = |ring| self.fabric.is_in_service(ring);
+                // What is drawn on the way to a dead end tells nothing of what comes after it.
+                let whole = grid.dimension_order(source, destination, works, choose, out);
+                if whole.is_none() {
+                    out.clear();
+                    let paths = table.paths(&self.fabric, destination);
+                    paths.draw(source, choose, out);
+                }
+            }
+        }
+    }
+
+    fn check(&self, source: u32, destination: u32) {
+        assert_ne!(source, destination, "a packet to its own source");
+        for node in [source, destination] {
+            let live = self.live.get(node as usize) == Some(&true);
+            assert!(live, "node {node} is not a live node");
+        }
+    }
+
+    /// Links from one node to another on a shortest path.
+    ///
+    /// # Panics
+    /// When one of them is not a live node.
+    pub fn distance(&self, source: u32, destination: u32) -> u32 {
+        if source == destination {
+            return 0;
+        }
+        self.check(source, destination);
+        let by_table = |table: &Table| {
+            let paths = table.paths(&self.fabric, destination);
+            paths.distance(source).expect("live nodes are joined")
+        };
+        match &self.method {
+            Method::Table(table) | Method::Mixed(_, table) => by_table(table),
+            Method::Arithmetic(grid) => (0..grid.dimensions())
+                .filter_map(|dimension| grid.offset(source, destination, dimension))
+                .map(|offset| offset.hops)
+                .sum(),
+        }
+    }
+}

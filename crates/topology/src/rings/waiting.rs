@@ -1,0 +1,77 @@
+//! Whether the queues of a fabric can wait for one another in a circle.
+
+use std::fmt;
+
+use super::{Fabric, Routes};
+use crate::deadlock::Dependencies;
+
+/// Input queues that wait for one another in a circle: when all of them are full of packets for the
+/// next, none of these can move.
+///
+/// Rings themselves never block, as refused packets go round as busy echoes; so such a circle shows
+/// as packets that are sent again and again and refused each time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitCycle {
+    /// The interfaces of the queues, each by the number of its link.
+    pub interfaces: Vec<u32>,
+    /// For each of them its ring and its node.
+    pub places: Vec<(u32, u32)>,
+}
+
+impl WaitCycle {
+    fn new(fabric: &Fabric, interfaces: &[usize]) -> Self {
+        let place = |&interface: &usize| {
+            let link = fabric.links()[interface];
+            (link.ring, link.from)
+        };
+        Self {
+            interfaces: interfaces.iter().map(|&link| link as u32).collect(),
+            places: interfaces.iter().map(place).collect(),
+        }
+    }
+}
+
+impl fmt::Display for WaitCycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input queues can wait for one another in a circle: ")?;
+        for (ring, node) in &self.places {
+            write!(f, "node {node} on ring {ring} -> ")?;
+        }
+        match self.places.first() {
+            Some((ring, node)) => write!(f, "node {node} on ring {ring}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for WaitCycle {}
+
+impl Routes {
+    /// Checks that no circle of waiting queues is possible under the rule, whatever the traffic.
+    ///
+    /// A packet that leaves ring r at node v for ring s, to leave that at node w, waits in the input
+    /// queue of v on r until the output queue of v on s has room; that gives up a slot only when the
+    /// input queue of w on s has taken a packet. So the former may wait for the latter. A queue
+    /// whose packets are all for the client waits for nothing, as clients always take them. When
+    /// there is no circle among these dependencies, some queue can always move on.
+    ///
+    /// Takes the time of [`averages`](Self::averages).
+    ///
+    /// # Errors
+    /// A shortest circle through one of the queues that are on any.
+    pub fn check_waiting(&self) -> Result<(), WaitCycle> {
+        let mut dependencies = Dependencies::new(self.fabric().links().len());
+        self.visit(
+            |_, _| 1.0,
+            |flow| {
+                if let Some(from) = flow.from {
+                    dependencies.add_path([from as usize, flow.stretch.beyond as usize]);
+                }
+            },
+        );
+        match dependencies.check() {
+            Ok(_) => Ok(()),
+            Err(cycle) => Err(WaitCycle::new(self.fabric(), &cycle.channels)),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! When each node sends its next packet, and to whom.
+
+use crate::packets::spec::{PacketTraffic, Spacing};
+use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform, unit_interval};
+use isthmus_units::Clock;
+
+/// A transaction that a node begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The cycle in which it is generated.
+    pub time: Cycles,
+    /// The node that it goes to, never the sender.
+    pub destination: u32,
+}
+
+/// The packets that nodes send of their own accord, node by node.
+///
+/// Gaps are exact to the fraction of a cycle; a packet is generated in the cycle in which its
+/// exact time lies, so that rounding does not add up and the long-run mean is the one asked for.
+///
+/// Each node draws its gaps from its stream "arrival" and its destinations from its stream
+/// "destination", so that loads can be compared under the same destinations, and what one node
+/// sends does not depend on when others are asked.
+///
+/// ```
+/// use isthmus_kernel::Streams;
+/// use isthmus_units::{Bandwidth, Bytes, Clock, Time};
+/// use isthmus_workload::packets::PacketSource;
+/// use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
+///
+/// // Table 1 of the SCI paper: 2 ns a symbol, 64 bytes at 1 GB/s from four nodes together.
+/// let clock = Clock::new(Bytes::new(2), Bandwidth::from_mb_per_s(1_000)).unwrap();
+/// let traffic = PacketTraffic {
+///     load: Bandwidth::from_mb_per_s(1_000),
+///     spacing: Spacing::Deterministic,
+///     transaction: Transaction::Move,
+///     payload: Bytes::new(64),
+///     senders: Vec::new(),
+///     hot_node: None,
+///     turnaround: Time::ZERO,
+/// };
+/// let mut source = PacketSource::new(&traffic, &[0, 1, 2, 3], clock, Streams::new(1, 0));
+/// let (first, second) = (source.next(2), source.next(2));
+/// // A packet of each node every 64 B / (1 GB/s / 4) = 256 ns, which are 128 cycles.
+/// assert_eq!(second.time - first.time, 128);
+/// assert_ne!(second.destination, 2);
+/// ```
+#[derive(Debug, Clone)]
+pub struct PacketSource {
+    spacing: Spacing,
+    /// Mean cycles from one packet of a node to its next.
+    mean: f64,
+    hot: Option<(Chance, u32)>,
+    /// The nodes in service, ascending.
+    live: Vec<u32>,
+    /// Places among the live nodes but one's own.
+    others: Option<Uniform>,
+    senders: Vec<u32>,
+    nodes: Vec<Node>,
+    /// For each node number its place in `nodes`.
+    places: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    /// Its place among the live nodes.
+    own: u32,
+    begun: bool,
+    time: Cycles,
+    gap: Gap,
+    arrival: Stream,
+    destination: Stream,
+}
+
+impl PacketSource {
+    /// The packets of `traffic` on a fabric whose nodes `live`, ascending, are in service.
+    ///
+    /// Senders that are out of service do not send; the others share the whole load, each packet
+    /// carrying one payload: the mean gap of a node is payload * senders / load (Table 1 of the
+    /// SCI paper: 64/(total offered load/N)). A hot node that is out of service favours nothing.
+    /// With fewer than two nodes in service nobody sends.
+    ///
+    /// # Panics
+    /// If the load is zero or `live` is not ascending.
+    pub fn new(traffic: &PacketTraffic, live: &[u32], clock: Clock, streams: Streams) -> Self {
+        assert!(traffic.load.bits_per_s() > 0, "a load of zero has no gaps");
+        assert!(
+            live.is_sorted_by(|a, b| a < b),
+            "the nodes in service must be ascending"
+        );
+        let others = u32::try_from(live.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let sends = |node: &u32| {
+            others > 0 && (traffic.senders.is_empty() || traffic.senders.contains(node))
+        };
+        let mut places = vec![u32::MAX; live.last().map_or(0, |&last| last as usize + 1)];
+        let (mut senders, mut nodes) = (Vec::new(), Vec::new());
+        for (own, &node) in (0u32..).zip(live) {
+            if !sends(&node) {
+                continue;
+            }
+            places[node as usize] = nodes.len() as u32;
+            senders.push(node);
+            nodes.push(Node {
+                own,
+                begun: false,
+                time: 0,
+                gap: Gap::default(),
+                arrival: streams.stream("arrival", node.into()),
+                destination: streams.stream("destination", node.into()),
+            });
+        }
+        let bits = traffic.payload.get() as f64 * 8.0 * senders.len() as f64;
+        let mean_us = bits * 1e6 / traffic.load.bits_per_s() as f64;
+        let hot = traffic.hot_node;
+        Self {
+            spacing: traffic.spacing,
+            mean: mean_us / clock.cycle_us(),
+            hot: hot
+                .filter(|hot| live.binary_search(&hot.node).is_ok())
+                .map(|hot| (Chance::new(hot.probability), hot.node)),
+            live: live.to_vec(),
+            others: (others > 0).then(|| Uniform::below(others)),
+            senders,
+            nodes,
+            places,
+        }
+    }
+
+    /// The nodes that send, ascending.
+    pub fn senders(&self) -> &[u32] {
+        &self.senders
+    }
+
+    /// Mean cycles from one packet of a node to its next.
+    pub fn mean_gap(&self) -> f64 {
+        self.mean
+    }
+
+    /// The next packet of `node`, in the cycle of its last one or later: the first after a gap
+    /// (deterministic spacing: after a phase uniform over one gap) from cycle 0.
+    ///
+    /// # Panics
+    /// If `node` is not one of the [`senders`](Self::senders).
+    #[inline]
+    pub fn next(&mut self, node: u32) -> Request {
+        let others = self.others.expect("a sender has others to send to");
+        let sender = &mut self.nodes[self.places[node as usize] as usize];
+        let gap = match self.spacing {
+            Spacing::Exponential => sender.gap.exponential(self.mean, &mut sender.arrival),
+            Spacing::Deterministic if sender.begun => sender.gap.fixed(self.mean),
+            Spacing::Deterministic => {
+                let phase = unit_interval(&mut sender.arrival);
+                sender.gap.fixed(self.mean * phase)
+            }
+        };
+        sender.begun = true;
+        sender.time += gap;
+        let time = sender.time;
+        if let Some((chance, hot)) = self.hot
+            && chance.draw(&mut sender.destination)
+            && hot != node
+        {
+            return Request {
+                time,
+                destination: hot,
+            };
+        }
+        let other = others.draw(&mut sender.destination);
+        let place = other + u32::from(other >= sender.own);
+        Request {
+            time,
+            destination: self.live[place as usize],
+        }
+    }
+}

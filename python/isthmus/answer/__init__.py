@@ -1,0 +1,276 @@
+"""The answer of a run in plain words: each variant against the first one, the baseline.
+
+Only compares numbers that the core has measured; says which load it compares at, and calls a
+difference one only where the intervals allow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
+from isthmus.answer.sentences import (
+    baseline_sentence,
+    basis,
+    collapse_words,
+    conclusion,
+    join,
+    peak_words,
+    ratio_words,
+    saturation_words,
+)
+from isthmus.results.schema import PointResult, RunResult
+from isthmus.results.series import Series, View, axis_text, view
+from isthmus.wording import estimate, number
+
+__all__ = [
+    "SAME",
+    "Answer",
+    "Bracket",
+    "Peak",
+    "Ratio",
+    "SeriesAnswer",
+    "answer",
+    "bracket",
+    "judged_by_throughput",
+    "peak",
+    "ranked",
+]
+
+FAR = 2.0
+"""Factor from which better and worse become far better and far worse."""
+THROUGHPUT = "GB/s"
+"""Unit of accepted load by which whole networks are judged, too."""
+WARNINGS = 6
+"""Most collapsed points that are told one by one."""
+
+
+@dataclass(frozen=True)
+class SeriesAnswer:
+    """What came out for one series."""
+
+    series: Series
+    bracket: Bracket | None
+    saturation: str | None
+    """Against the baseline: ``earlier``, ``later``, ``alike`` or None."""
+    point: PointResult | None
+    """The point compared."""
+    ratios: dict[str, Ratio]
+    badge: str
+    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
+    ``no clear difference``, ``collapses``."""
+    sentence: str
+    peak: Peak | None = None
+    """Its highest accepted load, in runs that are judged by it."""
+    peak_ratio: Ratio | None = None
+
+    def cell(self, measure: str) -> str:
+        """The measure at the point compared, with its half-width."""
+        found = self.point.measure(measure) if self.point else None
+        return estimate(*found.best) if found else "–"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a whole run."""
+
+    view: View
+    headline: str | None
+    """The measure by which variants are judged, with saturation."""
+    measures: list[str]
+    """The measures in the table, the headline's first."""
+    place: str
+    """Where on the x axis they are compared, in words."""
+    place_x: float | None
+    conclusion: str
+    """One sentence over all variants."""
+    basis: str
+    """What the verdicts rest on, in words."""
+    series: list[SeriesAnswer] = field(default_factory=list)
+    busy_place: str = ""
+    """Where pictures compare variants: the highest load at which most are stable, in words."""
+    busy_x: float | None = None
+    warnings: list[str] = field(default_factory=list)
+    """Points at which nothing arrives any more, in words."""
+
+    @property
+    def has_saturation(self) -> bool:
+        """Whether any series has a bracket."""
+        return any(s.bracket for s in self.series)
+
+    @property
+    def has_peaks(self) -> bool:
+        """Whether any series is judged by its highest accepted load."""
+        return any(s.peak for s in self.series)
+
+
+def answer(run: RunResult) -> Answer:
+    """Compare every series of the run with its first."""
+    layout = view(run)
+    measures = ranked(layout)
+    headline = measures[0] if measures else None
+    busy_x = _common_place(layout, light=False)
+    x = _common_place(layout, light=True) if judged_by_throughput(layout) else busy_x
+    place, busy_place = _place_text(layout, x), _place_text(layout, busy_x)
+    base = layout.series[0] if layout.series else None
+    found = [_series_answer(layout, s, base, measures, x, place) for s in layout.series if base]
+    return Answer(
+        layout,
+        headline,
+        measures[:3],
+        place,
+        x,
+        conclusion(found, layout),
+        basis(layout, headline, place, found),
+        found,
+        busy_place,
+        busy_x,
+        _warnings(layout),
+    )
+
+
+def judged_by_throughput(layout: View) -> bool:
+    """Whether variants are judged by the load that they accept at most, and their latency at a
+    light load: where it is told in `THROUGHPUT` and the points of a series differ in the load only.
+    """
+    return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
+
+
+def ranked(layout: View) -> list[str]:
+    """Latencies asked for, the I/O side's first: it is what the machine is built for."""
+
+    def rank(name: str) -> int:
+        order = ("read.network", "read.response", "write.network", "write.response")
+        return order.index(name) if name in order else len(order)
+
+    return sorted((m for m in layout.asked if layout.unit(m) == "us"), key=rank)
+
+
+def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
+    at = (p for p in series.points if layout.x(p) == x and _is_stable(p))
+    return next(at, None)
+
+
+def _is_stable(point: PointResult) -> bool:
+    """Whether a point is stable, by the simulation or by the model."""
+    return point.verdict.verdict == "stable"
+
+
+def _is_lost(layout: View, series: Series, x: float | None) -> bool:
+    """Whether a series is saturated or has collapsed at x; undecided is not lost."""
+    at = (p for p in series.points if layout.x(p) == x)
+    return any(p.verdict.verdict in LOST for p in at)
+
+
+def _common_place(layout: View, *, light: bool) -> float | None:
+    """Highest load, or lowest if a light one is wanted (or first x, where x is not the load), at
+    which most series are stable, the baseline among them; all where that is possible at all.
+    """
+    if not layout.series:
+        return None
+    base = layout.series[0]
+    counts: dict[float, int] = {}
+    for point in base.points:
+        x = layout.x(point)
+        if x is not None and _is_stable(point):
+            counts[x] = sum(_stable_at(layout, s, x) is not None for s in layout.series)
+    if not counts:
+        return None
+    most = max(counts.values())
+    best = [x for x, count in counts.items() if count == most]
+    return max(best) if layout.by_load and not light else min(best)
+
+
+def _place_text(layout: View, x: float | None) -> str:
+    if x is None:
+        return ""
+    if layout.by_load:
+        return f"at {number(x)} {layout.run.load.words}"
+    if layout.x_axis is None:
+        return ""
+    point = next(p for p in layout.series[0].points if layout.x(p) == x)
+    value = point.values[layout.x_axis]
+    return "at " + axis_text(layout.run, layout.x_axis, value, point.machine)
+
+
+def _series_answer(
+    layout: View,
+    series: Series,
+    base: Series,
+    measures: list[str],
+    x: float | None,
+    place: str,
+) -> SeriesAnswer:
+    own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
+    own_peak, base_peak = (
+        peak(layout, s) if judged_by_throughput(layout) else None for s in (series, base)
+    )
+    unit = layout.run.load.words
+    point = _stable_at(layout, series, x) if x is not None else None
+    base_point = _stable_at(layout, base, x) if x is not None else None
+    if series is base:
+        text = baseline_sentence(own_bracket, own_peak, point, measures, place, unit)
+        badge = "baseline" if len(layout.series) > 1 else ""
+        return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak)
+    saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
+    ratios = {}
+    if point and base_point:
+        for name in measures:
+            own, theirs = point.measure(name), base_point.measure(name)
+            if own and theirs and (found := ratio(name, own, theirs)):
+                ratios[name] = found
+    peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
+    headline = ratios.get(measures[0]) if measures else None
+    lost = base_point is not None and _is_lost(layout, series, x)
+    collapses = any(p.collapsed for p in series.points)
+    badge = _badge(saturation, peak_ratio, headline, lost)
+    if collapses and not any(p.collapsed for p in base.points):
+        badge = "collapses"
+    parts = []
+    if own_bracket:
+        parts.append(saturation_words(own_bracket, base_bracket, saturation, base.label, unit))
+    if lost and place:
+        parts.append(f"saturated {place}, where {base.label} still is stable")
+    if own_peak:
+        parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
+    parts += [ratio_words(ratios[m], place, n == 0) for n, m in enumerate(ratios)]
+    sentence = join(parts[:3]) or "no numbers"
+    return SeriesAnswer(
+        series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio
+    )
+
+
+def _badge(
+    saturation: str | None, throughput: Ratio | None, latency: Ratio | None, lost: bool
+) -> str:
+    votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
+    signs = {votes} if votes else set()
+    if latency and latency.tendency in ("longer", "shorter"):
+        signs.add(1 if latency.tendency == "shorter" else -1)
+    if throughput and throughput.tendency in ("longer", "shorter"):
+        signs.add(1 if throughput.tendency == "longer" else -1)
+    if lost:
+        signs.add(-1)
+    if not signs:
+        return "no clear difference"
+    if len(signs) > 1:
+        return "mixed"
+    word = "better" if signs == {1} else "worse"
+    ratios = [r for r in (throughput, latency) if r is not None]
+    far = any(max(r.low, 1 / r.high) >= FAR for r in ratios)
+    return f"far {word}" if far or lost else word
+
+
+def _warnings(layout: View) -> list[str]:
+    told = []
+    for series in layout.series:
+        for point in series.points:
+            if point.collapsed:
+                x = layout.x(point)
+                place = _place_text(layout, x) if x is not None else ""
+                head = f"{series.label} {place}".strip()
+                told.append(f"{head}: {collapse_words(layout.run, point)}")
+    if len(told) > WARNINGS:
+        rest = len(told) - WARNINGS + 1
+        return [*told[: WARNINGS - 1], f"{rest} more points have collapsed."]
+    return told

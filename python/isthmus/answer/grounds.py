@@ -1,0 +1,186 @@
+"""What variants are judged by: where they saturate, what they carry at most, their latency."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from isthmus.results.schema import Measure, SearchResult
+from isthmus.results.series import Series, View
+from isthmus.wording import estimate, interval, number
+
+SAME = 0.05
+"""Two latencies are about the same where their ratio is known to be within so much of 1."""
+LOST = ("saturated", "collapsed")
+"""Verdicts of loads that a machine cannot carry."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Where a series saturates: stable up to `low`, saturated from `high`, in the run's unit."""
+
+    low: float | None
+    high: float | None
+    searched: bool
+    """Found by a search; otherwise read from the points of the sweep."""
+    analytic: float | None = None
+    undecided: tuple[float, float] | None = None
+    """Lowest and highest load in the bracket that were tried and stayed undecided."""
+
+    @property
+    def text(self) -> str:
+        """The bracket without its unit: ``11.5–11.9``, ``above 12.8``."""
+        if self.low is None and self.high is None:
+            return "undecided" if self.undecided else "–"
+        if self.high is None:
+            return f"above {number(self.low)}"
+        if self.low is None:
+            return f"below {number(self.high)}"
+        if self.low == self.high:
+            return number(self.low)
+        return interval(self.low, self.high)
+
+    def against(self, other: Bracket) -> str | None:
+        """``earlier``, ``later`` or ``alike``; None where that cannot be told."""
+        if self.high is not None and other.low is not None and self.high <= other.low:
+            return "earlier"
+        if self.low is not None and other.high is not None and self.low >= other.high:
+            return "later"
+        if None in (self.low, self.high, other.low, other.high):
+            return None
+        return "alike"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One measure of a series over that of the baseline, at the same place of the sweep."""
+
+    measure: str
+    own: Measure
+    base: Measure
+    value: float
+    low: float
+    high: float
+
+    @property
+    def tendency(self) -> str:
+        """``same`` (the whole interval is near 1), ``unclear`` (it holds 1 and more), ``longer`` or
+        ``shorter``.
+        """
+        if self.low >= 1 - SAME and self.high <= 1 + SAME:
+            return "same"
+        if self.low <= 1 <= self.high:
+            return "unclear"
+        return "longer" if self.value > 1 else "shorter"
+
+    @property
+    def factor(self) -> str:
+        """How many times as much, or less, whichever is above 1."""
+        times = max(self.value, 1 / self.value)
+        return number(times, 2 if times >= 1.1 else 3)
+
+    @property
+    def text(self) -> str:
+        """For example ``2.4 × as long``."""
+        more, less = ("as long", "shorter") if self.own.unit == "us" else ("as much", "less")
+        if self.tendency == "longer":
+            return f"{self.factor} × {more}"
+        if self.tendency == "shorter":
+            return f"{self.factor} × {less}"
+        return "about the same" if self.tendency == "same" else "not distinguishable"
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The highest accepted load of a series."""
+
+    measure: Measure
+    """The accepted load at the point that has most of it."""
+    more: bool
+    """Still stable at the highest load tried, so that it may carry more."""
+
+    @property
+    def text(self) -> str:
+        """With its half-width: ``8.94 ± 0.02``."""
+        return ("≥ " if self.more else "") + estimate(*self.measure.best)
+
+    def against(self, base: Peak) -> Ratio | None:
+        """Over the baseline's; None where a peak was not reached and the other may be higher."""
+        found = ratio("accepted", self.measure, base.measure)
+        if found is None or not (self.more or base.more):
+            return found
+        certain = "longer" if not base.more else "shorter" if not self.more else None
+        return found if found.tendency == certain else None
+
+
+def bracket(layout: View, series: Series) -> Bracket | None:
+    """Where a series saturates: what its search found, narrowed by what its points show.
+
+    Points and search judge by the same rule at the same error rate. Where they contradict one
+    another, which they may at that rate, the search stands.
+    """
+    search: SearchResult | None = series.search
+    analytic = search.analytic if search else None
+    low, high = _points_bracket(layout, series) if layout.by_load else (None, None)
+    searched = search is not None and bool(search.trials)
+    if search is not None and searched:
+        lows = [low, search.highest_stable]
+        highs = [high, search.lowest_saturated]
+        low = max((x for x in lows if x is not None), default=None)
+        high = min((x for x in highs if x is not None), default=None)
+        if low is not None and high is not None and low >= high:
+            low, high = search.highest_stable, search.lowest_saturated
+    undecided = _undecided(layout, series, low, high)
+    if searched or (low, high, undecided) != (None, None, None):
+        return Bracket(low, high, searched, analytic, undecided)
+    return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
+
+
+def _undecided(
+    layout: View, series: Series, low: float | None, high: float | None
+) -> tuple[float, float] | None:
+    """Lowest and highest load strictly inside the bracket that was tried and stayed undecided."""
+    loads: list[float] = []
+    if series.search and series.search.undecided:
+        loads += series.search.undecided
+    if layout.by_load and layout.run.simulated:
+        at = (layout.x(p) for p in series.points if p.verdict.verdict == "undecided")
+        loads += (x for x in at if x is not None)
+    inside = [x for x in loads if (low is None or x > low) and (high is None or x < high)]
+    return (min(inside), max(inside)) if inside else None
+
+
+def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
+    """The highest stable load below the lowest saturated one, and that one."""
+    if not layout.run.simulated:
+        return None, None
+    saturated = [layout.x(p) for p in series.points if p.verdict.verdict in LOST]
+    high = min((x for x in saturated if x is not None), default=None)
+    stable = [layout.x(p) for p in series.points if p.verdict.verdict == "stable"]
+    low = max((x for x in stable if x is not None and (high is None or x < high)), default=None)
+    return low, high
+
+
+def peak(layout: View, series: Series) -> Peak | None:
+    """The highest accepted load of a series, collapsed points left out."""
+    at = [p for p in series.points if not p.collapsed]
+    found = [m for p in at if (m := p.measure("accepted")) and m.mean is not None]
+    if not found:
+        return None
+    highest = max(at, key=lambda p: p.load or 0.0)
+    most = max(found, key=lambda m: m.mean or 0.0)
+    whole = len(at) == len(series.points)
+    return Peak(most, whole and highest.verdict.verdict == "stable")
+
+
+def ratio(name: str, ours: Measure, theirs: Measure) -> Ratio | None:
+    """One measure over that of the baseline, with the interval that both intervals allow."""
+    (mean, low, high), (base_mean, base_low, base_high) = ours.best, theirs.best
+    if mean is None or base_mean is None or mean <= 0 or base_mean <= 0:
+        return None
+    smallest = (mean if low is None else max(low, 0.0)) / (
+        base_mean if base_high is None else base_high
+    )
+    least = base_mean if base_low is None else base_low
+    largest = (mean if high is None else high) / least if least > 0 else math.inf
+    return Ratio(name, ours, theirs, mean / base_mean, smallest, largest)

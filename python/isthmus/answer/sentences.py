@@ -1,0 +1,192 @@
+"""Sentences of an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isthmus.answer.grounds import Bracket, Peak, Ratio
+from isthmus.results.schema import PointResult, RunResult
+from isthmus.results.series import View
+from isthmus.wording import estimate, interval, measure_label, measure_subject, number, unit_label
+
+if TYPE_CHECKING:
+    from isthmus.answer import SeriesAnswer
+
+NODES = 12
+"""Most of the nodes that wait for one another that are told one by one."""
+
+
+def join(parts: list[str]) -> str:
+    """Parts of a sentence; empty ones are left out."""
+    return "; ".join(p for p in parts if p)
+
+
+def baseline_sentence(
+    own: Bracket | None,
+    own_peak: Peak | None,
+    point: PointResult | None,
+    measures: list[str],
+    place: str,
+    unit: str,
+) -> str:
+    """What the first series can do."""
+    parts = []
+    if own:
+        parts.append(saturation_words(own, None, None, "", unit))
+    if own_peak:
+        parts.append(peak_words(own_peak, None, "", None))
+    if point:
+        for name in measures[:2]:
+            m = point.measure(name)
+            if m and m.best[0] is not None:
+                value = f"{estimate(*m.best)} {unit_label(m.unit)}"
+                parts.append(
+                    f"{measure_label(name)} {value}"
+                    + (f" {place}" if place and len(parts) < 2 else "")
+                )
+    return join(parts) or "no stable point to compare with"
+
+
+def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:
+    """What a series carries at most, against the baseline."""
+    unit = unit_label(own.measure.unit)
+    text = f"carries {own.text.removeprefix('≥ ')} {unit}"
+    text += " and more" if own.more else " at most"
+    if ratio is None or base is None or ratio.tendency == "unclear":
+        return text
+    against = f"{base_label} ({number(base.measure.mean)})"
+    if ratio.tendency == "same":
+        return f"{text}, about as much as {against}"
+    if ratio.tendency == "longer":
+        return f"{text}, {ratio.factor} times as much as {against}"
+    return f"{text}, {ratio.factor} times less than {against}"
+
+
+def saturation_words(
+    own: Bracket, base: Bracket | None, saturation: str | None, base_label: str, unit: str
+) -> str:
+    """Where a series saturates, against the baseline."""
+    grey = _zone(own.undecided) if own.undecided else ""
+    if own.low is None and own.high is None:
+        text = "undecided at every load tried" + (f" ({grey} {unit})" if grey else "")
+    elif own.high is None and grey:
+        text = f"stable up to {number(own.low)}, undecided {grey} {unit}"
+    elif own.high is None:
+        text = f"stable up to {number(own.low)} {unit}, the highest load tried"
+    elif own.low is None and grey:
+        text = f"undecided {grey}, saturated from {number(own.high)} {unit}"
+    elif own.low is None:
+        text = f"saturated at every load tried, from {number(own.high)} {unit}"
+    elif own.searched or own.low == own.high:
+        text = f"saturates at {own.text} {unit}" + (f" (undecided {grey})" if grey else "")
+    else:
+        text = f"stable at {number(own.low)}, saturated at {number(own.high)} {unit}"
+        text += f" (undecided {grey})" if grey else ""
+    if base is None or saturation is None:
+        return text
+    if saturation == "alike":
+        return f"{text}, not told apart from {base_label} ({base.text})"
+    return f"{text}, {saturation} than {base_label} ({base.text})"
+
+
+def _zone(loads: tuple[float, float]) -> str:
+    low, high = loads
+    return f"at {number(low)}" if low == high else f"at {interval(low, high)}"
+
+
+def ratio_words(ratio: Ratio, place: str, first: bool) -> str:
+    """How one measure compares with the baseline's; the place is told the first time only."""
+    subject = measure_subject(ratio.measure)
+    where = {"network": " in the network", "response": " in all", "header": ""}.get(
+        ratio.measure.rpartition(".")[2], ""
+    )
+    unit = unit_label(ratio.own.unit)
+    values = f"{number(ratio.own.best[0])} against {number(ratio.base.best[0])} {unit}"
+    values = f"({values} {place})" if first and place else f"({values})"
+    if ratio.tendency == "longer":
+        return f"{subject} take {ratio.factor} times as long{where} {values}"
+    if ratio.tendency == "shorter":
+        return f"{subject} are {ratio.factor} times quicker{where} {values}"
+    if ratio.tendency == "same":
+        return f"{subject} take about as long{where} {values}"
+    return f"{subject} are not distinguishable{where} {values}"
+
+
+def conclusion(found: list[SeriesAnswer], layout: View) -> str:
+    """One sentence over all variants, those alike told together."""
+    if len(found) < 2:
+        return found[0].sentence if found else "Nothing was measured."
+    base = found[0].series.label
+    groups: dict[str, list[str]] = {}
+    for each in found[1:]:
+        groups.setdefault(each.badge, []).append(each.series.label)
+    order = (
+        "collapses",
+        "far worse",
+        "worse",
+        "mixed",
+        "no clear difference",
+        "better",
+        "far better",
+    )
+    parts = []
+    for badge in order:
+        if badge in groups:
+            names = listed(groups[badge])
+            verb = "is" if len(groups[badge]) == 1 else "are"
+            if badge == "collapses":
+                parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
+            elif badge == "mixed":
+                parts.append(f"{names} {verb} better in one respect and worse in another")
+            elif badge == "no clear difference":
+                parts.append(f"{names} {verb} not clearly different")
+            else:
+                parts.append(f"{names} {verb} {badge}")
+    return f"Against {base}: {'; '.join(parts)}."
+
+
+def listed(names: list[str]) -> str:
+    """``a, b and c``; ``x = 1, 2 and 3`` where all are values of x."""
+    if len(names) < 2:
+        return "".join(names)
+    heads = {name.partition(" = ")[0] for name in names}
+    if len(heads) == 1 and all(" = " in n and "," not in n for n in names):
+        values = [name.partition(" = ")[2] for name in names]
+        return f"{heads.pop()} = {', '.join(values[:-1])} and {values[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnswer]) -> str:
+    """What the verdicts rest on."""
+    grounds = []
+    if any(each.bracket for each in found):
+        grounds.append("the load at which it saturates")
+    if any(each.peak for each in found):
+        grounds.append("the highest accepted load")
+    if headline:
+        grounds.append(f"{measure_label(headline)} {place}".rstrip())
+    if not grounds or len(layout.series) < 2:
+        return ""
+    all_of_it = {1: "", 2: "both ", 3: "all "}[len(grounds)]
+    model = "" if layout.run.simulated else f", {all_of_it}from the queueing model"
+    *first, last = grounds
+    by = f"{', by '.join(first)} and by {last}" if first else last
+    return f"Judged by {by}{model}."
+
+
+def collapse_words(run: RunResult, point: PointResult) -> str:
+    """Say how a point came to deliver nothing any more: ``livelock since 143 µs: nodes 3, 9 and 8
+    wait for one another``.
+    """
+    collapse = point.collapse
+    if collapse is None:
+        return "nothing arrives any more"
+    since = number(collapse.since * run.machines[point.machine].cycle_us)
+    text = f"{collapse.kind} since {since} µs"
+    if collapse.nodes:
+        names = [str(node) for node in collapse.nodes[:NODES]]
+        more = len(collapse.nodes) - len(names)
+        circle = f"{', '.join(names)} and {more} more" if more else listed(names)
+        text += f": nodes {circle} wait for one another"
+    runs = f"in {collapse.replications} of {point.replications} runs"
+    return f"{text} ({runs}; {collapse.waiting:,} messages wait)"

@@ -1,0 +1,57 @@
+"""What each node got through: whether a busy fabric is shared fairly."""
+
+from __future__ import annotations
+
+from matplotlib.ticker import MaxNLocator
+
+from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.results.schema import PointResult
+from isthmus.results.series import Series, View
+from isthmus.wording import number, unit_label, with_unit
+
+SHOWN = 6
+"""Most series in one picture."""
+
+
+def nodes(view: View) -> Plot:
+    """Draw per series the accepted load of each node at the highest load that has not collapsed."""
+    shown = [(s, p) for s in view.series if (p := loaded_point(s))][:SHOWN]
+    figure, axes = panels(len(shown), width=4.2, height=2.9)
+    unit = view.run.load.unit
+    for column, (ax, (series, point)) in enumerate(zip(axes, shown, strict=True)):
+        style = look(view, series)
+        numbers = [n.node for n in point.nodes]
+        accepted = [n.accepted for n in point.nodes]
+        ax.bar(numbers, accepted, width=0.8, color=style.colour, alpha=0.85, zorder=2)
+        offered = [n.offered for n in point.nodes]
+        ax.step(numbers, offered, where="mid", color=MUTED, lw=1.0, ls=(0, (2, 2)), zorder=3)
+        title = [series.label] if len(view.series) > 1 else []
+        if point.load is not None:
+            title.append(f"offered {number(point.load)} {unit_label(unit)}")
+        ax.set_title(", ".join(title), fontsize=9.5)
+        ax.set_xlabel(
+            f"number of the node\n{number(min(accepted))} to {number(max(accepted))} "
+            f"{unit_label(unit)} a node"
+        )
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.grid(axis="x", visible=False)
+        ax.set_ylim(0, 1.08 * max([*accepted, *offered, 1e-12]))
+        if column % 3 == 0:
+            ax.set_ylabel(with_unit("accepted load of a node", unit))
+    legend_above(
+        figure,
+        View(view.run, None, False, "", None),
+        [key("accepted", lw=7), key("offered", ls=(0, (2, 2)), lw=1.0)],
+    )
+    return figure
+
+
+def loaded_point(series: Series) -> PointResult | None:
+    """The point with the highest load at which messages still arrive, if it tells of nodes."""
+    have = [p for p in series.points if p.nodes and not p.collapsed]
+    return max(have, key=lambda p: p.load or 0.0, default=None)
+
+
+def has_nodes(view: View) -> bool:
+    """Whether any point tells what its nodes got through."""
+    return any(loaded_point(s) for s in view.series)
