@@ -21,10 +21,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isthmus.api import analyze, check, load, simulate
     from isthmus.errors import IsthmusError
-    from isthmus.machine import Device, Disk, Faults, Hypercube, Placement
+    from isthmus.machine import (
+        Device,
+        Disk,
+        Fabric,
+        Faults,
+        Hypercube,
+        Placement,
+        Queues,
+        RingFaults,
+    )
     from isthmus.results import Results
     from isthmus.scenario import Precision, Scenario, Search
-    from isthmus.workload import Collectives, Files, HotSpot, Workload
+    from isthmus.workload import Collectives, Files, HotNode, HotSpot, PacketWorkload, Workload
 
     __version__: str
 
@@ -32,14 +41,19 @@ _HOMES = {
     "Collectives": "workload",
     "Device": "machine",
     "Disk": "machine",
+    "Fabric": "machine",
     "Faults": "machine",
     "Files": "workload",
+    "HotNode": "workload",
     "HotSpot": "workload",
     "Hypercube": "machine",
     "IsthmusError": "errors",
+    "PacketWorkload": "workload",
     "Placement": "machine",
     "Precision": "scenario",
+    "Queues": "machine",
     "Results": "results",
+    "RingFaults": "machine",
     "Scenario": "scenario",
     "Search": "scenario",
     "Workload": "workload",
@@ -53,14 +67,19 @@ __all__ = [
     "Collectives",
     "Device",
     "Disk",
+    "Fabric",
     "Faults",
     "Files",
+    "HotNode",
     "HotSpot",
     "Hypercube",
     "IsthmusError",
+    "PacketWorkload",
     "Placement",
     "Precision",
+    "Queues",
     "Results",
+    "RingFaults",
     "Scenario",
     "Search",
     "Workload",

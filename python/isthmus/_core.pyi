@@ -18,6 +18,7 @@ __all__ = [
     "fields",
     "model",
     "place",
+    "rings",
     "topology",
     "version",
 ]
@@ -173,6 +174,33 @@ def topology(spec_json: str) -> str:
     network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
     `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the
     lowest node of that part. Graphs too large for `distances` are judged under up*/down* routing.
+    """
+
+def rings(spec_json: str) -> str:
+    """Describe the SCI fabrics of a scenario.
+
+    `spec_json`: ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"],
+    "failures": {"double": 40, "seed": 1} | null}``; with ``failures`` also what can fail in each:
+    all single failures and so many pairs of them, drawn without repetition.
+
+    Returns JSON::
+
+        {"fabrics": [{"summary": SciSummary, "sizes": [nodes in each dimension] | null,
+          "ring_lengths": [[nodes, rings of so many]], "rings_per_node": [fewest, most],
+          "links": int (directed), "distances": [share of packets by links crossed, uniform traffic],
+          "deadlock": {"free": bool, "nodes": [nodes of the circle of queues, empty if free]},
+          "failures": null | {
+            "single": [{"label": text, "nodes": [failed], "links": [[from, to]],
+                        "rings": [that stop], "components": int, "live": int}],
+            "pairs": int (number of pairs of single failures),
+            "double": [{"first": int, "second": int (positions in single), "live": int}]}}]}
+
+    Links that stop the same rings are one failure of so many ``components``; ``live`` counts the
+    nodes that still reach one another, 0 where none do.
+
+    Raises:
+        ValueError: the question or the scenario makes no sense.
+
     """
 
 def place(spec_json: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isthmus.machine import Hypercube
+from isthmus.machine import Machine
 from isthmus.results.collection import Results
 from isthmus.scenario import Precision, Scenario, Search
-from isthmus.workload import Workload
+from isthmus.workload import AnyWorkload
 
 
 def load(path: str | Path) -> Scenario:
@@ -17,14 +17,14 @@ def load(path: str | Path) -> Scenario:
     return Scenario.load(path)
 
 
-def check(machine: Hypercube, workload: Workload, sweep: Mapping[str, Any] | None = None) -> None:
+def check(machine: Machine, workload: AnyWorkload, sweep: Mapping[str, Any] | None = None) -> None:
     """Raise `IsthmusError` if the machine, the workload or the sweep makes no sense."""
     Scenario.of(machine, workload, sweep=sweep).check()
 
 
 def simulate(
-    machine: Hypercube,
-    workload: Workload,
+    machine: Machine,
+    workload: AnyWorkload,
     *,
     sweep: Mapping[str, Any] | None = None,
     search: Search | None = None,
@@ -41,6 +41,7 @@ def simulate(
     Runs stop by themselves when every measure asked for is known to `precision`; see
     `Scenario.of` for `sweep` and `search`, and `Scenario.run` for the rest.
 
+    >>> from isthmus import Hypercube, Workload
     >>> cube = Hypercube(dimension=3, io_link_lanes=1)
     >>> results = simulate(cube, Workload(interarrival="0.5 ms"), precision="10%", quick=True)
     >>> results.run.points[0].verdict.verdict
@@ -59,13 +60,14 @@ def simulate(
 
 
 def analyze(
-    machine: Hypercube,
-    workload: Workload,
+    machine: Machine,
+    workload: AnyWorkload,
     *,
     sweep: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Results:
-    """Evaluate the queueing model (section 6 of the hypercube paper); nothing is simulated.
+    """Evaluate the analysis only: the queueing model of section 6 of the hypercube paper, the
+    bounds and the queueing estimate of SCI rings; nothing is simulated.
 
     Every mean is null; the model's values are in the column ``analytic``.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from isthmus.scenario_fields import key, part
 
@@ -72,6 +73,8 @@ class Hypercube:
     7
     """
 
+    kind: ClassVar[str] = "hypercube"
+
     dimension: int | None = key("dimension")
     """Dimension d of the hypercube of 2^d PEs, 1 to 20. Must be given or swept."""
     io_link_lanes: int | None = key("lanes.io_link")
@@ -94,3 +97,78 @@ class Hypercube:
     """Where the I/O nodes go; a word is short for its kind."""
     device: Device | None = part("device")
     faults: Faults | None = part("faults")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queues:
+    """Slots of the queues of an interface, in packets (Table 1 of the SCI paper)."""
+
+    input: int | None = key("input")
+    """Slots of the input queue."""
+    output: int | None = key("output")
+    """Slots of the output queue for each input port that feeds it."""
+    client: int | None = key("client")
+    """Slots of the output queue for packets of the node itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingFaults:
+    """What has failed in a fabric; a failed part takes its rings out of service (section 4.3)."""
+
+    nodes: Sequence[int] | None = key("nodes")
+    """Nodes."""
+    links: Sequence[tuple[int, int]] | None = key("links")
+    """Links, each from a node to the next on a ring."""
+    cut_off: str | None = key("cut_off")
+    """What becomes of nodes without a path: ``"refuse"`` (an error) or ``"leave-out"``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fabric:
+    """A fabric of SCI rings joined by the nodes that are on several of them.
+
+    Sections and tables are those of the SCI paper; the times that it does not state are fitted to
+    its latencies.
+
+    >>> Fabric(fabric="bidirectional-torus", size="6x6").size
+    '6x6'
+    """
+
+    kind: ClassVar[str] = "sci"
+
+    fabric: str | None = key("fabric")
+    """``"ring"``, ``"counter-rotating"`` (section 4.1), ``"torus"``, ``"bidirectional-torus"``
+    (section 4.2; k-ary n-cubes with more numbers in `size`), ``"uniform-ring-torus"`` (section
+    4.3), ``"manhattan"`` or ``"rings"``. Must be given or swept."""
+    size: str | int | None = key("size")
+    """Nodes in each dimension, such as ``"6x6"``; one number for rings. Not with ``"rings"``."""
+    rings: Sequence[Sequence[int]] | None = key("rings")
+    """The nodes of each ring in the order in which packets pass them, for ``"rings"``."""
+    routing: str | None = key("routing")
+    """Which shortest path a packet takes: ``"dimension-order"``, ``"fixed"``, ``"random"`` or
+    ``"fewest-changes"`` of ring."""
+    bandwidth: str | None = key("bandwidth")
+    """Bandwidth of a link, headers and idles included, such as ``"1 GB/s"``."""
+    symbol: str | None = key("symbol")
+    """Length of a symbol, such as ``"2 B"``; one cycle is the time of one symbol."""
+    hop: str | None = key("hop")
+    """h: from the output of a node to the output of the next, such as ``"34 ns"``."""
+    ring_change: str | None = key("ring_change")
+    """c: from an agent's address decoder to its output on another ring, such as ``"66 ns"``."""
+    overhead: str | None = key("overhead")
+    """Header and check sum of a send packet, such as ``"16 B"``."""
+    echo: str | None = key("echo")
+    """Length of an echo packet, such as ``"8 B"``."""
+    queues: Queues | None = part("queues")
+    source: str | None = key("source")
+    """Where packets wait for a client slot: ``"unbounded"`` (a FIFO) or ``"bounded"`` (nowhere, so
+    that they are dropped)."""
+    flow_control: str | None = key("flow_control")
+    """``"none"``, or ``"go-bits"`` as in IEEE 1596."""
+    patience: str | None = key("patience")
+    """Time without a delivery, packets waiting, after which the fabric has collapsed."""
+    faults: RingFaults | None = part("faults")
+
+
+Machine = Hypercube | Fabric
+"""Any kind of machine."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from isthmus.core import ask, read_text
 from isthmus.errors import IsthmusError
-from isthmus.machine import Hypercube
+from isthmus.machine import Fabric, Hypercube, Machine
 from isthmus.results.collection import Results
 from isthmus.scenario_fields import key, names, plain, settings, toml_value
-from isthmus.workload import Workload
+from isthmus.workload import AnyWorkload, PacketWorkload, Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +24,13 @@ class Precision:
     precision: float | str | None = key("precision")
     """Half-width of the interval of each measure, relative to its mean, such as ``"2%"``."""
     of: Sequence[str] | None = key("of")
-    """The measures, such as ``["pe_pe.header", "read.network"]``."""
+    """The measures, such as ``["pe_pe.header", "read.network"]`` or ``["latency"]``."""
     rule: str | None = key("rule")
-    """``"precision"``, or ``"fixed"`` for a fixed number of messages."""
+    """``"precision"``, or ``"fixed"`` for a fixed number of messages or a fixed time."""
     messages: int | None = key("messages")
     """Messages of a replication, warm-up included (fixed)."""
+    time: str | None = key("time")
+    """Simulated time of a replication instead, such as ``"200 us"`` (fixed)."""
     messages_first: int | None = key("messages_first")
     """Messages of a replication before the first look (precision)."""
     messages_max: int | None = key("messages_max")
@@ -38,7 +40,7 @@ class Precision:
     replications: int | None = key("replications")
     """Independent replications of each point."""
     warmup: str | None = key("warmup")
-    """``"mser5"`` or ``"fixed"``."""
+    """``"mser5"``, ``"fixed"`` or ``"none"``."""
     warmup_messages: int | None = key("warmup_messages")
     """Messages to discard (fixed)."""
     intervals: str | None = key("intervals")
@@ -49,12 +51,13 @@ class Precision:
 class Search:
     """A search for the load at which the machine saturates."""
 
-    over: str = field(default="workload.rate", metadata={"key": "over"})
-    """``"workload.rate"`` or ``"workload.interarrival"``."""
-    start: str = field(default="1 /ms", metadata={"key": "from"})
-    """One end, with a unit."""
-    stop: str = field(default="50 /ms", metadata={"key": "to"})
-    """The other end."""
+    over: str | None = key("over")
+    """``"workload.rate"`` (the default) or ``"workload.interarrival"`` of a `Workload`,
+    ``"workload.load"`` of a `PacketWorkload`."""
+    start: str | None = key("from")
+    """One end, with a unit; ``"1 /ms"`` or ``"0.5 GB/s"`` if left out."""
+    stop: str | None = key("to")
+    """The other end; ``"50 /ms"`` or ``"50 GB/s"`` if left out."""
     resolution: float | str | None = key("resolution")
     """Width of the interval around the knee at which to stop, relative to its middle."""
 
@@ -83,8 +86,8 @@ class Scenario:
     @classmethod
     def of(
         cls,
-        machine: Hypercube,
-        workload: Workload,
+        machine: Machine,
+        workload: AnyWorkload,
         *,
         sweep: Mapping[str, Any] | None = None,
         search: Search | None = None,
@@ -112,11 +115,23 @@ class Scenario:
         lines = ["version = 1", f"name = {toml_value(name)}"]
         if title:
             lines.append(f"title = {toml_value(title)}")
-        lines += ["", "[machine]", 'kind = "hypercube"', *_below("machine", machine)]
+        lines += [
+            "",
+            "[machine]",
+            f"kind = {toml_value(machine.kind)}",
+            *_below("machine", machine),
+        ]
         lines += ["", "[workload]", *_below("workload", workload)]
         if precision is not None:
             lines += ["", "[stop]", *_below("stop", precision)]
         if search is not None:
+            over, start, stop = workload.search
+            search = replace(
+                search,
+                over=search.over or over,
+                start=search.start or start,
+                stop=search.stop or stop,
+            )
             lines += ["", "[search]", *_below("search", search)]
         if sweep:
             lines += ["", "[sweep]", *_sweep(sweep)]
@@ -189,7 +204,11 @@ def field_key(name: str) -> str:
         IsthmusError: there is no such attribute.
 
     """
-    known = {**names(Workload, "workload"), **names(Hypercube, "machine")}
+    known: dict[str, str] = {}
+    for work in (Workload, PacketWorkload):
+        known.update(names(work, "workload"))
+    for machine in (Hypercube, Fabric):
+        known.update(names(machine, "machine"))
     if name in known:
         return known[name]
     if name.split(".", maxsplit=1)[0] in (

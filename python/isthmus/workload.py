@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from isthmus.scenario_fields import key, part
 
@@ -53,6 +55,9 @@ class Workload:
     0.2
     """
 
+    search: ClassVar[tuple[str, str, str]] = ("workload.rate", "1 /ms", "50 /ms")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
     interarrival: str | None = key("interarrival")
     """t_a: mean time between two demands of one PE, such as ``"0.156 ms"``."""
     rate: str | None = key("rate")
@@ -89,3 +94,47 @@ class Workload:
     hot_io_node: HotSpot | None = part("hot_io_node")
     """An I/O node that takes part of the reads."""
     collectives: Collectives | None = part("collectives")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotNode:
+    """A favoured node of a fabric."""
+
+    node: int | None = key("node")
+    """Its number."""
+    probability: float | str | None = key("probability")
+    """Share of the packets of other nodes that go to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketWorkload:
+    """Packets between the nodes of a fabric (Table 1 of the SCI paper).
+
+    `load` is needed unless it is swept or searched.
+
+    >>> PacketWorkload(load="8 GB/s").load
+    '8 GB/s'
+    """
+
+    search: ClassVar[tuple[str, str, str]] = ("workload.load", "0.5 GB/s", "50 GB/s")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
+    load: str | None = key("load")
+    """Payload that all nodes together offer, such as ``"8 GB/s"``."""
+    spacing: str | None = key("spacing")
+    """Gaps between the packets of a node: ``"exponential"`` or ``"deterministic"``."""
+    transaction: str | None = key("transaction")
+    """``"move"`` (no response), ``"read"`` (the response carries the data) or ``"write"`` (the
+    request does)."""
+    payload: str | None = key("payload")
+    """Data of one transaction, ``"16 B"`` to ``"256 B"``."""
+    senders: Sequence[int] | None = key("senders")
+    """Nodes that send; all if left out."""
+    hot_node: HotNode | None = part("hot_node")
+    """A node that takes part of the packets of all others."""
+    turnaround: str | None = key("turnaround")
+    """From the arrival of a request to its response, such as ``"100 ns"`` (read, write)."""
+
+
+AnyWorkload = Workload | PacketWorkload
+"""Work of any kind of machine."""

@@ -188,7 +188,7 @@ pub struct Collapse {
     pub since: u64,
     /// Messages that wait.
     pub waiting: u64,
-    /// Nodes that wait for one another, in the order in which each waits for the next.
+    /// Nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
     /// Replications that have collapsed; the other fields are those of the first.
     pub replications: u32,

@@ -109,14 +109,12 @@ pub(crate) struct RateInfo {
     pub flows: &'static [usize],
     /// In `unit`, for one demand per cycle.
     pub scale: f64,
-    /// The analytic model's value.
-    pub analytic: Option<f64>,
 }
 
 /// What the analytic model says of a point; empty where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overlay {
-    /// Means by name of the measure, in microseconds.
+    /// Means by name of the measure: latencies in microseconds, rates in their units.
     pub measures: BTreeMap<String, f64>,
     /// Utilisation by kind of channel.
     pub utilisation: BTreeMap<String, f64>,

@@ -94,7 +94,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let counted: Vec<Counted> = finished.filter_map(|f| f.counted.clone()).collect();
         let mut report = Self {
-            measures: rates(measurement, subject, rules),
+            measures: rates(measurement, subject, rules, overlay),
             histograms: Vec::new(),
             channels: Vec::new(),
             nodes: Vec::new(),
@@ -187,7 +187,12 @@ impl Report {
 
 /// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
 /// messages arrived depends on when it did.
-fn rates(measurement: &Measurement, subject: &dyn Subject, rules: &Rules) -> Vec<Measure> {
+fn rates(
+    measurement: &Measurement,
+    subject: &dyn Subject,
+    rules: &Rules,
+    overlay: &Overlay,
+) -> Vec<Measure> {
     let collapsed = measurement.collapse().is_some();
     let measure = |rate: &RateInfo| {
         if collapsed && rate.fate != Fate::Offered {
@@ -199,6 +204,7 @@ fn rates(measurement: &Measurement, subject: &dyn Subject, rules: &Rules) -> Vec
             .collect();
         let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
+        let analytic = overlay.measures.get(rate.name).copied();
         Some(Measure {
             name: rate.name.to_owned(),
             unit: rate.unit.to_owned(),
@@ -207,8 +213,8 @@ fn rates(measurement: &Measurement, subject: &dyn Subject, rules: &Rules) -> Vec
             high: finite(estimate.high),
             samples: values.len() as u64,
             percentiles: Vec::new(),
-            analytic: rate.analytic,
-            residual: rate.analytic.map(|value| estimate.mean / value - 1.0),
+            analytic,
+            residual: analytic.map(|value| estimate.mean / value - 1.0),
             target: None,
             warmup_share: 0.0,
         })

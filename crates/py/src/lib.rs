@@ -6,6 +6,7 @@ mod experiment;
 mod faults;
 mod graph;
 mod model;
+mod peak;
 mod place;
 mod question;
 mod rings;
@@ -60,6 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
+    module.add_function(wrap_pyfunction!(peak::peak, module)?)?;
     module.add_function(wrap_pyfunction!(rings::rings, module)?)?;
     module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;

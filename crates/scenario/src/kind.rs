@@ -17,9 +17,9 @@ use crate::{hypercube, sci};
 pub(crate) struct MachineKind {
     /// The word after `machine.kind =`.
     pub(crate) name: &'static str,
-    /// The fields of `[machine]` beside the kind.
+    /// The fields of `[machine]` beside the kind, those of one table together.
     pub(crate) fields: &'static [Field],
-    /// The fields of `[workload]`.
+    /// The fields of `[workload]`, those of one table together.
     pub(crate) workload_fields: &'static [Field],
     /// Its form of the rows of the other tables that are [`Default::OfKind`].
     pub(crate) rows: &'static [Field],
@@ -41,11 +41,25 @@ impl MachineKind {
 pub(crate) struct Loads {
     /// The fields that decide the load, each in place of the others.
     pub(crate) keys: &'static [&'static str],
-    /// The load that a value of the field `search.over` stands for, or problem and hint.
-    pub(crate) read: fn(&str, &Value) -> Result<Load, (String, String)>,
-    /// The field and the value that set a load, also as written; what would be possible if none
-    /// can.
-    pub(crate) write: fn(Load) -> Result<(&'static str, Value, String), &'static str>,
+    /// The load that a value of the field `search.over` stands for.
+    pub(crate) read: fn(&str, &Value) -> Result<Load, NoLoad>,
+    /// What sets a load; if nothing can, what would be possible.
+    pub(crate) write: fn(Load) -> Result<LoadValue, &'static str>,
+}
+
+/// Why a value stands for no load.
+#[derive(Debug)]
+pub(crate) struct NoLoad {
+    pub(crate) problem: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+/// The field that sets a load, its value, and the value as it would be written.
+#[derive(Debug)]
+pub(crate) struct LoadValue {
+    pub(crate) key: &'static str,
+    pub(crate) value: Value,
+    pub(crate) written: String,
 }
 
 pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND];

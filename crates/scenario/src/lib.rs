@@ -37,6 +37,35 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
+//! `machine.kind` decides which other fields of `[machine]` and `[workload]` there are, and what
+//! [`Machine`] and [`Workload`] hold:
+//!
+//! ```
+//! use isthmus_scenario::{Scenario, StopRule};
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "torus"
+//!     [machine]
+//!     kind = "sci"
+//!     fabric = "bidirectional-torus"
+//!     size = "6x6"
+//!     [sweep]
+//!     "workload.load" = { from = "2 GB/s", to = "34 GB/s", points = 9 }   # of all nodes together
+//!     [stop]
+//!     rule = "fixed"
+//!     time = "200 us"
+//! "#;
+//! let scenario = Scenario::parse(text, "torus.toml", &[])?;
+//! let traffic = scenario.workload.as_packets().expect("the nodes of a fabric send packets");
+//! assert_eq!(traffic.load, "2 GB/s".parse()?);
+//! assert!(matches!(scenario.stop.rule, StopRule::FixedTime { .. }));
+//!
+//! let error = Scenario::parse(text, "torus.toml", &["workload.locality=0.2".to_owned()]);
+//! assert!(error.unwrap_err().hint.starts_with("it belongs to machine.kind = \"hypercube\""));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Knows nothing of engines: descriptions are plain values.
 
 mod canonical;

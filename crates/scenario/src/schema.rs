@@ -228,3 +228,30 @@ impl Schema {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The canonical form opens a table once, so the fields of a table must stand together; and
+    /// every kind must have its form of the rows that kinds have in forms of their own.
+    #[test]
+    fn tables_are_in_one_piece_and_rows_of_kinds_are_in_their_places() {
+        let common = || control::FIELDS.iter().chain(search::FIELDS);
+        let of_kinds = || common().filter(|field| field.default == Default::OfKind);
+        for schema in Schema::all() {
+            let mut tables: Vec<&str> = Vec::new();
+            // Fields that are short for others are written as those.
+            let written = schema.fields().iter().filter(|field| field.sets.is_empty());
+            for field in written {
+                let table = field.key.rsplit_once('.').map_or("", |(table, _)| table);
+                if tables.last() != Some(&table) {
+                    assert!(!tables.contains(&table), "{}", field.key);
+                    tables.push(table);
+                }
+                assert_ne!(field.default, Default::OfKind);
+            }
+            assert_eq!(schema.machine.rows.len(), of_kinds().count());
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use crate::error::{Problem, ScenarioError, Source};
 use crate::field::Default::{Required, Value as Given};
 use crate::field::{Field, Kind};
+use crate::kind::LoadValue;
 use crate::machine::Machine;
 use crate::settings::{Layer, Setting, Settings};
 use crate::sweep::AxisValue;
@@ -165,7 +166,7 @@ fn end(settings: &Settings, key: &str, over: &str) -> Result<Load, Problem> {
         return Err(settings.problem(key, "it is missing", "give a load"));
     };
     let read = settings.schema().machine.loads.read;
-    read(over, &setting.value).map_err(|(problem, hint)| settings.problem(key, problem, hint))
+    read(over, &setting.value).map_err(|no| settings.problem(key, no.problem, no.hint))
 }
 
 /// One combination of the axes that are not loads.
@@ -194,7 +195,11 @@ impl SearchLine {
     pub(crate) fn build_at(&self, load: Load) -> Result<(Machine, Workload), Problem> {
         let schema = self.settings.schema();
         let loads = &schema.machine.loads;
-        let (key, value, written) = (loads.write)(load).map_err(|possible| {
+        let LoadValue {
+            key,
+            value,
+            written,
+        } = (loads.write)(load).map_err(|possible| {
             let problem = format!("a load of {load} is impossible");
             self.settings.problem("search.over", problem, possible)
         })?;

@@ -230,6 +230,11 @@ fn overrides_change_the_file() {
     assert!(matches!(scenario.stop.rule, StopRule::Precision { .. }));
     assert_eq!(scenario.stop.warmup, Warmup::Mser5);
 
+    let scenario = with_overrides("everything", &["stop.time=10 ms"]);
+    let time = Time::from_us(10_000);
+    assert_eq!(scenario.stop.rule, StopRule::FixedTime { time });
+    assert_eq!(scenario.stop.warmup, Warmup::None);
+
     let scenario = with_overrides(
         "everything",
         &["workload.file_blocks=2", "machine.lanes.pe=3"],

@@ -168,7 +168,7 @@ fn fabric_axis() -> impl Strategy<Value = Vec<String>> {
         )
         .prop_map(|fabrics| format!("machine.fabric = {fabrics:?}")),
         load,
-        subsequence(vec!["\"16 B\"", "\"64 B\"", "\"256 B\""], 1..4)
+        subsequence(vec!["\"64 B\"", "\"128 B\"", "\"256 B\""], 1..4)
             .prop_map(|payloads| format!("workload.payload = [{}]", payloads.join(", "))),
         Just(
             "faults = [{ label = \"none\" }, { machine.faults.links = [[0, 1]] }, \

@@ -147,13 +147,19 @@ def ranked(layout: View) -> list[str]:
 
 
 def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
-    at = (p for p in series.points if layout.x(p) == x and _is_stable(p))
+    at = (p for p in series.points if layout.x(p) == x and _carries(layout, series, p))
     return next(at, None)
 
 
-def _is_stable(point: PointResult) -> bool:
-    """Whether a point is stable, by the simulation or by the model."""
-    return point.verdict.verdict == "stable"
+def _carries(layout: View, series: Series, point: PointResult) -> bool:
+    """Whether a series carries the load of a point: it is stable there, by the simulation or by the
+    model, or it is undecided there and accepts twice as much at another load.
+    """
+    verdict = point.verdict.verdict
+    if verdict != "undecided" or not judged_by_throughput(layout) or point.load is None:
+        return verdict == "stable"
+    most = peak(layout, series)
+    return most is not None and (most.measure.mean or 0.0) >= 2 * point.load
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
@@ -172,7 +178,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
     counts: dict[float, int] = {}
     for point in base.points:
         x = layout.x(point)
-        if x is not None and _is_stable(point):
+        if x is not None and _carries(layout, base, point):
             counts[x] = sum(_stable_at(layout, s, x) is not None for s in layout.series)
     if not counts:
         return None

@@ -82,7 +82,8 @@ class Ratio:
     @property
     def text(self) -> str:
         """For example ``2.4 × as long``."""
-        more, less = ("as long", "shorter") if self.own.unit == "us" else ("as much", "less")
+        is_load = self.measure == "accepted"
+        more, less = ("as much", "less") if is_load else ("as long", "shorter")
         if self.tendency == "longer":
             return f"{self.factor} × {more}"
         if self.tendency == "shorter":

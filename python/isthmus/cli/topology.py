@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from isthmus.cli.fabric import FABRICS, ROUTINGS, Rings, describe_fabric, print_fabric
 from isthmus.cli.machine_options import (
     Links,
     Numbers,
@@ -17,6 +18,7 @@ from isthmus.cli.machine_options import (
     numbers,
     placement_spec,
 )
+from isthmus.errors import IsthmusError
 
 LISTED_IO_NODES = 4096
 """Most I/O nodes up to which the core lists the links of their network."""
@@ -31,12 +33,21 @@ LISTED_IO_NODES = 4096
   isthmus topology --dimension 4 --draw cube.svg
   isthmus topology --dimension 7 --failed-links 0-1 --failed-io-nodes 3
   isthmus topology --graph net.graphml --draw net.png
+  isthmus topology --fabric bidirectional-torus --size 6x6
+  isthmus topology --fabric uniform-ring-torus --size 4x4 --failed-links 0-1 --draw urt.svg
+  isthmus topology --fabric rings --rings 0,1,2,3/3,4,5
 
-Nodes, I/O nodes and whom they serve, distances, broadcast steps, and a proof that routing cannot
-deadlock or the cycle in which it can.
+Of a hypercube or a graph: nodes, I/O nodes and whom they serve, distances, broadcast steps, and a
+proof that routing cannot deadlock or the cycle in which it can. Of a fabric of SCI rings: rings and
+nodes per ring, distances, changes of ring, whether queues can wait for one another in a circle.
 """,
 )
 @machine_options
+@click.option("--fabric", type=click.Choice(FABRICS), help="A fabric of SCI rings instead.")
+@click.option("--size", help="Its nodes in each dimension, x first: 8, 6x6, 4x4x4.")
+@click.option("--rings", type=Rings(), help="Its rings, node by node (rings).")
+@click.option("--routing", type=click.Choice(ROUTINGS), help="Which shortest path packets take.")
+@click.option("--failed-nodes", type=Numbers(), help="Nodes of a fabric that have failed.")
 @click.option(
     "--io-network/--no-io-network",
     default=None,
@@ -44,7 +55,11 @@ deadlock or the cycle in which it can.
 )
 @click.option("--failed-pes", type=Numbers(), help="PEs that have failed.")
 @click.option("--failed-io-nodes", type=Numbers(), help="I/O nodes that have failed, by number.")
-@click.option("--failed-links", type=Links(), help="Failed links between PEs.")
+@click.option(
+    "--failed-links",
+    type=Links(),
+    help="Failed links between PEs; of a fabric, from a node to the next.",
+)
 @click.option("--failed-io-links", type=Links(), help="Failed links between I/O nodes.")
 @click.option("--draw", type=click.Path(path_type=Path), help="Draw it to FILE (.png or .svg).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -54,6 +69,11 @@ def command(
     method: str | None,
     count: int | None,
     pes: list[int] | None,
+    fabric: str | None,
+    size: str | None,
+    rings: list[list[int]] | None,
+    routing: str | None,
+    failed_nodes: list[int] | None,
     io_network: bool | None,
     failed_pes: list[int] | None,
     failed_io_nodes: list[int] | None,
@@ -62,10 +82,33 @@ def command(
     draw: Path | None,
     as_json: bool,
 ) -> None:
-    """Describe a hypercube or a graph."""
+    """Describe a hypercube, a graph or a fabric of rings."""
     from isthmus import _core
     from isthmus.core import ask_json
 
+    of_cubes = {
+        "--dimension": dimension,
+        "--graph": graph,
+        "--method": method,
+        "--count": count,
+        "--pes": pes,
+        "--io-network": io_network,
+        "--failed-pes": failed_pes,
+        "--failed-io-nodes": failed_io_nodes,
+        "--failed-io-links": failed_io_links,
+    }
+    of_fabrics = {
+        "--size": size,
+        "--rings": rings,
+        "--routing": routing,
+        "--failed-nodes": failed_nodes,
+    }
+    if fabric is not None:
+        _refuse(of_cubes, "--fabric")
+        told = describe_fabric(fabric, size, rings, routing, failed_nodes, failed_links)
+        print_fabric(told, draw, as_json)
+        return
+    _refuse(of_fabrics, "hypercubes and graphs; --fabric names a fabric of rings")
     spec = machine_spec(dimension, graph)
     usual = "combined" if graph is None else "dominating"
     spec["placement"] = placement_spec(method, count, pes, usual)
@@ -87,6 +130,13 @@ def command(
     _print(told, spec["io_network"])
     if draw is not None:
         click.echo(f"Drawn: {draw}")
+
+
+def _refuse(options: dict[str, Any], where: str) -> None:
+    """Refuse options that mean nothing for the kind of machine at hand."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise IsthmusError(f"{', '.join(given)}: not with {where}")
 
 
 def _print(told: dict[str, Any], io_network: bool) -> None:

@@ -151,7 +151,7 @@ def accepted(view: View) -> Plot:
             color=MUTED,
             fontsize=8.5,
         )
-        ax.set_title(title)
+        ax.set_title(title if len(flows) > 1 else "")
         ax.set_xlabel(with_unit(view.run.load.label, view.unit(name)))
         ax.set_ylabel(with_unit(view.run.load.accepted, view.unit(name)))
         ax.set_xlim(left=0)

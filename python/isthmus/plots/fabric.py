@@ -20,7 +20,7 @@ DRAWN_NODES = 100
 NAMED_NODES = 64
 """Most nodes whose numbers are written."""
 BEND = 0.13
-"""How far a link bends to its right, so that opposite links lie beside one another."""
+"""How far a link bends to one side, so that opposite links lie beside one another."""
 STUB = 0.36
 """Length of what is drawn of a link that wraps around, in steps of the grid."""
 STEPS = 9
@@ -57,10 +57,10 @@ def busy_panel(ax: Axes, described: SciSummary, point: PointResult, norm: Normal
 def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
     """Draw a fabric, a colour for each link in service."""
     places = described.places
-    wraps = _Wraps(places, [(a, b) for ring in described.rings for a, b in _steps(ring)])
+    layout = _Layout(places, described.rings)
     dead = [(0, a, b) for r in described.dead_rings for a, b in _steps(described.rings[r])]
-    _links(ax, wraps, dead, ["#b9c0c9"] * len(dead), dotted=True)
-    _links(ax, wraps, described.links(), colours, dotted=False)
+    _links(ax, layout, dead, ["#b9c0c9"] * len(dead), dotted=True)
+    _links(ax, layout, described.links(), colours, dotted=False)
     crossed = set(described.cut_off) | set(failed_nodes(described))
     small = len(places) <= NAMED_NODES
     size = 170 if small else 46
@@ -118,29 +118,42 @@ def _steps(ring: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip(ring, [*ring[1:], ring[0]], strict=True))
 
 
-class _Wraps:
-    """Which links wrap around a grid: along a line of it and longer than one step."""
+class _Layout:
+    """Where links run: which wrap around a grid, and to which side all others bend."""
 
-    def __init__(self, places: Sequence[Place], ends: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
         self.places = places
+        ends = [step for ring in rings for step in _steps(ring)]
         lengths = [math.dist(places[a], places[b]) for a, b in ends]
         self.step = min((length for length in lengths if length > 0), default=1.0)
         straight = [self._along(a, b) for a, b in ends]
         # Only grids have most of their links along lines; on a circle a chord may be straight too.
         self.grid = sum(straight) > 0.9 * len(straight)
+        # Into the rings, where these enclose an area; most turn the same way where that matters.
+        turns = sum(math.copysign(1.0, area) for r in rings if abs(area := self._area(r)) > 1e-9)
+        self.side = -1.0 if turns > 0 else 1.0
+        """1 if links bend to their right, -1 if to their left."""
+
+    def _area(self, ring: Sequence[int]) -> float:
+        """Area that a ring encloses, positive if it turns to the left; 0 if a link wraps around."""
+        steps = _steps(ring)
+        if any(self.around(a, b) for a, b in steps):
+            return 0.0
+        at = self.places
+        return sum(at[a][0] * at[b][1] - at[b][0] * at[a][1] for a, b in steps) / 2
 
     def _along(self, a: int, b: int) -> bool:
         (x, y), (u, v) = self.places[a], self.places[b]
         return min(abs(x - u), abs(y - v)) < 1e-6
 
     def around(self, a: int, b: int) -> bool:
-        """Whether the link from a to b wraps around."""
+        """Whether the link from a to b wraps around: along a line, longer than one step."""
         far = math.dist(self.places[a], self.places[b]) > 1.4 * self.step
         return self.grid and far and self._along(a, b)
 
 
 def _links(
-    ax: Axes, wraps: _Wraps, links: Sequence[Link], colours: Sequence[Any], *, dotted: bool
+    ax: Axes, layout: _Layout, links: Sequence[Link], colours: Sequence[Any], *, dotted: bool
 ) -> None:
     seen: dict[tuple[int, int], int] = {}
     lines: list[list[Place]] = []
@@ -150,17 +163,17 @@ def _links(
     for (_, a, b), colour in zip(links, colours, strict=True):
         beside = seen.get((a, b), 0)
         seen[a, b] = beside + 1
-        start, end = wraps.places[a], wraps.places[b]
-        if wraps.around(a, b):
-            out, back = _stubs(start, end, wraps.step, beside)
+        start, end = layout.places[a], layout.places[b]
+        if layout.around(a, b):
+            out, back = _stubs(start, end, layout.step * layout.side, layout.step, beside)
             lines += [out, back]
             line_colours += [colour, colour]
-            heads.append(_head(out[-2], out[-1], wraps.step))
+            heads.append(_head(out[-2], out[-1], layout.step))
         else:
-            curve = _curve(start, end, BEND * (1 + 0.8 * beside))
+            curve = _curve(start, end, layout.side * BEND * (1 + 0.8 * beside))
             lines.append(curve)
             line_colours.append(colour)
-            heads.append(_head(curve[STEPS // 2], curve[STEPS // 2 + 1], wraps.step))
+            heads.append(_head(curve[STEPS // 2], curve[STEPS // 2 + 1], layout.step))
         head_colours.append(colour)
     style = (0, (1, 2)) if dotted else "-"
     width = 1.0 if dotted else 1.7
@@ -172,7 +185,7 @@ def _links(
 
 
 def _curve(start: Place, end: Place, bend: float) -> list[Place]:
-    """A quadratic curve that bends to the right of its direction."""
+    """A quadratic curve that bends to the right of its direction, or left if `bend` is negative."""
     (x, y), (u, v) = start, end
     middle = ((x + u) / 2 + 2 * bend * (v - y), (y + v) / 2 - 2 * bend * (u - x))
     points = []
@@ -188,13 +201,15 @@ def _curve(start: Place, end: Place, bend: float) -> list[Place]:
     return points
 
 
-def _stubs(start: Place, end: Place, step: float, beside: int) -> tuple[list[Place], list[Place]]:
+def _stubs(
+    start: Place, end: Place, side: float, step: float, beside: int
+) -> tuple[list[Place], list[Place]]:
     """What is drawn of a link that wraps around: out of its begin, into its end."""
     (x, y), (u, v) = start, end
     length = math.dist(start, end)
     dx, dy = (x - u) / length, (y - v) / length
-    # To the right of the direction in which it leaves, as the bent links are.
-    shift = step * BEND * (0.6 + 0.5 * beside)
+    # To the same side of the direction in which it leaves as links bend.
+    shift = side * BEND * (0.6 + 0.5 * beside)
     right = (dy * shift, -dx * shift)
     reach = step * STUB
     out = [

@@ -1,4 +1,4 @@
-"""Pictures of networks without a run: hypercubes, and any graph that was brought in."""
+"""Pictures of networks without a run: hypercubes, fabrics of rings, any graph brought in."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from isthmus.errors import IsthmusError
+from isthmus.plots.fabric import panel
 from isthmus.plots.machine import DRAWN_DIMENSION, project
 from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
+from isthmus.results.machines import SciSummary
 
 DRAWN_NODES = 400
 """Most nodes of a graph that are drawn one by one."""
@@ -40,6 +42,28 @@ def draw_topology(told: dict[str, Any]) -> Plot:
         _network(axes[0], told, places)
         if io_network:
             _io_network(axes[1], told)
+    return figure
+
+
+def draw_fabric(described: SciSummary) -> Plot:
+    """Draw a fabric of rings, neighbouring rings in different colours.
+
+    Raises:
+        IsthmusError: too many nodes to draw one by one.
+
+    """
+    if described.nodes > DRAWN_NODES:
+        raise IsthmusError(
+            f"{described.nodes:,} nodes are too many to draw one by one; fabrics are drawn up to "
+            f"{DRAWN_NODES} nodes"
+        )
+    side = 5.2 if described.nodes <= 36 else 8.0
+    with styled():
+        figure = Plot(figsize=(side, side + 0.4), layout="constrained")
+        ax = figure.subplots()
+        links = described.links()
+        panel(ax, described, [COLOURS[ring % len(COLOURS)] for ring, _, _ in links])
+        bare(ax, f"{described.title}; a colour for each ring")
     return figure
 
 

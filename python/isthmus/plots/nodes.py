@@ -18,6 +18,7 @@ def nodes(view: View) -> Plot:
     shown = [(s, p) for s in view.series if (p := loaded_point(s))][:SHOWN]
     figure, axes = panels(len(shown), width=4.2, height=2.9)
     unit = view.run.load.unit
+    top = max(max(n.accepted, n.offered) for _, p in shown for n in p.nodes)
     for column, (ax, (series, point)) in enumerate(zip(axes, shown, strict=True)):
         style = look(view, series)
         numbers = [n.node for n in point.nodes]
@@ -35,7 +36,7 @@ def nodes(view: View) -> Plot:
         )
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(axis="x", visible=False)
-        ax.set_ylim(0, 1.08 * max([*accepted, *offered, 1e-12]))
+        ax.set_ylim(0, 1.08 * top or 1.0)
         if column % 3 == 0:
             ax.set_ylabel(with_unit("accepted load of a node", unit))
     legend_above(

@@ -36,6 +36,7 @@ __all__ = [
     "SearchResult",
     "Trial",
     "VerdictSummary",
+    "read_fabric",
     "read_machines",
 ]
 
@@ -327,6 +328,11 @@ class RunResult:
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
     """Read machines as the core describes them."""
     return [typing.cast(MachineSummary, _read(MachineSummary, each)) for each in described]
+
+
+def read_fabric(described: dict[str, Any]) -> SciSummary:
+    """Read a fabric as the core describes it without the kind of machine that it is."""
+    return typing.cast(SciSummary, _read(SciSummary, described))
 
 
 def _of_kind(kinds: list[Any], value: Any) -> Any:

@@ -54,10 +54,11 @@ def results_table(run: RunResult) -> pl.DataFrame:
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
     them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
-    ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the interval), ``resolved`` (of
-    percentiles: false where a replication had fewer than ten observations above, so that the value
-    is biased low), ``analytic``, ``residual`` (value / analytic - 1), ``samples``, ``converged``,
-    ``origin`` (of the verdict: simulation or model).
+    ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the
+    interval), ``resolved`` (of percentiles: false where a replication had fewer than ten
+    observations above, so that the value is biased low), ``analytic``, ``residual``
+    (value / analytic - 1), ``samples``, ``converged``, ``origin`` (of the verdict: simulation or
+    model).
     """
     import polars as pl
 

@@ -173,7 +173,6 @@ impl Subject for Point {
             fate,
             flows,
             scale,
-            analytic: None,
         };
         vec![
             rate("offered", Fate::Offered, &[0, 1]),

@@ -1,10 +1,175 @@
-//! The analytic model beside a simulated point.
+//! The analytic model beside a simulated point: link loads, and queueing at every interface.
 
 use crate::subject::Overlay;
+use isthmus_analytic::Error;
+use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate};
 use isthmus_machine::sci::Machine;
-use isthmus_workload::packets::spec::PacketTraffic;
+use isthmus_machine::sci::spec::FlowControl;
+use isthmus_topology::rings::Averages;
+use isthmus_workload::packets::spec::{HotNode, PacketTraffic};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the model says of `traffic` on `machine`.
-pub(super) fn overlay(_machine: &Machine, _traffic: &PacketTraffic) -> Overlay {
-    Overlay::default()
+/// Idle symbols behind every packet.
+const IDLE: f64 = 1.0;
+
+/// Who sends to whom, whatever the load and the packets.
+#[derive(Debug, Clone, PartialEq)]
+struct Pattern {
+    senders: Vec<u32>,
+    hot_node: Option<HotNode>,
+}
+
+/// What packets of a pattern ask of the links.
+#[derive(Debug)]
+struct Asked {
+    requests: Averages,
+    responses: Averages,
+}
+
+/// What was asked so far of one machine: averages over all pairs take time, and are the same for
+/// all loads.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Patterns(Arc<Mutex<Vec<(Pattern, Arc<Asked>)>>>);
+
+impl Patterns {
+    fn asked(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<Asked> {
+        let pattern = Pattern {
+            senders: traffic.senders.clone(),
+            hot_node: traffic.hot_node,
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, asked)) = known.iter().find(|(other, _)| *other == pattern) {
+            return Arc::clone(asked);
+        }
+        let weight = |from, to| weight(&pattern, machine.fabric().live_nodes(), from, to);
+        let asked = Arc::new(Asked {
+            requests: machine.routes().averages(weight),
+            responses: machine.routes().averages(|from, to| weight(to, from)),
+        });
+        known.push((pattern, Arc::clone(&asked)));
+        asked
+    }
+}
+
+/// Share of the packets of `from` that go to `to`, times whether it sends.
+fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
+    if !pattern.senders.is_empty() && !pattern.senders.contains(&from) {
+        return 0.0;
+    }
+    let is_live = |hot: &HotNode| live.binary_search(&hot.node).is_ok();
+    let others = (live.len() - 1) as f64;
+    match pattern.hot_node.filter(is_live) {
+        Some(hot) if hot.node != from => {
+            let favour = if hot.node == to { hot.probability } else { 0.0 };
+            favour + (1.0 - hot.probability) / others
+        }
+        _ => 1.0 / others,
+    }
+}
+
+/// What the model says of `traffic` on `machine`: the load at which the first link is full, and
+/// mean latencies. Go bits keep links from being full in a way that the model does not know.
+pub(super) fn overlay(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+    gb_per_s: f64,
+) -> Overlay {
+    if machine.spec().flow_control == FlowControl::GoBits {
+        return Overlay::default();
+    }
+    let asked = patterns.asked(machine, traffic);
+    solve(machine, traffic, &asked, gb_per_s).unwrap_or_default()
+}
+
+fn solve(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    asked: &Asked,
+    gb_per_s: f64,
+) -> Result<Overlay, Error> {
+    let (spec, lengths, clock) = (machine.spec(), machine.lengths(traffic), machine.clock());
+    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
+    let class = |symbols: u32, links| Class {
+        per_transaction: 1.0,
+        send_slot: f64::from(symbols) + IDLE,
+        echo_slot: f64::from(machine.echo_symbols()) + IDLE,
+        links,
+    };
+    let mut classes = vec![class(lengths.request, &requests)];
+    classes.extend(lengths.response.map(|symbols| class(symbols, &responses)));
+    let timing = Timing {
+        hop: clock.cycles_exact(spec.hop),
+        ring_change: clock.cycles_exact(spec.ring_change),
+        idle: IDLE,
+    };
+    let load = traffic.load.bits_per_s() as f64 / 8e9;
+    let rate = load / gb_per_s;
+    let full = bottleneck(&classes)?;
+    let found = estimate(&timing, &classes, rate)?;
+    let turnaround = clock.cycles_exact(traffic.turnaround);
+    let mut overlay = Overlay {
+        saturation: Some(full.saturation_rate() * gb_per_s),
+        bottleneck: {
+            let link = machine.fabric().links()[full.link];
+            Some(format!(
+                "link {}-{} of ring {}",
+                link.from, link.to, link.ring
+            ))
+        },
+        ..Overlay::default()
+    };
+    let mut put = |name: &str, cycles: f64| {
+        if cycles.is_finite() {
+            let us = cycles * clock.cycle_us();
+            overlay.measures.insert(name.to_owned(), us);
+        }
+    };
+    let accepted = load.min(full.saturation_rate() * gb_per_s);
+    let entries = asked.requests.links.iter().zip(&found.waits);
+    let at_source: f64 = entries
+        .filter(|(link, _)| link.entries > 0.0)
+        .map(|(link, waits)| link.entries * waits.output)
+        .sum();
+    put("latency", found.latencies[0]);
+    put("network", found.latencies[0] - at_source);
+    if let [request, response] = found.latencies[..] {
+        put("response", request + turnaround + response);
+    }
+    overlay.measures.insert("accepted".to_owned(), accepted);
+    if rate < full.saturation_rate() {
+        overlay.utilisation = utilisation(machine, &classes, rate);
+    }
+    Ok(overlay)
+}
+
+fn loads(averages: &Averages) -> Vec<LinkLoad> {
+    let links = averages.links.iter();
+    links
+        .map(|link| LinkLoad {
+            sends: link.sends,
+            echoes: link.echoes,
+            starts: link.starts,
+        })
+        .collect()
+}
+
+/// Share of the time in which the mean link in service carries sends, echoes, either.
+fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
+    let fabric = machine.fabric();
+    let links = fabric.links().iter();
+    let live = links.filter(|link| fabric.is_in_service(link.ring)).count();
+    let mean = |pick: fn(&Class, &LinkLoad) -> f64| -> f64 {
+        let all = classes.iter().flat_map(|class| {
+            let links = class.links.iter();
+            links.map(move |link| class.per_transaction * pick(class, link))
+        });
+        all.sum::<f64>() * rate / live.max(1) as f64
+    };
+    let sends = mean(|class, link| class.send_slot * link.sends);
+    let echoes = mean(|class, link| class.echo_slot * link.echoes);
+    [("link", sends + echoes), ("send", sends), ("echo", echoes)]
+        .map(|(kind, used)| (kind.to_owned(), used))
+        .into()
 }

@@ -6,6 +6,8 @@ mod figures;
 
 pub use failures::Failures;
 
+use analysis::Patterns;
+
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
 use crate::result::{ChannelUse, Collapse, NodeUse, SciSummary};
@@ -14,7 +16,7 @@ use isthmus_kernel::Cycles;
 use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
 use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The names of all latencies: of requests from generation and from the first time they left
 /// their source, and of whole transactions that have a response.
@@ -40,12 +42,14 @@ const CROSSINGS_MIN: u64 = 50;
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
     machine: Arc<Machine>,
+    patterns: Patterns,
 }
 
 impl Built {
     pub fn new(spec: &SciSpec) -> Result<Self, Refusal> {
         Ok(Self {
             machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+            patterns: Patterns::default(),
         })
     }
 
@@ -75,6 +79,8 @@ impl Built {
         Ok(Arc::new(Point {
             machine: Arc::clone(&self.machine),
             traffic: traffic.clone(),
+            patterns: self.patterns.clone(),
+            overlay: OnceLock::new(),
         }))
     }
 }
@@ -117,6 +123,9 @@ fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'
 struct Point {
     machine: Arc<Machine>,
     traffic: PacketTraffic,
+    patterns: Patterns,
+    /// Made when first asked for.
+    overlay: OnceLock<Overlay>,
 }
 
 impl Point {
@@ -165,24 +174,14 @@ impl Subject for Point {
 
     /// Payload of all nodes together, and how often packets were refused.
     fn rates(&self) -> Vec<RateInfo> {
-        let overlay = self.overlay();
         let rate = |name, fate| RateInfo {
             name,
             unit: "GB/s",
             fate,
             flows: &[0],
             scale: self.gb_per_s(),
-            analytic: None,
         };
-        let mut rates = vec![
-            rate("offered", Fate::Offered),
-            RateInfo {
-                analytic: overlay
-                    .saturation
-                    .map(|limit| limit.min(self.load_gb_per_s())),
-                ..rate("accepted", Fate::Done)
-            },
-        ];
+        let mut rates = vec![rate("offered", Fate::Offered), rate("accepted", Fate::Done)];
         if self.machine.spec().source == Source::Bounded {
             rates.push(rate("dropped", Fate::Dropped));
         }
@@ -199,7 +198,10 @@ impl Subject for Point {
     }
 
     fn overlay(&self) -> Overlay {
-        analysis::overlay(&self.machine, &self.traffic)
+        let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
+        self.overlay
+            .get_or_init(|| analysis::overlay(machine, traffic, patterns, self.gb_per_s()))
+            .clone()
     }
 
     fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {

@@ -5,7 +5,7 @@ mod workload;
 
 use crate::field::Default::Value;
 use crate::field::{Field, Kind};
-use crate::kind::{Loads, MachineKind};
+use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::machine::Machine;
 use crate::search::{self, Load};
 use crate::value;
@@ -48,26 +48,25 @@ const ROWS: &[Field] = &[
 ];
 
 /// A rate, or the rate of a mean gap.
-fn read_load(over: &str, value: &value::Value) -> Result<Load, (String, String)> {
-    let flaw = |problem: &str, hint: &str| Err((problem.to_owned(), hint.to_owned()));
+fn read_load(over: &str, value: &value::Value) -> Result<Load, NoLoad> {
     match (over, value) {
         ("workload.interarrival", value::Value::Time(time)) => {
             Ok(Load::Rate(Rate::from_per_s(1.0 / time.seconds())))
         }
-        ("workload.interarrival", _) => flaw(
-            "a rate where search.over = \"workload.interarrival\" expects a time",
-            "write a time, for example \"0.156 ms\"",
-        ),
+        ("workload.interarrival", _) => Err(NoLoad {
+            problem: "a rate where search.over = \"workload.interarrival\" expects a time",
+            hint: "write a time, for example \"0.156 ms\"",
+        }),
         (_, value::Value::Rate(rate)) => Ok(Load::Rate(*rate)),
-        _ => flaw(
-            "a time where search.over = \"workload.rate\" expects a rate",
-            "write a rate, for example \"6.4 /ms\"",
-        ),
+        _ => Err(NoLoad {
+            problem: "a time where search.over = \"workload.rate\" expects a rate",
+            hint: "write a rate, for example \"6.4 /ms\"",
+        }),
     }
 }
 
 /// The mean interarrival time of a rate, in whole picoseconds.
-fn write_load(load: Load) -> Result<(&'static str, value::Value, String), &'static str> {
+fn write_load(load: Load) -> Result<LoadValue, &'static str> {
     let possible = "keep between one in 24 h and one in 1 ps";
     let Load::Rate(rate) = load else {
         return Err(possible);
@@ -77,6 +76,9 @@ fn write_load(load: Load) -> Result<(&'static str, value::Value, String), &'stat
         return Err(possible);
     }
     let mean = value::mean_gap(rate);
-    let written = format!("{} ps", mean.ps());
-    Ok(("workload.interarrival", value::Value::Time(mean), written))
+    Ok(LoadValue {
+        key: "workload.interarrival",
+        value: value::Value::Time(mean),
+        written: format!("{} ps", mean.ps()),
+    })
 }

@@ -25,10 +25,10 @@ pub(crate) fn node_count(shape: &Shape) -> u32 {
 
 /// The time of one symbol on a link; `None` if it is not a whole number of picoseconds.
 pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
-    let bit_ps = u128::from(symbol.get()) * 8_000_000_000_000;
+    let bits_ps = u128::from(symbol.get()) * 8_000_000_000_000;
     let bits_per_s = u128::from(bandwidth.bits_per_s());
-    let whole = bit_ps.checked_div(bits_per_s)?;
-    let exact = whole > 0 && whole * bits_per_s == bit_ps;
+    let whole = bits_ps.checked_div(bits_per_s)?;
+    let exact = whole > 0 && whole * bits_per_s == bits_ps;
     exact.then(|| u64::try_from(whole).ok().map(Time::from_ps))?
 }
 
@@ -224,7 +224,7 @@ pub(super) fn check_symbols(
     length: Bytes,
     symbol: Bytes,
 ) -> Result<(), Problem> {
-    if length.get() % symbol.get() == 0 {
+    if length.get().is_multiple_of(symbol.get()) {
         return Ok(());
     }
     Err(settings.problem(

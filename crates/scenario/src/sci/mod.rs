@@ -6,7 +6,7 @@ mod workload;
 
 use crate::field::Default::Value;
 use crate::field::{Field, Kind};
-use crate::kind::{Loads, MachineKind};
+use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::machine::Machine;
 use crate::search::{self, Load};
 use crate::value;
@@ -47,20 +47,20 @@ const ROWS: &[Field] = &[
     search::to(Kind::Offered, "\"20 GB/s\""),
 ];
 
-fn read_load(_over: &str, value: &value::Value) -> Result<Load, (String, String)> {
+fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {
     match value {
         value::Value::Bandwidth(bandwidth) => Ok(Load::Bandwidth(*bandwidth)),
         _ => unreachable!("the ends of a search are read as bandwidths"),
     }
 }
 
-fn write_load(load: Load) -> Result<(&'static str, value::Value, String), &'static str> {
+fn write_load(load: Load) -> Result<LoadValue, &'static str> {
     match load {
-        Load::Bandwidth(bandwidth) if bandwidth.bits_per_s() > 0 => Ok((
-            "workload.load",
-            value::Value::Bandwidth(bandwidth),
-            format!("{} bit/s", bandwidth.bits_per_s()),
-        )),
+        Load::Bandwidth(bandwidth) if bandwidth.bits_per_s() > 0 => Ok(LoadValue {
+            key: "workload.load",
+            value: value::Value::Bandwidth(bandwidth),
+            written: format!("{} bit/s", bandwidth.bits_per_s()),
+        }),
         _ => Err("give a bandwidth above 0"),
     }
 }

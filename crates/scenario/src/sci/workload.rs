@@ -55,6 +55,17 @@ pub(super) const FIELDS: &[Field] = &[
         "Nodes that send, as far as they are in service; none listed: all",
     ),
     Field::new(
+        "workload.turnaround",
+        Kind::Time {
+            zero: true,
+            usual: "ns",
+        },
+        Value("\"0 s\""),
+        "turnaround",
+        "From the arrival of a request to its response, at the target",
+    )
+    .only("workload.transaction", &["read", "write"]),
+    Field::new(
         "workload.hot_node.node",
         Kind::Integer {
             min: 0,
@@ -79,17 +90,6 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .such_as("0.1")
     .within("workload.hot_node"),
-    Field::new(
-        "workload.turnaround",
-        Kind::Time {
-            zero: true,
-            usual: "ns",
-        },
-        Value("\"0 s\""),
-        "turnaround",
-        "From the arrival of a request to its response, at the target",
-    )
-    .only("workload.transaction", &["read", "write"]),
 ];
 
 /// The workload, checked against the fabric that it runs on.

@@ -131,6 +131,17 @@ fn speed(hop: u64, change: u64) {
     );
 }
 
+/// One run, for a profiler.
+fn once(hop: u64, change: u64) {
+    let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
+    let network = Network::new(&shape, Routing::DimensionOrder);
+    let rules = rules(hop, change, Source::Unbounded);
+    let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+    let mut run = Load::new(&network, 34.0, LENGTH, 0);
+    run.run(&mut engine);
+    println!("{}", run.delivered);
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize, default: u64| match arguments.get(place) {
@@ -141,6 +152,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("latency") => latency(hop, change),
         Some("speed") => speed(hop, change),
+        Some("once") => once(hop, change),
         _ => peaks(hop, change),
     }
 }

@@ -11,6 +11,7 @@
 //! they were sent, and wait in a circular buffer.
 
 mod node;
+mod output;
 mod packets;
 mod port;
 mod stall;
@@ -19,7 +20,7 @@ use crate::traffic::{CLASSES, Class, Packet};
 use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
 use isthmus_kernel::Cycles;
 use packets::{Fifo, Origin, Packets, Stretch};
-use port::{CLIENT, Entry, Key, NEVER, Port, Queue, key, time_of};
+use port::{Circle, Coming, GENERATE, Key, NEVER, Passing, Port, Queue, key};
 use std::collections::VecDeque;
 
 /// A node's client.
@@ -39,15 +40,18 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, when it is due next; as early or earlier.
-    next: Vec<Key>,
+    /// For each node, a cycle before which nothing happens there.
+    next: Vec<Cycles>,
     ports: Vec<Port>,
     queues: Vec<Queue>,
     clients: Vec<Client>,
-    links: Vec<Entry>,
-    /// Entries that a link has room for, less one.
-    link_mask: u32,
-    link_shift: u32,
+    /// What comes to each interface to be passed on, a circle for each.
+    passing: Vec<Passing>,
+    /// What comes to each interface and goes no further, a circle for each.
+    coming: Vec<Coming>,
+    /// Places of a circle, less one, and their number as a power of two.
+    mask: u32,
+    shift: u32,
     packets: Packets<T>,
     offers: Offers<T>,
     counters: Counters,
@@ -66,13 +70,17 @@ impl<T: Copy> Engine<T> {
             let count = fabric.of_node(interface.node).len() as u32;
             ports.push(Port {
                 key: NEVER,
-                input: NEVER,
-                own: NEVER,
+                arrival: NEVER,
                 crossbar: NEVER,
+                pass: Cycles::MAX,
+                own: Cycles::MAX,
                 free: 0,
-                ready: Cycles::MAX,
                 done: 0,
                 moving: 0,
+                passing: Circle::default(),
+                coming: Circle::default(),
+                next: interface.next,
+                next_node: fabric.interfaces()[interface.next as usize].node,
                 waiting: 0,
                 turn: 0,
                 queues: queues.len() as u32,
@@ -80,9 +88,6 @@ impl<T: Copy> Engine<T> {
                 ports: count,
                 port: interface.port,
                 node: interface.node,
-                next: interface.next,
-                link_head: 0,
-                link_len: 0,
                 inputs: [Fifo::default(); CLASSES],
             });
             for _ in Class::ALL {
@@ -149,9 +154,9 @@ impl<T: Copy> Engine<T> {
             let place = to_come.partition_point(|&(other, _)| other <= time);
             to_come.insert(place, (time, packet));
         }
-        client.key = key(to_come[0].0, CLIENT, 0);
+        client.key = key(to_come[0].0, GENERATE);
         let next = &mut self.next[node as usize];
-        *next = (*next).min(client.key);
+        *next = (*next).min(time);
     }
 
     /// Takes over what a handler has offered when told about `node` at `now`.
@@ -194,10 +199,11 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         };
         Ok(Self {
             now: 0,
-            next: vec![NEVER; nodes],
-            links: vec![Entry::default(); ports.len() * room],
-            link_mask: room as u32 - 1,
-            link_shift: room.trailing_zeros(),
+            next: vec![Cycles::MAX; nodes],
+            passing: vec![Passing::default(); ports.len() * room],
+            coming: vec![Coming::default(); ports.len() * room],
+            mask: room as u32 - 1,
+            shift: room.trailing_zeros(),
             ports,
             queues,
             clients: vec![client; nodes],
@@ -216,7 +222,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     fn clear(&mut self) {
         (self.ports, self.queues) = Self::ports(&self.fabric, &self.rules);
         self.now = 0;
-        self.next.fill(NEVER);
+        self.next.fill(Cycles::MAX);
         for client in &mut self.clients {
             client.key = NEVER;
             client.to_come.clear();
@@ -245,20 +251,18 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while !handler.finished() {
-            let first = self.next.iter().copied().min().unwrap_or(NEVER);
-            let begin = time_of(first);
-            if first == NEVER || begin >= limit {
+            let begin = self.next.iter().copied().min().unwrap_or(Cycles::MAX);
+            if begin >= limit {
                 self.now = self.now.max(limit);
                 return;
             }
-            let end_time = limit.min(begin + self.rules.hop);
-            let end = key(end_time, 0, 0);
+            let end = limit.min(begin + self.rules.hop);
             for node in 0..self.next.len() {
                 if self.next[node] < end {
                     self.run_node(node, end, handler);
                 }
             }
-            self.now = end_time;
+            self.now = end;
         }
     }
 

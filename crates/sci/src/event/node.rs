@@ -1,50 +1,42 @@
 //! What happens at one node.
 
 use super::Engine;
-use super::packets::NONE;
 use super::port::{
-    BUSY, CLIENT, CROSSBAR, Entry, GOOD, Key, NEVER, OWN, PASS, SEND, TARGET, key, kind_of,
-    phase_of, time_of,
+    ARRIVE, Coming, GENERATE, Key, Kind, NEVER, Port, TRANSFER, key, phase_of, time_of,
 };
 use crate::traffic::{Class, Delivery, Dropped};
 use crate::{Handler, Source};
 use isthmus_kernel::Cycles;
 
 impl<T: Copy> Engine<T> {
-    /// Serves what is due at `node` before `end`, in order of time.
-    pub(super) fn run_node<H: Handler<Tag = T>>(&mut self, node: usize, end: Key, handler: &mut H) {
+    /// Serves what is due at `node` before `end`: arrivals, the client and the crossbars in order
+    /// of time. Outputs follow as far as these ask for, and in the end to the end.
+    pub(super) fn run_node<H: Handler<Tag = T>>(
+        &mut self,
+        node: usize,
+        end: Cycles,
+        handler: &mut H,
+    ) {
         let range = self.fabric.of_node(node as u32);
-        loop {
-            let mut first = NEVER;
-            let mut port = range.start;
-            for index in range.clone() {
-                let key = self.ports[index].key;
-                if key < first {
-                    first = key;
-                    port = index;
-                }
-            }
+        let first = loop {
+            let (first, port) = first_due(&self.ports[range.clone()]);
             let client = self.clients[node].key;
+            if time_of(first.min(client)) >= end {
+                break time_of(first.min(client));
+            }
             if client < first {
-                if client >= end {
-                    self.next[node] = client;
-                    return;
-                }
                 self.generate(node, time_of(client), handler);
-                continue;
+            } else if phase_of(first) == ARRIVE {
+                self.arrive(range.start + port, time_of(first), handler);
+            } else {
+                self.transfer(range.start + port, time_of(first));
             }
-            if first >= end {
-                self.next[node] = first;
-                return;
-            }
-            let time = time_of(first);
-            match phase_of(first) {
-                TARGET => self.arrive(port, time, kind_of(first), handler),
-                CROSSBAR => self.transfer(port, time),
-                OWN => self.start(port, time),
-                _ => self.pass(port, time),
-            }
+        };
+        let mut next = first;
+        for port in range {
+            next = next.min(self.advance(port, end));
         }
+        self.next[node] = next;
     }
 
     /// A client generates its next packet.
@@ -52,7 +44,7 @@ impl<T: Copy> Engine<T> {
         let client = &mut self.clients[node];
         let (_, packet) = client.to_come.pop_front().expect("a packet is to come");
         client.key = match client.to_come.front() {
-            Some(&(time, _)) => key(time, CLIENT, 0),
+            Some(&(time, _)) => key(time, GENERATE),
             None => NEVER,
         };
         let tag = self.packets.origins[packet as usize].tag;
@@ -94,54 +86,63 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn admit(&mut self, packet: u32, queue: usize, now: Cycles) {
         self.packets.origins[packet as usize].admitted = now;
-        self.enter(packet, queue, now);
+        self.enter(packet, queue, now, now);
     }
 
-    /// A packet takes a slot of an output queue, from where it may leave at `ready`.
+    /// A packet takes a slot of an output queue at `now`, from where it may leave at `ready`.
     #[inline]
-    fn enter(&mut self, packet: u32, queue: usize, ready: Cycles) {
+    fn enter(&mut self, packet: u32, queue: usize, now: Cycles, ready: Cycles) {
+        let flight = &self.packets.flights[packet as usize];
+        let out = self.packets.stretch(packet, flight.stretch).port as usize;
+        // What left before knew nothing of this packet.
+        self.advance(out, now);
         let flight = &mut self.packets.flights[packet as usize];
         flight.queue = queue as u32;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
-        let stretch = flight.stretch;
-        let out = self.packets.stretch(packet, stretch).port as usize;
         self.queues[queue].held += 1;
         self.queues[queue].push(packet, &mut self.packets.flights);
-        let port = &mut self.ports[out];
-        port.waiting |= 1 << (queue as u32 - port.queues);
-        port.ready = port.ready.min(ready);
-        port.refresh_own();
+        self.waits(out, queue as u32, ready);
     }
 
-    /// A packet or an echo arrives where it goes.
+    /// A queue of `port` has a packet that may leave at `ready`.
     #[inline]
-    fn arrive<H: Handler<Tag = T>>(
-        &mut self,
-        port: usize,
-        now: Cycles,
-        kind: u64,
-        handler: &mut H,
-    ) {
-        match kind {
-            SEND => self.strip(port, now, handler),
-            GOOD => {
-                let queue = self.take(port).number;
-                self.release(port, queue, now);
-            }
-            _ => {
-                let packet = self.take(port).number;
+    fn waits(&mut self, port: usize, queue: u32, ready: Cycles) {
+        let out = &mut self.ports[port];
+        out.waiting |= 1 << (queue - out.queues);
+        out.own = out.own.min(ready.max(out.free));
+    }
+
+    /// A send or an echo comes to where it goes.
+    #[inline]
+    fn arrive<H: Handler<Tag = T>>(&mut self, port: usize, now: Cycles, handler: &mut H) {
+        let input = &mut self.ports[port];
+        let base = port << self.shift;
+        let coming = self.coming[base + input.coming.place(0, self.mask)];
+        input.coming.pop(self.mask);
+        input.arrival = if input.coming.len == 0 {
+            NEVER
+        } else {
+            key(
+                self.coming[base + input.coming.place(0, self.mask)].time,
+                ARRIVE,
+            )
+        };
+        input.refresh();
+        match coming.kind {
+            Kind::Send => self.strip(port, coming, now, handler),
+            Kind::Good => self.release(port, coming.number, now),
+            Kind::Busy => {
+                self.advance(port, now);
+                let packet = coming.number;
                 self.counters.retries[port] += 1;
                 let flight = &mut self.packets.flights[packet as usize];
                 flight.ready = now;
                 flight.retries += 1;
                 let queue = flight.queue;
                 self.queues[queue as usize].put_back(packet, &mut self.packets.flights);
-                let port = &mut self.ports[port];
-                port.waiting |= 1 << (queue - port.queues);
-                port.ready = port.ready.min(now);
-                port.refresh_own();
+                self.waits(port, queue, now);
             }
         }
     }
@@ -163,7 +164,7 @@ impl<T: Copy> Engine<T> {
         } else {
             let input = &mut self.ports[port - out.port as usize + from as usize];
             if input.inputs[class].len > 0 {
-                input.crossbar = input.crossbar.min(key(now.max(input.done), CROSSBAR, 0));
+                input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
                 input.refresh();
             }
         }
@@ -187,37 +188,39 @@ impl<T: Copy> Engine<T> {
 
     /// A send arrives at its target: it is accepted or refused, and its echo follows.
     #[inline]
-    fn strip<H: Handler<Tag = T>>(&mut self, port: usize, now: Cycles, handler: &mut H) {
-        let slot = self.link_slot(port);
-        let packet = self.links[slot].number;
-        let flight = self.packets.flights[packet as usize];
+    fn strip<H: Handler<Tag = T>>(
+        &mut self,
+        port: usize,
+        send: Coming,
+        now: Cycles,
+        handler: &mut H,
+    ) {
+        let packet = send.number;
+        let flight = &mut self.packets.flights[packet as usize];
         let class = flight.class.number();
         let input = &mut self.ports[port];
         // The packet in transfer holds its slot to the end. One that is for the client is gone
         // before the next header comes, so nobody ever finds its slot held.
         let moving = input.done > now && input.moving == class as u32;
-        let accepted = input.inputs[class].len + u32::from(moving) < self.rules.input_slots;
-        let follows = now + u64::from(flight.symbols) - u64::from(self.rules.echo);
-        let kind = if accepted { GOOD } else { BUSY };
-        let echo = Entry {
-            key: key(follows, PASS, kind),
-            number: if accepted { flight.queue } else { packet },
-            left: self.packets.stretch(packet, flight.stretch).back,
-            size: self.rules.echo as u16 + 1,
-        };
-        self.links[slot] = echo;
-        input.input = echo.key;
-        if !accepted {
-            input.refresh();
-        } else if flight.stretch + 1 == flight.stretches {
-            input.refresh();
+        let held = input.inputs[class].len + u32::from(moving);
+        if held >= self.rules.input_slots {
+            return;
+        }
+        let echo = &mut self.passing[(port << self.shift) + send.echo as usize];
+        echo.kind = Kind::Good;
+        echo.number = flight.queue;
+        flight.stretch += 1;
+        if flight.stretch == flight.stretches {
             self.deliver(port, packet, now, handler);
+            return;
+        }
+        let alone = input.inputs.iter().all(|queue| queue.len == 0);
+        input.inputs[class].push(packet, &mut self.packets.flights);
+        if alone && input.done <= now {
+            // The transfer that the crossbar would begin later in this cycle.
+            self.transfer(port, now);
         } else {
-            let flights = &mut self.packets.flights;
-            flights[packet as usize].stretch += 1;
-            input.inputs[class].push(packet, flights);
-            let look = key(now.max(input.done), CROSSBAR, 0);
-            input.crossbar = input.crossbar.min(look);
+            input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
             input.refresh();
         }
     }
@@ -275,10 +278,10 @@ impl<T: Copy> Engine<T> {
                 input.inputs[class].pop(&self.packets.flights);
                 input.done = now + symbols;
                 input.moving = class as u32;
-                self.enter(packet, queue, now + self.rules.ring_change);
+                self.enter(packet, queue, now, now + self.rules.ring_change);
                 let input = &mut self.ports[port];
                 input.crossbar = if input.inputs.iter().any(|queue| queue.len > 0) {
-                    key(input.done, CROSSBAR, 0)
+                    key(input.done, TRANSFER)
                 } else {
                     NEVER
                 };
@@ -290,122 +293,18 @@ impl<T: Copy> Engine<T> {
         input.crossbar = NEVER;
         input.refresh();
     }
-
-    /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
-    #[inline]
-    fn start(&mut self, port: usize, now: Cycles) {
-        let out = &self.ports[port];
-        let base = out.queues as usize;
-        let ready = |place: u32| self.queues[base + place as usize].ready;
-        let later = out.waiting & (u64::MAX << out.turn);
-        let place = bits(later)
-            .chain(bits(out.waiting ^ later))
-            .find(|&place| ready(place) <= now)
-            .expect("an own packet is ready");
-        let packet = self.queues[base + place as usize].pop(&self.packets.flights);
-        let flight = &self.packets.flights[packet as usize];
-        let symbols = flight.symbols;
-        let hops = self.packets.stretch(packet, flight.stretch).hops;
-        if flight.stretch == 0 {
-            let sent = &mut self.packets.origins[packet as usize].sent;
-            *sent = (*sent).min(now);
-        }
-        let out = &mut self.ports[port];
-        out.turn = if place + 1 == out.queue_count {
-            0
-        } else {
-            place + 1
-        };
-        if self.queues[base + place as usize].head == NONE {
-            out.waiting &= !(1 << place);
-        }
-        out.ready = bits(out.waiting)
-            .map(|place| self.queues[base + place as usize].ready)
-            .min()
-            .unwrap_or(Cycles::MAX);
-        let size = symbols + 1;
-        out.free = now + u64::from(size);
-        out.refresh_own();
-        self.last_start = self.last_start.max(now);
-        self.counters.sends[port] += 1;
-        self.counters.send_symbols[port] += u64::from(size);
-        let entry = Entry {
-            key: SEND,
-            number: packet,
-            left: hops,
-            size,
-        };
-        self.put(port, entry, now);
-    }
-
-    /// What has arrived leaves when the link is free.
-    #[inline]
-    fn pass(&mut self, port: usize, now: Cycles) {
-        let entry = self.take(port);
-        let out = &mut self.ports[port];
-        let start = now.max(out.free);
-        let size = u64::from(entry.size);
-        out.free = start + size;
-        out.refresh_own();
-        if kind_of(entry.key) == SEND {
-            self.counters.send_symbols[port] += size;
-        } else {
-            self.counters.echo_symbols[port] += size;
-        }
-        self.put(port, entry, start);
-    }
-
-    #[inline]
-    fn link_slot(&self, port: usize) -> usize {
-        (port << self.link_shift) + self.ports[port].link_head as usize
-    }
-
-    /// Takes the first entry of the link into `port`. Leaves the port's key to its caller.
-    #[inline]
-    fn take(&mut self, port: usize) -> Entry {
-        let entry = self.links[self.link_slot(port)];
-        let input = &mut self.ports[port];
-        input.link_head = (input.link_head + 1) & self.link_mask;
-        input.link_len -= 1;
-        let slot = (port << self.link_shift) + input.link_head as usize;
-        input.input = if input.link_len == 0 {
-            NEVER
-        } else {
-            self.links[slot].key
-        };
-        input.refresh();
-        entry
-    }
-
-    /// Puts an entry on the link out of `port`, which its header leaves at `start`.
-    #[inline]
-    fn put(&mut self, port: usize, mut entry: Entry, start: Cycles) {
-        let to = self.ports[port].next as usize;
-        entry.left -= 1;
-        let phase = if entry.left == 0 { TARGET } else { PASS };
-        entry.key = key(start + self.rules.hop, phase, kind_of(entry.key));
-        let input = &mut self.ports[to];
-        debug_assert!(input.link_len <= self.link_mask, "a link overflows");
-        let place = (input.link_head + input.link_len) & self.link_mask;
-        self.links[(to << self.link_shift) + place as usize] = entry;
-        if input.link_len == 0 {
-            input.input = entry.key;
-            input.refresh();
-            let next = &mut self.next[input.node as usize];
-            *next = (*next).min(entry.key);
-        }
-        input.link_len += 1;
-    }
 }
 
-/// The places of the bits that are set, from the lowest.
+/// The earliest key among the interfaces of a node, and the first of those that have it.
 #[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let place = mask.trailing_zeros();
-            mask &= mask - 1;
-            place
-        })
-    })
+fn first_due(ports: &[Port]) -> (Key, usize) {
+    let mut first = NEVER;
+    let mut place = 0;
+    for (index, port) in ports.iter().enumerate() {
+        if port.key < first {
+            first = port.key;
+            place = index;
+        }
+    }
+    (first, place)
 }

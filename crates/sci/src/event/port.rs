@@ -4,61 +4,101 @@ use super::packets::{Fifo, Flight, NONE};
 use crate::traffic::CLASSES;
 use isthmus_kernel::Cycles;
 
-/// When something is due: the cycle, its place in the order within the cycle, what it concerns.
+/// When something is due at a node: the cycle, and its place in the order within the cycle.
 pub(super) type Key = u64;
 
 /// Never due.
 pub(super) const NEVER: Key = Key::MAX;
 
-/// A packet or an echo arrives where it goes.
-pub(super) const TARGET: u64 = 0;
+/// A send or an echo comes to where it goes.
+pub(super) const ARRIVE: u64 = 0;
 /// A client generates a packet.
-pub(super) const CLIENT: u64 = 1;
+pub(super) const GENERATE: u64 = 1;
 /// A crossbar looks for a packet to transfer.
-pub(super) const CROSSBAR: u64 = 2;
-/// An own packet begins to leave.
-pub(super) const OWN: u64 = 3;
-/// What arrives goes on.
-pub(super) const PASS: u64 = 4;
-
-/// A send, its packet's number with it.
-pub(super) const SEND: u64 = 0;
-/// An echo of an accepted send, the number of the queue that held the packet with it.
-pub(super) const GOOD: u64 = 1;
-/// An echo of a refused send, its packet's number with it.
-pub(super) const BUSY: u64 = 2;
+pub(super) const TRANSFER: u64 = 2;
 
 #[inline]
-pub(super) fn key(time: Cycles, phase: u64, kind: u64) -> Key {
-    time << 5 | phase << 2 | kind
+pub(super) fn key(time: Cycles, phase: u64) -> Key {
+    time << 2 | phase
 }
 
 #[inline]
 pub(super) fn time_of(key: Key) -> Cycles {
-    key >> 5
+    key >> 2
 }
 
 #[inline]
 pub(super) fn phase_of(key: Key) -> u64 {
-    key >> 2 & 7
-}
-
-#[inline]
-pub(super) fn kind_of(key: Key) -> u64 {
     key & 3
 }
 
-/// A header on its way along a link, or an echo that waits for its turn behind a stripped send.
+/// What a header is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Kind {
+    /// A send, its packet's number with it.
+    #[default]
+    Send,
+    /// An echo of an accepted send, the number of the queue that held the packet with it.
+    Good,
+    /// An echo of a refused send, its packet's number with it. Also an echo whose send has not
+    /// come to its target yet.
+    Busy,
+}
+
+/// A header that comes in to be passed on, or the echo that takes the place of a stripped send.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Entry {
-    /// When it arrives, whether it goes on, and its kind.
-    pub key: Key,
+pub(super) struct Passing {
+    pub time: Cycles,
     /// Number of the packet or the queue.
     pub number: u32,
-    /// Links still to go after this one.
+    /// Links still to go, those after this interface.
     pub left: u16,
+    /// Links that the echo of a send goes.
+    pub back: u16,
     /// Symbols with the idle.
     pub size: u16,
+    pub kind: Kind,
+}
+
+/// A header that comes to where it goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Coming {
+    pub time: Cycles,
+    /// Number of the packet or the queue.
+    pub number: u32,
+    /// For a send, where its echo waits to be passed on.
+    pub echo: u32,
+    pub kind: Kind,
+}
+
+/// Places in use of a circular buffer, of which each interface has one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Circle {
+    head: u32,
+    pub len: u32,
+}
+
+impl Circle {
+    /// The place of entry number `index`.
+    #[inline]
+    pub fn place(self, index: u32, mask: u32) -> usize {
+        ((self.head + index) & mask) as usize
+    }
+
+    /// Takes a place at the end.
+    #[inline]
+    pub fn push(&mut self, mask: u32) -> usize {
+        debug_assert!(self.len <= mask, "a link overflows");
+        self.len += 1;
+        self.place(self.len - 1, mask)
+    }
+
+    /// Gives up the first place.
+    #[inline]
+    pub fn pop(&mut self, mask: u32) {
+        self.head = (self.head + 1) & mask;
+        self.len -= 1;
+    }
 }
 
 /// An output queue: the packets that wait in it, oldest first, and the slots held.
@@ -135,22 +175,27 @@ impl Queue {
 /// An interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Port {
-    /// The earliest of the three below.
+    /// When the node has to look at it next: the earlier of the two below.
     pub key: Key,
-    /// When the next header arrives, or the next echo follows a stripped send.
-    pub input: Key,
-    /// When an own packet could leave if nothing arrived before.
-    pub own: Key,
+    /// When the next header comes that goes no further.
+    pub arrival: Key,
     /// When the crossbar behind this input is to look for a packet to transfer.
     pub crossbar: Key,
+    /// When the next header comes that is passed on; `Cycles::MAX` if there is none.
+    pub pass: Cycles,
+    /// When an own packet could leave if nothing came before; `Cycles::MAX` if none waits.
+    pub own: Cycles,
     /// The cycle from which on the output link is free.
     pub free: Cycles,
-    /// The earliest cycle in which a packet in an output queue may leave.
-    pub ready: Cycles,
     /// The cycle from which on the crossbar behind this input is free.
     pub done: Cycles,
     /// The class of the packet that it transfers or transferred last.
     pub moving: u32,
+    pub passing: Circle,
+    pub coming: Circle,
+    /// The interface that its output link leads to, and its node.
+    pub next: u32,
+    pub next_node: u32,
     /// Output queues in which a packet waits, a bit for each.
     pub waiting: u64,
     /// The output queue to be looked at first.
@@ -164,28 +209,13 @@ pub(super) struct Port {
     /// Its number among them.
     pub port: u32,
     pub node: u32,
-    pub next: u32,
-    /// The entries on the link into it, in a circle.
-    pub link_head: u32,
-    pub link_len: u32,
     /// Packets to be transferred, by class.
     pub inputs: [Fifo; CLASSES],
 }
 
 impl Port {
-    /// Works out again when an own packet could leave, and what is due first.
-    #[inline]
-    pub fn refresh_own(&mut self) {
-        self.own = if self.waiting == 0 {
-            NEVER
-        } else {
-            key(self.free.max(self.ready), OWN, 0)
-        };
-        self.refresh();
-    }
-
     #[inline]
     pub fn refresh(&mut self) {
-        self.key = self.input.min(self.own).min(self.crossbar);
+        self.key = self.arrival.min(self.crossbar);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::packets::NONE;
-use super::port::{GOOD, kind_of};
+use super::port::Kind;
 use crate::Stall;
 use crate::stall::{Progress, Waiting};
 use crate::traffic::CLASSES;
@@ -65,13 +65,21 @@ impl<T: Copy> Engine<T> {
         }
         let mut accepted = Vec::new();
         for (index, port) in self.ports.iter().enumerate() {
-            for place in 0..port.link_len {
-                let place = (port.link_head + place) & self.link_mask;
-                let entry = &self.links[(index << self.link_shift) + place as usize];
-                if kind_of(entry.key) == GOOD {
-                    accepted.push(entry.number);
-                } else {
-                    leads_to(entry.number);
+            let base = index << self.shift;
+            for place in 0..port.passing.len {
+                let passing = &self.passing[base + port.passing.place(place, self.mask)];
+                // An echo whose send is still to come stands for that send.
+                match passing.kind {
+                    Kind::Good => accepted.push(passing.number),
+                    Kind::Send | Kind::Busy => leads_to(passing.number),
+                }
+            }
+            for place in 0..port.coming.len {
+                let coming = &self.coming[base + port.coming.place(place, self.mask)];
+                match coming.kind {
+                    Kind::Good => accepted.push(coming.number),
+                    Kind::Busy => leads_to(coming.number),
+                    Kind::Send => {}
                 }
             }
         }

@@ -1,0 +1,75 @@
+//! Peak throughput of SCI rings and tori in the closed forms of the SCI paper.
+
+use crate::question::{Refusal, Whole, answer};
+use isthmus_analytic::sci::{Protocol, equations};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+enum Equation {
+    #[serde(rename = "1")]
+    SingleRing,
+    #[serde(rename = "2")]
+    CounterRotatingBound,
+    #[serde(rename = "table 2")]
+    CounterRotating,
+    #[serde(rename = "4")]
+    Torus,
+    #[serde(rename = "table 4")]
+    TorusRounded,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    equation: Equation,
+    /// Of the whole fabric.
+    nodes: Whole,
+    #[serde(default = "moves")]
+    protocol: Protocol,
+}
+
+/// The 64-byte move of Table 1.
+fn moves() -> Protocol {
+    Protocol::MOVE_64
+}
+
+#[derive(Serialize)]
+struct Answer {
+    peak_gb_per_s: f64,
+}
+
+/// Peak effective throughput by an equation of the SCI paper, as JSON.
+#[pyfunction]
+pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Question| {
+        let nodes = question.nodes.0;
+        let protocol = question
+            .protocol
+            .checked()
+            .map_err(|error| Refusal::at("protocol", error))?;
+        let refused = |error| Refusal::at("nodes", error);
+        let peak_gb_per_s = match question.equation {
+            Equation::SingleRing => equations::single_ring(&protocol),
+            Equation::CounterRotatingBound => equations::counter_rotating_bound(&protocol),
+            Equation::CounterRotating => {
+                equations::counter_rotating(&protocol, nodes).map_err(refused)?
+            }
+            Equation::Torus => equations::torus(&protocol, side(nodes)?).map_err(refused)?,
+            Equation::TorusRounded => {
+                equations::torus_rounded(&protocol, side(nodes)?).map_err(refused)?
+            }
+        };
+        Ok(Answer { peak_gb_per_s })
+    })
+}
+
+/// Nodes along a side of a square torus.
+fn side(nodes: u32) -> Result<u32, Refusal> {
+    let side = nodes.isqrt();
+    if side * side == nodes {
+        return Ok(side);
+    }
+    let problem = format!("{nodes} nodes make no square torus; give a square, such as 16 or 36");
+    Err(Refusal::at("nodes", problem))
+}

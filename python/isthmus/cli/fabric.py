@@ -1,0 +1,126 @@
+"""The part of ``isthmus topology`` that describes fabrics of SCI rings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from isthmus.cli.machine_options import numbers
+from isthmus.errors import IsthmusError
+
+FABRICS = [
+    "ring",
+    "counter-rotating",
+    "torus",
+    "bidirectional-torus",
+    "uniform-ring-torus",
+    "manhattan",
+    "rings",
+]
+ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
+
+
+class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Rings as lists of nodes: ``0,1,2/2,3,4``."""
+
+    name = "rings"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Shown in the help."""
+        return "N,N,.../N,N,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[list[int]]:
+        """Read the words of the command line."""
+        if isinstance(value, list):
+            return value
+        try:
+            rings = value.replace(" ", "").split("/")
+            return [[int(word) for word in ring.split(",")] for ring in rings]
+        except ValueError:
+            self.fail(f"{value!r} is not a list of rings such as 0,1,2/2,3,4", param, ctx)
+
+
+def describe_fabric(
+    fabric: str,
+    size: str | None,
+    rings: list[list[int]] | None,
+    routing: str | None,
+    failed_nodes: list[int] | None,
+    failed_links: list[list[int]] | None,
+) -> dict[str, Any]:
+    """Ask the core for one fabric: its summary and what `isthmus._core.rings` tells beside.
+
+    Raises:
+        IsthmusError: there is no such fabric; the message says what would be right.
+
+    """
+    from isthmus import _core
+    from isthmus.core import ask_json
+    from isthmus.machine import Fabric, RingFaults
+    from isthmus.scenario import Scenario
+    from isthmus.workload import PacketWorkload
+
+    if fabric == "rings" and rings is None:
+        raise IsthmusError("--fabric rings: say which; for example --rings 0,1,2/2,3,4")
+    if fabric != "rings" and size is None:
+        example = "8" if fabric in ("ring", "counter-rotating") else "6x6"
+        raise IsthmusError(f"--fabric {fabric}: say how large; for example --size {example}")
+    faults = RingFaults(
+        nodes=failed_nodes or [],
+        links=[(a, b) for a, b in failed_links or []],
+        cut_off="leave-out",
+    )
+    machine = Fabric(fabric=fabric, size=size, rings=rings, routing=routing, faults=faults)
+    scenario = Scenario.of(machine, PacketWorkload(load="1 GB/s"), name="fabric")
+    told = ask_json(_core.rings, {"scenario": scenario.text, "file": "--fabric"})
+    found = told["fabrics"][0]
+    assert isinstance(found, dict)
+    return found
+
+
+def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None:
+    """Print a fabric as facts or JSON, and draw it."""
+    from isthmus.cli.console import print_facts
+    from isthmus.results.schema import read_fabric
+
+    summary = read_fabric(told["summary"])
+    if draw is not None:
+        from isthmus.plots.graph import draw_fabric, save
+
+        save(draw_fabric(summary), draw)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    facts = [
+        ("fabric", summary.title),
+        ("rings", _rings(told)),
+        ("distances", _distances(told["distances"])),
+        *((name.lower(), value) for name, value in summary.facts if name != "Deadlock"),
+        ("deadlock", _deadlock(told["deadlock"], summary.deadlock)),
+    ]
+    print_facts(facts)
+    if draw is not None:
+        click.echo(f"Drawn: {draw}")
+
+
+def _rings(told: dict[str, Any]) -> str:
+    lengths = ", ".join(f"{count} of {length} nodes" for length, count in told["ring_lengths"])
+    fewest, most = told["rings_per_node"]
+    span = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"{lengths}; each node on {span}; {told['links']:,} directed links"
+
+
+def _distances(shares: list[float]) -> str:
+    told = ", ".join(f"{links}: {share:.0%}" for links, share in enumerate(shares) if share)
+    return f"links of a packet's path: {told}"
+
+
+def _deadlock(told: dict[str, Any], words: str) -> str:
+    if told["free"] or not told["nodes"]:
+        return words
+    return f"{words} (nodes {numbers(told['nodes'])})"
