@@ -187,7 +187,7 @@ def rings(spec_json: str) -> str:
 
         {"fabrics": [{"summary": SciSummary, "sizes": [nodes in each dimension] | null,
           "ring_lengths": [[nodes, rings of so many]], "rings_per_node": [fewest, most],
-          "links": int (directed), "distances": [share of packets by links crossed, uniform traffic],
+          "links": int (directed), "distances": [share of packets by links],
           "deadlock": {"free": bool, "nodes": [nodes of the circle of queues, empty if free]},
           "failures": null | {
             "single": [{"label": text, "nodes": [failed], "links": [[from, to]],

@@ -40,14 +40,14 @@ const FLOWS: &[FlowInfo] = &[
 /// A machine with its description.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
-    spec: HypercubeSpec,
+    spec: Arc<HypercubeSpec>,
     machine: Arc<Machine>,
 }
 
 impl Built {
     pub fn new(spec: &HypercubeSpec) -> Result<Self, Refusal> {
         Ok(Self {
-            spec: spec.clone(),
+            spec: Arc::new(spec.clone()),
             machine: Arc::new(Machine::new(spec).map_err(refusal)?),
         })
     }

@@ -30,7 +30,9 @@ struct Asked {
 /// What was asked so far of one machine: averages over all pairs take time, and are the same for
 /// all loads.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Patterns(Arc<Mutex<Vec<(Pattern, Arc<Asked>)>>>);
+pub(super) struct Patterns(Arc<Mutex<Known>>);
+
+type Known = Vec<(Pattern, Arc<Asked>)>;
 
 impl Patterns {
     fn asked(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<Asked> {
