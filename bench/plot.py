@@ -1,4 +1,4 @@
-"""The plot of the cost of a message against the size of the cube."""
+"""Plots of cost against the size of the machine."""
 
 from __future__ import annotations
 
@@ -53,6 +53,44 @@ def growth(points: list[dict[str, Any]], path: Path) -> None:
         axes.text((first + last) / 2, 5.6, text, ha="center", fontsize=8, color=INK)
     axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150)
+    plt.close(figure)
+
+
+def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
+    """Draw ``points`` (of ``isthmus-bench sci``) to ``path`` with .png and .svg."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    nodes = [point["nodes"] for point in points]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    series = (
+        (left, [point["run_s"]["median"] * 1e3 for point in points], MESSAGE, "200 µs (ms)"),
+        (right, [point["ns_per_packet"] for point in points], CHANNEL, "a packet (ns)"),
+    )
+    for axes, values, color, label in series:
+        axes.plot(nodes, values, color=color, marker="o", markersize=4)
+        axes.annotate(
+            f"{values[-1]:,.0f}",
+            (nodes[-1], values[-1]),
+            xytext=(-4, 7),
+            textcoords="offset points",
+            ha="right",
+            color=color,
+        )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.set_xlabel("nodes")
+        axes.set_ylabel(f"CPU time of {label}, one core")
+        axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle("Cost of a bidirectional torus of SCI rings at half its saturation", color=INK)
     for suffix in (".png", ".svg"):
         figure.savefig(path.with_suffix(suffix), dpi=150)
     plt.close(figure)

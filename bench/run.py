@@ -21,6 +21,8 @@ DRIVER = "python bench/run.py"
 
 # Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
 SATURATION = 0.46
+# Offered to the SCI torus, in GB/s: it accepts some 25 of it.
+SCI_LOAD = 34
 # Messages that a node of the peer keeps waiting at most.
 PEER_SOURCE_QUEUE = 20
 
@@ -118,21 +120,86 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """The whole paper: every point of every figure and table."""
-    command = ["isthmus", "papers", "run", "hypercube-io", "--fresh", "--jobs", "2", "--json"]
-    command += ["--quick"] if quick else []
+    """Whole papers: every point of every figure and table."""
     program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
-    known = program is not None and "papers" in run([program, "--help"]).output
-    cost = run([program or "", *command[1:]]) if known else None
+    for name in ("hypercube-io", "sci-fabrics"):
+        command = ["isthmus", "papers", "run", name, "--fresh", "--jobs", "2", "--json"]
+        command += ["--quick"] if quick else []
+        cost = run([program, *command[1:]]) if program else None
+        yield Line(
+            name=f"the whole paper {name} on 2 cores" + (" (quick)" if quick else ""),
+            ours=cost.wall_s if cost else None,
+            peer=None,
+            unit="s",
+            ratio=None,
+            command=" ".join(command),
+            detail={"cpu_s": cost.cpu_s, "memory_gib": cost.memory_gib} if cost else {},
+        )
+
+
+def sci(engine: Engine, quick: bool) -> Iterator[Line]:
+    """200 us of a 6 x 6 bidirectional torus of SCI rings at saturation, on both engines."""
+    setting = {"side": 6, "load": SCI_LOAD}
+    pairs = 1 if quick else 5
+    ours, theirs = [], []
+    for _ in range(pairs):
+        ours.append(engine.measure("sci", **setting, runs=20)[0])
+        theirs.append(engine.measure("sci", **setting, runs=2, symbols=1)[0])
+    name = f"6 x 6 bidirectional torus of SCI rings, {SCI_LOAD} GB/s offered, 200 us"
+    medians = [run["run_s"]["median"] for run in ours]
+    slow = [run["run_s"]["median"] for run in theirs]
+    ratios = [b / a for a, b in zip(medians, slow, strict=True)]
     yield Line(
-        name="the whole paper on 2 cores" + (" (quick)" if quick else ""),
-        ours=cost.wall_s if cost else None,
-        peer=None,
-        unit="s",
-        ratio=None,
-        command=" ".join(command),
-        detail={"cpu_s": cost.cpu_s, "memory_gib": cost.memory_gib} if cost else {},
+        name=name,
+        ours=statistics.median(medians),
+        peer=statistics.median(slow),
+        unit="CPU s",
+        ratio=statistics.median(ratios),
+        command=f"{DRIVER} sci",
+        detail={
+            "peer": "the symbol-by-symbol reference of this repository",
+            "ratio": spread(ratios),
+            "ours": spread(medians),
+            "theirs": spread(slow),
+            "first": ours[0],
+        },
     )
+    rates = [run["symbol_links_per_s"] for run in theirs]
+    yield Line(
+        name=f"{name}: the symbol-by-symbol reference",
+        ours=statistics.median(rates),
+        peer=None,
+        unit="symbol-links per CPU second",
+        ratio=None,
+        command=f"{DRIVER} sci",
+        detail={"rate": spread(rates)},
+    )
+
+
+def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Cost of 200 us and of a packet as a bidirectional torus grows, at half its saturation."""
+    points = []
+    for side in (4, 8, 32) if quick else (3, 4, 6, 8, 12, 16, 24, 32, 48):
+        # Far more than it can carry: what is accepted is its saturation throughput.
+        flood = {"side": side, "load": 6.0 * side * side, "runs": 1, "time_us": 50}
+        peak = engine.measure("sci", **flood)[0]["accepted_gb_per_s"]
+        setting = {"side": side, "load": round(peak / 2, 3), "runs": 1 if side > 16 else 5}
+        runs = [engine.measure("sci", **setting)[0] for _ in range(1 if quick else 3)]
+        best = min(runs, key=lambda run: run["run_s"]["median"])
+        points.append({"side": side, "saturation_gb_per_s": peak, **best})
+    if not quick:
+        plot.sci_growth(points, RESULTS / "sci-cost")
+    for side in (4, 32):
+        point = next(point for point in points if point["side"] == side)
+        yield Line(
+            name=f"{side} x {side} bidirectional torus of SCI rings, half its saturation, 200 us",
+            ours=point["run_s"]["median"],
+            peer=None,
+            unit="CPU s",
+            ratio=None,
+            command=f"{DRIVER} sci_growth",
+            detail={"points": points},
+        )
 
 
 def million(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -179,7 +246,8 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
-    part.__name__: part for part in (replications, peer, reference, paper, million, growth)
+    part.__name__: part
+    for part in (replications, peer, reference, paper, million, growth, sci, sci_growth)
 }
 
 

@@ -123,8 +123,17 @@ class Job:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
         return Results.from_json(text, canonical=self.canonical)
 
-    def run_into(self, folder: Path, *, fresh: bool = False, watch: Watch = unwatched) -> Results:
+    def run_into(
+        self,
+        folder: Path,
+        *,
+        fresh: bool = False,
+        watch: Watch = unwatched,
+        write: Callable[[Path, Results], None] | None = None,
+    ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
+
+        `write` writes tables, plots and page in place of `isthmus.results.folder.write_results`.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -142,7 +151,7 @@ class Job:
         results = self.run(folder / JOURNAL, watch)
         duration_s = time.monotonic() - clock
         write_provenance(folder, self.provenance(results, began, duration_s))
-        write_results(folder, results)
+        (write or write_results)(folder, results)
         return results
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:

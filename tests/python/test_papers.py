@@ -9,9 +9,9 @@ from isthmus.errors import IsthmusError
 from isthmus.papers import find
 from isthmus.papers.folder import COLUMNS
 from isthmus.papers.select import Source, claim, conditions, is_analytic, value
-from isthmus.papers.value import Value
 from isthmus.papers.verdict import judge
 from isthmus.results import Results
+from isthmus.value import Value
 from test_cli import one_line
 
 LOAD = "interarrival"

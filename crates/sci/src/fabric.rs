@@ -31,6 +31,8 @@ pub struct Interface {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     interfaces: Vec<Interface>,
+    /// The ring of each interface: what is asked most.
+    rings: Vec<u32>,
     /// The first interface of each node, and one entry more.
     first: Vec<InterfaceId>,
     /// The interfaces of all rings, ring by ring, in the order in which packets pass them.
@@ -112,6 +114,7 @@ impl Fabric {
         }
         begins.push(around.len() as u32);
         Ok(Self {
+            rings: interfaces.iter().map(|interface| interface.ring).collect(),
             interfaces,
             first,
             around,
@@ -150,12 +153,9 @@ impl Fabric {
     /// The interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        let range = self.of_node(node);
-        let base = range.start as u32;
-        self.interfaces[range]
-            .iter()
-            .position(|interface| interface.ring == ring)
-            .map(|port| base + port as u32)
+        let mut range = self.of_node(node);
+        let id = range.find(|&id| self.rings[id] == ring)?;
+        Some(id as InterfaceId)
     }
 
     /// Where a stretch that begins at `node` leaves that node and where it ends.

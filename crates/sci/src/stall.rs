@@ -25,8 +25,8 @@ pub struct Stall {
     pub since: Cycles,
     /// Packets generated and not delivered.
     pub under_way: u64,
-    /// The nodes whose full queues wait for one another in a circle, in rising order. Empty if
-    /// there is no such circle.
+    /// The nodes whose full input queues wait for one another in a circle, in rising order: those
+    /// that can never move again if there are any. Empty if there is no circle.
     pub nodes: Vec<u32>,
 }
 
@@ -83,37 +83,52 @@ impl Waiting {
         interface * CLASSES as u32 + class as u32
     }
 
-    /// The nodes of the input queues that wait for one another in a circle, in rising order.
+    /// The nodes of the input queues that wait for one another in a circle and can never move
+    /// again, in rising order.
     pub fn wedged(&self, fabric: &Fabric) -> Vec<u32> {
-        let targets = |input: usize, stuck: &[bool]| {
-            let output = self.inputs[input].filter(|_| stuck[input])?;
-            self.outputs[output as usize].as_deref()
-        };
         let mut stuck: Vec<bool> = self.inputs.iter().map(Option::is_some).collect();
-        loop {
-            let free = (0..stuck.len()).find(|&input| {
-                stuck[input]
-                    && targets(input, &stuck)
-                        .is_none_or(|targets| targets.iter().any(|&to| !stuck[to as usize]))
-            });
-            let Some(first) = free else { break };
-            // One pass takes out what can be seen in it; the search above starts the next.
-            for input in first..stuck.len() {
-                if stuck[input]
-                    && targets(input, &stuck)
-                        .is_none_or(|targets| targets.iter().any(|&to| !stuck[to as usize]))
-                {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for input in 0..stuck.len() {
+                let waits = |targets: &[u32]| targets.iter().all(|&to| stuck[to as usize]);
+                if stuck[input] && !self.targets(input).is_some_and(waits) {
                     stuck[input] = false;
+                    changed = true;
                 }
             }
         }
+        self.circles(fabric, &stuck)
+    }
+
+    /// The same, or if there are none the nodes of full input queues that wait in a circle for
+    /// queues of which some part could move, but does not: when a fabric stalls, because passing
+    /// traffic leaves it no room on the ring.
+    pub fn stalled(&self, fabric: &Fabric) -> Vec<u32> {
+        let wedged = self.wedged(fabric);
+        if !wedged.is_empty() {
+            return wedged;
+        }
+        let full: Vec<bool> = self.inputs.iter().map(Option::is_some).collect();
+        self.circles(fabric, &full)
+    }
+
+    /// Where the packets of the output queue go that the head of an input queue waits for.
+    fn targets(&self, input: usize) -> Option<&[u32]> {
+        self.outputs[self.inputs[input]? as usize].as_deref()
+    }
+
+    /// The nodes of all circles that lead only through these input queues.
+    fn circles(&self, fabric: &Fabric, through: &[bool]) -> Vec<u32> {
         let mut graph = DiGraph::<(), (), u32>::default();
-        for _ in &stuck {
+        for _ in through {
             graph.add_node(());
         }
-        for input in 0..stuck.len() {
-            for &to in targets(input, &stuck).unwrap_or_default() {
-                graph.add_edge((input as u32).into(), to.into(), ());
+        for from in (0..through.len()).filter(|&from| through[from]) {
+            for &to in self.targets(from).unwrap_or_default() {
+                if through[to as usize] {
+                    graph.add_edge((from as u32).into(), to.into(), ());
+                }
             }
         }
         let mut nodes: Vec<u32> = tarjan_scc(&graph)
@@ -142,9 +157,11 @@ mod tests {
         };
         // 0 and 1 wait for one another; 2 waits for 0 and is not part of the circle.
         assert_eq!(waiting.wedged(&fabric), [0, 1]);
+        assert_eq!(waiting.stalled(&fabric), [0, 1]);
         // One packet of output 0 goes to an input that is not full.
         waiting.outputs[0] = Some(vec![2, 3]);
         assert_eq!(waiting.wedged(&fabric), []);
+        assert_eq!(waiting.stalled(&fabric), [0, 1]);
         // A good echo is on its way to output 1.
         waiting.outputs[0] = Some(vec![2]);
         waiting.outputs[1] = None;

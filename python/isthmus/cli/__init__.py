@@ -15,6 +15,7 @@ _COMMANDS = {
     "check": "Read a scenario and say what it would run.",
     "report": "Build the plots and the report of a finished run again.",
     "topology": "Describe and draw a machine's networks.",
+    "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",
     "balance": "Size the I/O side for an application.",
     "papers": "Run a paper's experiments and compare them with what it says.",
@@ -33,6 +34,7 @@ Change a field of the scenario on the command line (units are mandatory):
 \b
 Without a scenario:
   isthmus topology --dimension 7               nodes, placement, deadlock check
+  isthmus topology --fabric torus --size 6x6   rings, distances, deadlock check
   isthmus place --dimension 5                  fewest I/O nodes within one hop
   isthmus balance sorting --pes 128            how much I/O a machine needs
   isthmus papers                               the papers that can be run again

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from isthmus.answer import Answer
+    from isthmus.faults import Study, Summary
 
 BADGE_STYLES = {
     "baseline": "dim",
@@ -107,6 +108,33 @@ def print_answer(answer: Answer) -> None:
     if run.quick:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
     out.print("[dim]" + _plain(" ".join(notes)) + "[/]")
+
+
+def print_study(study: Study, told: list[Summary]) -> None:
+    """Print what failures leave, a row for each fabric and kind of failure."""
+    from rich import box
+    from rich.table import Table
+
+    from isthmus.faults.page import conclusions, rows
+
+    out = console()
+    out.print(f"\n[bold]{_plain(study.title or study.name)}[/]")
+    for text in conclusions(study, told):
+        out.print(_plain(text))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("fabric")
+    table.add_column("failed", no_wrap=True)
+    heads = ("cases", "nodes kept", "cut off", "throughput kept", "latency added\n(ns)")
+    for head in heads:
+        table.add_column(head, justify="right")
+    table.add_column("worst case")
+    for row in rows(study, told):
+        pairs = ("nodes", "cut_off", "throughput", "latency")
+        cells = [f"{row[name]}\n[dim]{row[name + '_worst']}[/]" for name in pairs]
+        table.add_row(row["fabric"], row["failure"], row["cases"], *cells, _plain(row["worst"]))
+    out.print(table)
+    notes = "Below each mean the worst case; a case that collapsed keeps no throughput."
+    out.print(f"[dim]{notes}[/]")
 
 
 def print_facts(facts: list[tuple[str, str]]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from isthmus.cli.machine_options import numbers
 from isthmus.errors import IsthmusError
 
 FABRICS = [
@@ -77,7 +77,10 @@ def describe_fabric(
     )
     machine = Fabric(fabric=fabric, size=size, rings=rings, routing=routing, faults=faults)
     scenario = Scenario.of(machine, PacketWorkload(load="1 GB/s"), name="fabric")
-    told = ask_json(_core.rings, {"scenario": scenario.text, "file": "--fabric"})
+    try:
+        told = ask_json(_core.rings, {"scenario": scenario.text, "file": "--fabric"})
+    except IsthmusError as error:
+        raise IsthmusError(_by_option(str(error))) from error
     found = told["fabrics"][0]
     assert isinstance(found, dict)
     return found
@@ -100,12 +103,22 @@ def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None
         ("fabric", summary.title),
         ("rings", _rings(told)),
         ("distances", _distances(told["distances"])),
-        *((name.lower(), value) for name, value in summary.facts if name != "Deadlock"),
-        ("deadlock", _deadlock(told["deadlock"], summary.deadlock)),
+        *((name.lower(), value) for name, value in summary.facts),
     ]
     print_facts(facts)
     if draw is not None:
         click.echo(f"Drawn: {draw}")
+
+
+def _by_option(message: str) -> str:
+    """A complaint about a field of the scenario, as one about the option that sets it."""
+    plain = re.sub(r"^scenario: --fabric:\d+: machine\.", "--", message)
+    for field, option in (
+        ("--faults.nodes", "--failed-nodes"),
+        ("--faults.links", "--failed-links"),
+    ):
+        plain = plain.replace(field, option)
+    return plain
 
 
 def _rings(told: dict[str, Any]) -> str:
@@ -118,9 +131,3 @@ def _rings(told: dict[str, Any]) -> str:
 def _distances(shares: list[float]) -> str:
     told = ", ".join(f"{links}: {share:.0%}" for links, share in enumerate(shares) if share)
     return f"links of a packet's path: {told}"
-
-
-def _deadlock(told: dict[str, Any], words: str) -> str:
-    if told["free"] or not told["nodes"]:
-        return words
-    return f"{words} (nodes {numbers(told['nodes'])})"

@@ -18,12 +18,18 @@ import click
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 def command(directory: Path) -> None:
     """Read DIR/result.json and write the rest anew."""
-    from isthmus.cli.console import print_answer
+    from isthmus.cli.console import print_answer, print_study
+    from isthmus.faults import outcomes, summaries
+    from isthmus.faults.page import read_study, write_study
     from isthmus.files import ready_folder
     from isthmus.results.collection import Results
 
     results = Results.load(directory)
     ready_folder(directory)
-    results.save(directory)
-    print_answer(results.answer)
+    if study := read_study(directory):
+        write_study(directory, study, results)
+        print_study(study, summaries(study, outcomes(study, results.run)))
+    else:
+        results.save(directory)
+        print_answer(results.answer)
     click.echo(f"Report: {directory / 'report.html'}")

@@ -47,9 +47,9 @@ from itertools import pairwise
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.model import Model, balance
-from isthmus.papers.value import Value
 from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
+from isthmus.value import Value
 from isthmus.wording import number
 
 Conditions = dict[str, str]

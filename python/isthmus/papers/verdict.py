@@ -9,8 +9,8 @@ from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
 from isthmus.papers.select import Source, claim, conditions, value
-from isthmus.papers.value import Value
 from isthmus.results.schema import RunResult
+from isthmus.value import Value
 
 VERDICTS = ("reproduced", "not reproduced", "differs by reading")
 RULES = ("within", "inside", "overlaps", "holds", "is")

@@ -123,16 +123,28 @@ class _Layout:
 
     def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
         self.places = places
-        ends = [step for ring in rings for step in _steps(ring)]
-        lengths = [math.dist(places[a], places[b]) for a, b in ends]
-        self.step = min((length for length in lengths if length > 0), default=1.0)
-        straight = [self._along(a, b) for a, b in ends]
-        # Only grids have most of their links along lines; on a circle a chord may be straight too.
-        self.grid = sum(straight) > 0.9 * len(straight)
+        self.steps: dict[int, float] = {}
+        """The shortest link in each direction; on a grid one step of it."""
+        for ring in rings:
+            for a, b in _steps(ring):
+                length = math.dist(places[a], places[b])
+                way = self._direction(a, b)
+                self.steps[way] = min(length, self.steps.get(way, length))
+        self.step = min(self.steps.values(), default=1.0)
+        # On a circle there are no steps: a chord may be parallel to a side and longer.
+        middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
+        radii = [math.dist(place, middle) for place in places]
+        self.grid = max(radii) - min(radii) > 1e-6
         # Into the rings, where these enclose an area; most turn the same way where that matters.
-        turns = sum(math.copysign(1.0, area) for r in rings if abs(area := self._area(r)) > 1e-9)
+        areas = [self._area(ring) for ring in rings]
+        turns = sum(math.copysign(1.0, area) for area in areas if abs(area) > 1e-9)
         self.side = -1.0 if turns > 0 else 1.0
         """1 if links bend to their right, -1 if to their left."""
+
+    def _direction(self, a: int, b: int) -> int:
+        """The direction of a link or its opposite, in steps that tell any two of a grid apart."""
+        (x, y), (u, v) = self.places[a], self.places[b]
+        return round(math.atan2(v - y, u - x) / math.pi * 1e6) % 1_000_000
 
     def _area(self, ring: Sequence[int]) -> float:
         """Area that a ring encloses, positive if it turns to the left; 0 if a link wraps around."""
@@ -142,14 +154,10 @@ class _Layout:
         at = self.places
         return sum(at[a][0] * at[b][1] - at[b][0] * at[a][1] for a, b in steps) / 2
 
-    def _along(self, a: int, b: int) -> bool:
-        (x, y), (u, v) = self.places[a], self.places[b]
-        return min(abs(x - u), abs(y - v)) < 1e-6
-
     def around(self, a: int, b: int) -> bool:
         """Whether the link from a to b wraps around: along a line, longer than one step."""
-        far = math.dist(self.places[a], self.places[b]) > 1.4 * self.step
-        return self.grid and far and self._along(a, b)
+        one = self.steps[self._direction(a, b)]
+        return self.grid and math.dist(self.places[a], self.places[b]) > 1.4 * one
 
 
 def _links(

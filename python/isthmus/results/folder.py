@@ -34,6 +34,9 @@ OWN_FILES = (
     "scenario.toml",
     "provenance.json",
     "report.html",
+    "faults.csv",
+    "faults-cases.csv",
+    "faults.json",
 )
 OWN_FOLDERS = (JOURNAL, "plots")
 

@@ -9,6 +9,7 @@
 //! | [`equations`] | peak throughput of rings and square tori in the closed forms of the paper, Eq. 1-4 |
 //! | [`Class`], [`bottleneck`], [`mean_symbols`] | the same for any fabric and traffic, from what packets ask of each link |
 //! | [`light_load_latency`] | latency when no packet meets another |
+//! | [`insertion`] | waits at one interface, of packets that enter the ring and of those that pass |
 //! | [`estimate`] | latency at any load: queueing for the ring and in the bypass FIFOs passed |
 //!
 //! Times are in symbol times (cycles), lengths in symbols, rates in transactions per cycle and
@@ -16,10 +17,12 @@
 //! leaves an interface stands for the interface as well.
 
 pub mod equations;
+pub mod insertion;
 mod latency;
 mod load;
 mod protocol;
 
-pub use latency::{Estimate, Timing, Waits, estimate, light_load_latency};
+pub use insertion::Waits;
+pub use latency::{Estimate, Timing, estimate, light_load_latency};
 pub use load::{Bottleneck, Class, LinkLoad, bottleneck, mean_symbols};
 pub use protocol::Protocol;

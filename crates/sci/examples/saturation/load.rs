@@ -62,16 +62,17 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Runs one engine from cycle 0.
-    pub fn run<E: Engine<()>>(&mut self, engine: &mut E) {
-        let mut offers = Vec::new();
+    /// Offers the first packet of each node.
+    pub fn start<E: Engine<()>>(&mut self, engine: &mut E) {
         for node in 0..self.network.fabric.node_count() {
             let time = self.next(node, 0);
-            offers.push((time, node, self.route.clone()));
+            engine.offer(time, packet(node, &self.route));
         }
-        for (time, node, route) in &offers {
-            engine.offer(*time, packet(*node, route));
-        }
+    }
+
+    /// Runs one engine from cycle 0.
+    pub fn run<E: Engine<()>>(&mut self, engine: &mut E) {
+        self.start(engine);
         engine.run_until(self.length, self);
     }
 

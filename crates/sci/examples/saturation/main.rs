@@ -1,11 +1,11 @@
 //! Peaks and light-load latencies of the fabrics of the SCI paper (seed 004), and what a run costs.
 //!
-//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|speed] [hop] [change]`
+//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|go-bits|collapse|speed|once] [hop] [change]`
 //! with the cycles (2 ns) of a hop and a ring change, 17 and 33 by default.
 
 mod load;
 
-use isthmus_sci::{Engine, Source, event, symbol};
+use isthmus_sci::{Engine, FlowControl, Rules, Source, event, symbol};
 use isthmus_topology::rings::{Routing, Shape};
 use load::{Load, Network, rules};
 
@@ -131,6 +131,64 @@ fn speed(hop: u64, change: u64) {
     );
 }
 
+/// Peaks with the go bits of IEEE 1596 and without.
+fn go_bits(hop: u64, change: u64) {
+    println!("GB/s accepted, 2 seeds, source rule A, without and with go bits");
+    for (name, shape, routing, loads) in rows() {
+        let network = Network::new(&shape, routing);
+        let [without, with] = [FlowControl::None, FlowControl::GoBits].map(|flow_control| {
+            let rules = Rules {
+                flow_control,
+                ..rules(hop, change, Source::Unbounded)
+            };
+            let mut engine = symbol::Engine::new(&network.fabric, rules).expect("rules");
+            mean((0..2).map(|seed| {
+                engine.clear();
+                let mut run = Load::new(&network, loads[0], LENGTH, seed);
+                run.run(&mut engine);
+                run.throughput()
+            }))
+        });
+        println!("{name:8} {without:8.3} {with:8.3}");
+    }
+}
+
+/// The uniform-ring torus over 2,000 us at 34 GB/s, by routing rule: does it stay live?
+fn collapse(hop: u64, change: u64) {
+    for k in [4, 5, 6] {
+        for routing in [
+            Routing::FewestChanges,
+            Routing::Random,
+            Routing::DimensionOrder,
+        ] {
+            let shape = Shape::UniformRingTorus { sizes: [k, k] };
+            let network = Network::new(&shape, routing);
+            let rules = rules(hop, change, Source::Unbounded);
+            let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+            let mut run = Load::new(&network, 34.0, 10 * LENGTH, 0);
+            run.start(&mut engine);
+            let mut wedged = None;
+            let mut stall = None;
+            for time in (1..=10 * LENGTH / 10_000).map(|part| part * 10_000) {
+                engine.run_until(time, &mut run);
+                if wedged.is_none() && !engine.wedged().is_empty() {
+                    wedged = Some((time, engine.wedged()));
+                }
+                stall = engine.stalled(10_000);
+                if stall.is_some() {
+                    break;
+                }
+            }
+            println!(
+                "URT-{} {routing:?}: {:.2} GB/s over 2,000 us; first circle seen: {wedged:?}; \
+                 {stall:?}",
+                k * k,
+                run.throughput()
+            );
+        }
+    }
+}
+
 /// One run, for a profiler.
 fn once(hop: u64, change: u64) {
     let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
@@ -139,7 +197,16 @@ fn once(hop: u64, change: u64) {
     let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
     let mut run = Load::new(&network, 34.0, LENGTH, 0);
     run.run(&mut engine);
-    println!("{}", run.delivered);
+    let counters = engine.counters();
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+    println!(
+        "{} delivered; links crossed by {} sends and {} echoes; {} own sends, {} of them retries",
+        run.delivered,
+        sum(&counters.send_symbols) / 41,
+        sum(&counters.echo_symbols) / 5,
+        sum(&counters.sends),
+        sum(&counters.retries),
+    );
 }
 
 fn main() {
@@ -153,6 +220,8 @@ fn main() {
         Some("latency") => latency(hop, change),
         Some("speed") => speed(hop, change),
         Some("once") => once(hop, change),
+        Some("go-bits") => go_bits(hop, change),
+        Some("collapse") => collapse(hop, change),
         _ => peaks(hop, change),
     }
 }

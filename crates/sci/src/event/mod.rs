@@ -10,17 +10,21 @@
 //! that node alone: there is no event queue. The headers on a link arrive in the order in which
 //! they were sent, and wait in a circular buffer.
 
+mod lines;
 mod node;
 mod output;
 mod packets;
 mod port;
+mod queue;
 mod stall;
 
 use crate::traffic::{CLASSES, Class, Packet};
 use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
 use isthmus_kernel::Cycles;
+use lines::{Headers, Line};
 use packets::{Fifo, Origin, Packets, Stretch};
-use port::{Circle, Coming, GENERATE, Key, NEVER, Passing, Port, Queue, key};
+use port::{GENERATE, Input, Key, NEVER, Output, key, time_of};
+use queue::Queues;
 use std::collections::VecDeque;
 
 /// A node's client.
@@ -40,18 +44,19 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, a cycle before which nothing happens there.
-    next: Vec<Cycles>,
-    ports: Vec<Port>,
-    queues: Vec<Queue>,
+    /// For each node, a cycle before which neither an input nor the client has anything to do.
+    nodes_due: Vec<Cycles>,
+    /// For each input, when it has something to do.
+    inputs_due: Vec<Key>,
+    /// For each output, the first cycle in which it has something to do.
+    outputs_due: Vec<Cycles>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    queues: Queues,
+    headers: Headers,
     clients: Vec<Client>,
-    /// What comes to each interface to be passed on, a circle for each.
-    passing: Vec<Passing>,
-    /// What comes to each interface and goes no further, a circle for each.
-    coming: Vec<Coming>,
-    /// Places of a circle, less one, and their number as a power of two.
-    mask: u32,
-    shift: u32,
+    /// Room for the numbers of all outputs.
+    busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
     counters: Counters,
@@ -63,44 +68,43 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    fn ports(fabric: &Fabric, rules: &Rules) -> (Vec<Port>, Vec<Queue>) {
-        let mut queues = Vec::new();
-        let mut ports = Vec::new();
+    /// Idle interfaces and empty queues.
+    fn interfaces(fabric: &Fabric, rules: &Rules) -> (Vec<Input>, Vec<Output>, Queues) {
+        let (mut inputs, mut outputs, mut queues) = (Vec::new(), Vec::new(), Queues::new());
         for interface in fabric.interfaces() {
             let count = fabric.of_node(interface.node).len() as u32;
-            ports.push(Port {
-                key: NEVER,
+            inputs.push(Input {
                 arrival: NEVER,
                 crossbar: NEVER,
+                done: 0,
+                moving: 0,
+                line: Line::EMPTY,
+                node: interface.node,
+                port: interface.port,
+                ports: count,
+                queues: [Fifo::default(); CLASSES],
+            });
+            outputs.push(Output {
                 pass: Cycles::MAX,
                 own: Cycles::MAX,
                 free: 0,
-                done: 0,
-                moving: 0,
-                passing: Circle::default(),
-                coming: Circle::default(),
+                line: Line::EMPTY,
                 next: interface.next,
-                next_node: fabric.interfaces()[interface.next as usize].node,
-                waiting: 0,
-                turn: 0,
-                queues: queues.len() as u32,
+                queues: queues.slots.len() as u32,
                 queue_count: count * CLASSES as u32,
-                ports: count,
-                port: interface.port,
-                node: interface.node,
-                inputs: [Fifo::default(); CLASSES],
+                turn: 0,
             });
             for _ in Class::ALL {
                 for from in 0..count {
-                    queues.push(Queue::new(if from == interface.port {
+                    queues.add(if from == interface.port {
                         rules.client_slots
                     } else {
                         rules.output_slots
-                    }));
+                    });
                 }
             }
         }
-        (ports, queues)
+        (inputs, outputs, queues)
     }
 
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
@@ -121,7 +125,6 @@ impl<T: Copy> Engine<T> {
             tag,
             generated: time,
             admitted: 0,
-            sent: Cycles::MAX,
         };
         let packet = self.packets.add(class, symbols as u16, route.len(), origin);
         let mut at = node;
@@ -146,6 +149,7 @@ impl<T: Copy> Engine<T> {
             at != node,
             "a packet of node {node} has a route that is empty or leads back"
         );
+        self.packets.put_on(packet, 0);
         let client = &mut self.clients[node as usize];
         let to_come = &mut client.to_come;
         if to_come.back().is_none_or(|&(last, _)| last <= time) {
@@ -155,8 +159,8 @@ impl<T: Copy> Engine<T> {
             to_come.insert(place, (time, packet));
         }
         client.key = key(to_come[0].0, GENERATE);
-        let next = &mut self.next[node as usize];
-        *next = (*next).min(time);
+        let due = &mut self.nodes_due[node as usize];
+        *due = (*due).min(time);
     }
 
     /// Takes over what a handler has offered when told about `node` at `now`.
@@ -184,13 +188,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         if rules.flow_control == FlowControl::GoBits {
             return Err(Error::GoBits);
         }
-        // A link is filled by its sender before its receiver empties it, by a window and by what
-        // the sender's bypass FIFO holds at most, the packet before that included; each entry
-        // takes the time of an echo at least.
-        let ahead = 2 * rules.hop + 2 * (u64::from(rules.symbols_max) + 1);
-        let room = ahead / (u64::from(rules.echo) + 1) + 3;
-        let room = room.next_power_of_two() as usize;
-        let (ports, queues) = Self::ports(fabric, &rules);
+        let (inputs, outputs, queues) = Self::interfaces(fabric, &rules);
         let nodes = fabric.node_count() as usize;
         let client = Client {
             key: NEVER,
@@ -199,13 +197,14 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         };
         Ok(Self {
             now: 0,
-            next: vec![Cycles::MAX; nodes],
-            passing: vec![Passing::default(); ports.len() * room],
-            coming: vec![Coming::default(); ports.len() * room],
-            mask: room as u32 - 1,
-            shift: room.trailing_zeros(),
-            ports,
+            nodes_due: vec![Cycles::MAX; nodes],
+            inputs_due: vec![NEVER; inputs.len()],
+            outputs_due: vec![Cycles::MAX; outputs.len()],
+            busy: vec![0; outputs.len() + 1],
+            inputs,
+            outputs,
             queues,
+            headers: Headers::new(),
             clients: vec![client; nodes],
             packets: Packets::new(),
             offers: Offers::default(),
@@ -220,9 +219,12 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     }
 
     fn clear(&mut self) {
-        (self.ports, self.queues) = Self::ports(&self.fabric, &self.rules);
+        (self.inputs, self.outputs, self.queues) = Self::interfaces(&self.fabric, &self.rules);
+        self.headers = Headers::new();
         self.now = 0;
-        self.next.fill(Cycles::MAX);
+        self.nodes_due.fill(Cycles::MAX);
+        self.inputs_due.fill(NEVER);
+        self.outputs_due.fill(Cycles::MAX);
         for client in &mut self.clients {
             client.key = NEVER;
             client.to_come.clear();
@@ -251,17 +253,19 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while !handler.finished() {
-            let begin = self.next.iter().copied().min().unwrap_or(Cycles::MAX);
-            if begin >= limit {
+            let due = self.nodes_due.iter().chain(&self.outputs_due);
+            let begin = due.copied().min().unwrap_or(Cycles::MAX);
+            if begin >= limit || begin >= time_of(NEVER) {
                 self.now = self.now.max(limit);
                 return;
             }
             let end = limit.min(begin + self.rules.hop);
-            for node in 0..self.next.len() {
-                if self.next[node] < end {
+            for node in 0..self.nodes_due.len() {
+                if self.nodes_due[node] < end {
                     self.run_node(node, end, handler);
                 }
             }
+            self.run_outputs(end);
             self.now = end;
         }
     }

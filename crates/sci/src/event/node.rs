@@ -1,16 +1,16 @@
 //! What happens at one node.
 
 use super::Engine;
-use super::port::{
-    ARRIVE, Coming, GENERATE, Key, Kind, NEVER, Port, TRANSFER, key, phase_of, time_of,
-};
+use super::lines::{Header, Kind};
+use super::port::{ARRIVE, GENERATE, Input, Key, NEVER, TRANSFER, key, phase_of, time_of};
 use crate::traffic::{Class, Delivery, Dropped};
 use crate::{Handler, Source};
 use isthmus_kernel::Cycles;
 
 impl<T: Copy> Engine<T> {
-    /// Serves what is due at `node` before `end`: arrivals, the client and the crossbars in order
-    /// of time. Outputs follow as far as these ask for, and in the end to the end.
+    /// Serves what is due at `node` before `end`: arrivals, the client and the crossbars, in order
+    /// of time. Outputs follow later: what enters their queues says itself from when on it may
+    /// leave.
     pub(super) fn run_node<H: Handler<Tag = T>>(
         &mut self,
         node: usize,
@@ -18,25 +18,22 @@ impl<T: Copy> Engine<T> {
         handler: &mut H,
     ) {
         let range = self.fabric.of_node(node as u32);
-        let first = loop {
-            let (first, port) = first_due(&self.ports[range.clone()]);
+        loop {
+            let (first, port) = first_due(&self.inputs_due[range.clone()]);
             let client = self.clients[node].key;
-            if time_of(first.min(client)) >= end {
-                break time_of(first.min(client));
+            let due = time_of(first.min(client));
+            if due >= end {
+                self.nodes_due[node] = due;
+                return;
             }
             if client < first {
-                self.generate(node, time_of(client), handler);
+                self.generate(node, due, handler);
             } else if phase_of(first) == ARRIVE {
-                self.arrive(range.start + port, time_of(first), handler);
+                self.arrive(range.start + port, due, handler);
             } else {
-                self.transfer(range.start + port, time_of(first));
+                self.transfer(range.start + port, due);
             }
-        };
-        let mut next = first;
-        for port in range {
-            next = next.min(self.advance(port, end));
         }
-        self.next[node] = next;
     }
 
     /// A client generates its next packet.
@@ -52,8 +49,9 @@ impl<T: Copy> Engine<T> {
         self.under_way += 1;
         handler.generated(node as u32, now, tag, &mut self.offers);
         let queue = self.queue_for(packet, None);
-        let has_room = self.queues[queue].held < self.queues[queue].slots;
-        if has_room && self.clients[node].waiting[class.number()].len == 0 {
+        if !self.queues.slots[queue].is_full()
+            && self.clients[node].waiting[class.number()].len == 0
+        {
             self.admit(packet, queue, now);
         } else if self.rules.source == Source::Unbounded {
             let flights = &mut self.packets.flights;
@@ -72,101 +70,108 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node as u32, now);
     }
 
-    /// The output queue for the present stretch of a packet that comes in by port number `from` of
-    /// its node, or from the client.
+    /// The output queue for the present stretch of a packet that comes in by interface number
+    /// `from` of its node, or from the client.
     #[inline]
     pub(super) fn queue_for(&self, packet: u32, from: Option<u32>) -> usize {
         let flight = &self.packets.flights[packet as usize];
-        let out = &self.ports[self.packets.stretch(packet, flight.stretch).port as usize];
-        let place = from.unwrap_or(out.port);
-        (out.queues + flight.class.number() as u32 * out.ports + place) as usize
+        let port = flight.on.port as usize;
+        let from = from.unwrap_or(self.inputs[port].port);
+        self.outputs[port].queue(flight.class.number(), from)
     }
 
     /// A packet of the client gets a slot.
     #[inline]
     fn admit(&mut self, packet: u32, queue: usize, now: Cycles) {
         self.packets.origins[packet as usize].admitted = now;
-        self.enter(packet, queue, now, now);
+        self.enter(packet, queue, now);
     }
 
-    /// A packet takes a slot of an output queue at `now`, from where it may leave at `ready`.
+    /// A packet takes a slot of an output queue, from where it may leave at `ready`.
     #[inline]
-    fn enter(&mut self, packet: u32, queue: usize, now: Cycles, ready: Cycles) {
-        let flight = &self.packets.flights[packet as usize];
-        let out = self.packets.stretch(packet, flight.stretch).port as usize;
-        // What left before knew nothing of this packet.
-        self.advance(out, now);
+    fn enter(&mut self, packet: u32, queue: usize, ready: Cycles) {
         let flight = &mut self.packets.flights[packet as usize];
+        let out = flight.on.port as usize;
         flight.queue = queue as u32;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
-        self.queues[queue].held += 1;
-        self.queues[queue].push(packet, &mut self.packets.flights);
-        self.waits(out, queue as u32, ready);
+        self.queues.push(queue, packet, &mut self.packets.flights);
+        self.waits(out, ready);
     }
 
     /// A queue of `port` has a packet that may leave at `ready`.
     #[inline]
-    fn waits(&mut self, port: usize, queue: u32, ready: Cycles) {
-        let out = &mut self.ports[port];
-        out.waiting |= 1 << (queue - out.queues);
+    fn waits(&mut self, port: usize, ready: Cycles) {
+        let out = &mut self.outputs[port];
         out.own = out.own.min(ready.max(out.free));
+        self.outputs_due[port] = out.due();
     }
 
     /// A send or an echo comes to where it goes.
     #[inline]
     fn arrive<H: Handler<Tag = T>>(&mut self, port: usize, now: Cycles, handler: &mut H) {
-        let input = &mut self.ports[port];
-        let base = port << self.shift;
-        let coming = self.coming[base + input.coming.place(0, self.mask)];
-        input.coming.pop(self.mask);
-        input.arrival = if input.coming.len == 0 {
+        let input = &mut self.inputs[port];
+        let (place, &mut header, next) = self.headers.pop(&mut input.line);
+        self.headers.remove(place);
+        input.arrival = if next == Cycles::MAX {
             NEVER
         } else {
-            key(
-                self.coming[base + input.coming.place(0, self.mask)].time,
-                ARRIVE,
-            )
+            key(next, ARRIVE)
         };
-        input.refresh();
-        match coming.kind {
-            Kind::Send => self.strip(port, coming, now, handler),
-            Kind::Good => self.release(port, coming.number, now),
-            Kind::Busy => {
-                self.advance(port, now);
-                let packet = coming.number;
-                self.counters.retries[port] += 1;
-                let flight = &mut self.packets.flights[packet as usize];
-                flight.ready = now;
-                flight.retries += 1;
-                let queue = flight.queue;
-                self.queues[queue as usize].put_back(packet, &mut self.packets.flights);
-                self.waits(port, queue, now);
-            }
+        self.inputs_due[port] = input.due();
+        match header.kind {
+            Kind::Send => self.strip(port, &header, now, handler),
+            Kind::Good => self.release(port, header.number, now),
+            Kind::Busy => self.retry(port, header.number, now),
         }
+    }
+
+    /// A busy echo has come: its packet is ready again.
+    fn retry(&mut self, port: usize, packet: u32, now: Cycles) {
+        // The packet goes before those behind it from now on, but not before.
+        self.advance(port, now);
+        self.counters.retries[port] += 1;
+        let flight = &mut self.packets.flights[packet as usize];
+        flight.ready = now;
+        flight.retries += 1;
+        let queue = flight.queue as usize;
+        self.queues
+            .put_back(queue, packet, &mut self.packets.flights);
+        self.waits(port, now);
     }
 
     /// A good echo has come: a slot of an output queue is free.
     #[inline]
     fn release(&mut self, port: usize, queue: u32, now: Cycles) {
-        self.queues[queue as usize].held -= 1;
-        let out = self.ports[port];
-        let place = queue - out.queues;
-        let (class, from) = if place < out.ports {
+        self.queues.slots[queue as usize].held -= 1;
+        let Input {
+            node,
+            port: own,
+            ports,
+            ..
+        } = self.inputs[port];
+        let place = queue - self.outputs[port].queues;
+        let (class, from) = if place < ports {
             (0, place)
         } else {
-            (1, place - out.ports)
+            (1, place - ports)
         };
-        if from == out.port {
-            let node = out.node as usize;
-            self.admit_waiting(node, class, now);
+        if from == own {
+            self.admit_waiting(node as usize, class, now);
         } else {
-            let input = &mut self.ports[port - out.port as usize + from as usize];
-            if input.inputs[class].len > 0 {
-                input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
-                input.refresh();
-            }
+            self.look(port - own as usize + from as usize, class, now);
+        }
+    }
+
+    /// The crossbar behind an input is to look, as soon as it is free, whether it can transfer a
+    /// packet.
+    #[inline]
+    fn look(&mut self, port: usize, class: usize, now: Cycles) {
+        let input = &mut self.inputs[port];
+        if input.queues[class].len > 0 {
+            input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
+            self.inputs_due[port] = input.due();
         }
     }
 
@@ -178,7 +183,7 @@ impl<T: Copy> Engine<T> {
                 return;
             }
             let queue = self.queue_for(packet, None);
-            if self.queues[queue].held == self.queues[queue].slots {
+            if self.queues.slots[queue].is_full() {
                 return;
             }
             self.clients[node].waiting[class].pop(&self.packets.flights);
@@ -191,37 +196,37 @@ impl<T: Copy> Engine<T> {
     fn strip<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
-        send: Coming,
+        send: &Header,
         now: Cycles,
         handler: &mut H,
     ) {
         let packet = send.number;
-        let flight = &mut self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet as usize];
         let class = flight.class.number();
-        let input = &mut self.ports[port];
+        let input = &mut self.inputs[port];
         // The packet in transfer holds its slot to the end. One that is for the client is gone
         // before the next header comes, so nobody ever finds its slot held.
         let moving = input.done > now && input.moving == class as u32;
-        let held = input.inputs[class].len + u32::from(moving);
+        let held = input.queues[class].len + u32::from(moving);
         if held >= self.rules.input_slots {
             return;
         }
-        let echo = &mut self.passing[(port << self.shift) + send.echo as usize];
+        let echo = self.headers.get_mut(send.echo);
         echo.kind = Kind::Good;
         echo.number = flight.queue;
-        flight.stretch += 1;
-        if flight.stretch == flight.stretches {
+        let stretch = flight.stretch + 1;
+        if stretch == flight.stretches {
             self.deliver(port, packet, now, handler);
             return;
         }
-        let alone = input.inputs.iter().all(|queue| queue.len == 0);
-        input.inputs[class].push(packet, &mut self.packets.flights);
+        self.packets.put_on(packet, stretch);
+        let alone = input.queues.iter().all(|queue| queue.len == 0);
+        input.queues[class].push(packet, &mut self.packets.flights);
         if alone && input.done <= now {
             // The transfer that the crossbar would begin later in this cycle.
             self.transfer(port, now);
         } else {
-            input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
-            input.refresh();
+            self.look(port, class, now);
         }
     }
 
@@ -232,7 +237,7 @@ impl<T: Copy> Engine<T> {
         now: Cycles,
         handler: &mut H,
     ) {
-        let node = self.ports[port].node;
+        let node = self.inputs[port].node;
         let flight = self.packets.flights[packet as usize];
         let origin = self.packets.origins[packet as usize];
         let links = self.packets.route(packet);
@@ -244,7 +249,7 @@ impl<T: Copy> Engine<T> {
             symbols: u32::from(flight.symbols),
             generated: origin.generated,
             admitted: origin.admitted,
-            sent: origin.sent,
+            sent: flight.sent,
             header: now,
             tail: now + u64::from(flight.symbols),
             ring_changes: u32::from(flight.stretches) - 1,
@@ -261,48 +266,43 @@ impl<T: Copy> Engine<T> {
 
     /// The crossbar behind an input takes the first packet that finds a slot, responses first.
     fn transfer(&mut self, port: usize, now: Cycles) {
-        let input = self.ports[port];
+        let mut input = self.inputs[port];
+        input.crossbar = NEVER;
         if input.done <= now {
             for class in [Class::Response, Class::Request] {
                 let class = class.number();
-                if input.inputs[class].len == 0 {
+                if input.queues[class].len == 0 {
                     continue;
                 }
-                let packet = input.inputs[class].head;
+                let packet = input.queues[class].head;
                 let queue = self.queue_for(packet, Some(input.port));
-                if self.queues[queue].held == self.queues[queue].slots {
+                if self.queues.slots[queue].is_full() {
                     continue;
                 }
-                let symbols = u64::from(self.packets.flights[packet as usize].symbols);
-                let input = &mut self.ports[port];
-                input.inputs[class].pop(&self.packets.flights);
-                input.done = now + symbols;
+                input.queues[class].pop(&self.packets.flights);
+                let symbols = self.packets.flights[packet as usize].symbols;
+                input.done = now + u64::from(symbols);
                 input.moving = class as u32;
-                self.enter(packet, queue, now, now + self.rules.ring_change);
-                let input = &mut self.ports[port];
-                input.crossbar = if input.inputs.iter().any(|queue| queue.len > 0) {
-                    key(input.done, TRANSFER)
-                } else {
-                    NEVER
-                };
-                input.refresh();
-                return;
+                if input.queues.iter().any(|queue| queue.len > 0) {
+                    input.crossbar = key(input.done, TRANSFER);
+                }
+                self.enter(packet, queue, now + self.rules.ring_change);
+                break;
             }
         }
-        let input = &mut self.ports[port];
-        input.crossbar = NEVER;
-        input.refresh();
+        self.inputs_due[port] = input.due();
+        self.inputs[port] = input;
     }
 }
 
-/// The earliest key among the interfaces of a node, and the first of those that have it.
+/// The earliest key among the inputs of a node, and the first of those that have it.
 #[inline]
-fn first_due(ports: &[Port]) -> (Key, usize) {
+fn first_due(inputs: &[Key]) -> (Key, usize) {
     let mut first = NEVER;
     let mut place = 0;
-    for (index, port) in ports.iter().enumerate() {
-        if port.key < first {
-            first = port.key;
+    for (index, &key) in inputs.iter().enumerate() {
+        if key < first {
+            first = key;
             place = index;
         }
     }

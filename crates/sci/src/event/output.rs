@@ -1,160 +1,168 @@
 //! Outputs: what leaves an interface, and when.
 
 use super::Engine;
-use super::packets::NONE;
-use super::port::{ARRIVE, Coming, Kind, Passing, key};
+use super::lines::{Header, Kind, NO_HEADER};
+use super::port::{ARRIVE, key};
 use isthmus_kernel::Cycles;
 
 impl<T: Copy> Engine<T> {
-    /// Lets leave what begins to leave `port` before `end`, or has come before to be passed on.
-    /// Returns a cycle before which there is nothing more to do.
-    #[inline]
-    pub(super) fn advance(&mut self, port: usize, end: Cycles) -> Cycles {
-        loop {
-            let out = &self.ports[port];
-            // An own packet goes first if it can leave when a header comes.
-            if out.own <= out.pass {
-                if out.own >= end {
-                    return out.own;
-                }
-                self.start(port);
-            } else {
-                if out.pass >= end {
-                    return out.pass;
-                }
-                self.pass(port);
+    /// Lets leave all that comes to an output before `end` or starts there.
+    pub(super) fn run_outputs(&mut self, end: Cycles) {
+        // Those that have something to do are collected without a branch on whether they have.
+        let mut busy = std::mem::take(&mut self.busy);
+        let mut count = 0;
+        for (port, &due) in self.outputs_due.iter().enumerate() {
+            busy[count] = port as u32;
+            count += usize::from(due < end);
+        }
+        while count > 0 {
+            let mut still = 0;
+            for index in 0..count {
+                let port = busy[index];
+                let due = self.step(port as usize);
+                busy[still] = port;
+                still += usize::from(due < end);
             }
+            count = still;
+        }
+        self.busy = busy;
+    }
+
+    /// Lets leave what comes to `port` before `end` or starts there.
+    pub(super) fn advance(&mut self, port: usize, end: Cycles) {
+        while self.outputs_due[port] < end {
+            self.step(port);
+        }
+    }
+
+    /// Lets leave what is next. Returns when there is more to do.
+    #[inline]
+    fn step(&mut self, port: usize) -> Cycles {
+        let out = &self.outputs[port];
+        // An own packet goes first if it can leave when a header comes.
+        if out.own <= out.pass {
+            self.start(port)
+        } else {
+            self.pass(port)
         }
     }
 
     /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
-    fn start(&mut self, port: usize) {
-        let out = &mut self.ports[port];
+    fn start(&mut self, port: usize) -> Cycles {
+        let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues as usize;
-        let queues = &mut self.queues[base..base + out.queue_count as usize];
-        let later = out.waiting & (u64::MAX << out.turn);
-        let place = bits(later)
-            .chain(bits(out.waiting ^ later))
-            .find(|&place| queues[place as usize].ready <= now)
-            .expect("an own packet is ready");
-        let queue = &mut queues[place as usize];
-        let packet = queue.pop(&self.packets.flights);
-        if queue.head == NONE {
-            out.waiting &= !(1 << place);
+        let queues = base..base + out.queue_count as usize;
+        let mut ready = 0;
+        for (place, &time) in self.queues.ready[queues.clone()].iter().enumerate() {
+            ready |= u64::from(time <= now) << place;
         }
-        out.turn = if place + 1 == out.queue_count {
-            0
-        } else {
-            place + 1
-        };
-        let flight = &self.packets.flights[packet as usize];
+        debug_assert!(ready != 0, "an own packet is ready");
+        let later = ready & (u64::MAX << out.turn);
+        let place = if later == 0 { ready } else { later }.trailing_zeros();
+        let flights = &mut self.packets.flights;
+        let packet = self.queues.pop(base + place as usize, flights);
+        out.turn = place + 1;
+        if out.turn == out.queue_count {
+            out.turn = 0;
+        }
+        let flight = &mut flights[packet as usize];
+        flight.sent = flight.sent.min(now);
         let size = flight.symbols + 1;
-        let stretch = self.packets.stretch(packet, flight.stretch);
-        if flight.stretch == 0 && flight.retries == 0 {
-            self.packets.origins[packet as usize].sent = now;
-        }
-        out.free = now + u64::from(size);
-        let ready = bits(out.waiting).map(|place| queues[place as usize].ready);
-        out.own = ready.min().map_or(Cycles::MAX, |ready| ready.max(out.free));
-        self.last_start = self.last_start.max(now);
-        self.counters.sends[port] += 1;
-        self.counters.send_symbols[port] += u64::from(size);
-        let passing = Passing {
-            time: now,
+        let header = Header {
+            time: now + self.rules.hop,
+            next: NO_HEADER,
             number: packet,
-            left: stretch.hops,
-            back: stretch.back,
+            echo: NO_HEADER,
+            left: flight.on.hops - 1,
+            back: flight.on.back,
             size,
             kind: Kind::Send,
         };
-        self.put(port, passing);
+        out.free = now + u64::from(size);
+        let ready = self.queues.ready[queues].iter();
+        let ready = ready.fold(Cycles::MAX, |first, &time| first.min(time));
+        // Never stays never.
+        out.own = ready.max(out.free);
+        let due = out.due();
+        let to = out.next as usize;
+        self.outputs_due[port] = due;
+        self.last_start = self.last_start.max(now);
+        self.counters.sends[port] += 1;
+        self.counters.send_symbols[port] += u64::from(size);
+        let place = self.headers.add(header);
+        if header.left > 0 {
+            self.put_passing(to, place, header.time);
+        } else {
+            self.put_arriving(to, place, header);
+        }
+        due
     }
 
     /// What has come leaves when the link is free.
     #[inline]
-    fn pass(&mut self, port: usize) {
-        let out = &mut self.ports[port];
-        let base = port << self.shift;
-        let mut passing = self.passing[base + out.passing.place(0, self.mask)];
-        out.passing.pop(self.mask);
-        out.pass = if out.passing.len == 0 {
-            Cycles::MAX
-        } else {
-            self.passing[base + out.passing.place(0, self.mask)].time
-        };
-        let start = passing.time.max(out.free);
-        let size = u64::from(passing.size);
+    fn pass(&mut self, port: usize) -> Cycles {
+        let out = &mut self.outputs[port];
+        let (place, header, next) = self.headers.pop(&mut out.line);
+        let start = header.time.max(out.free);
+        let size = u64::from(header.size);
+        header.time = start + self.rules.hop;
+        header.left -= 1;
+        let header = *header;
+        out.pass = next;
         out.free = start + size;
-        if out.own != Cycles::MAX {
-            out.own = out.own.max(out.free);
-        }
-        if passing.kind == Kind::Send {
+        // Never stays never.
+        out.own = out.own.max(out.free);
+        let due = out.due();
+        let to = out.next as usize;
+        self.outputs_due[port] = due;
+        if header.kind == Kind::Send {
             self.counters.send_symbols[port] += size;
         } else {
             self.counters.echo_symbols[port] += size;
         }
-        passing.time = start;
-        self.put(port, passing);
+        if header.left > 0 {
+            self.put_passing(to, place, header.time);
+        } else {
+            self.put_arriving(to, place, header);
+        }
+        due
     }
 
-    /// Puts on the link out of `port` what leaves it at `passing.time`.
+    /// A header goes to `to`, where it is passed on.
     #[inline]
-    fn put(&mut self, port: usize, mut passing: Passing) {
-        let from = &self.ports[port];
-        let (to, node) = (from.next as usize, from.next_node as usize);
-        passing.time += self.rules.hop;
-        passing.left -= 1;
-        self.next[node] = self.next[node].min(passing.time);
-        if passing.left > 0 {
-            self.put_passing(to, passing);
-            return;
+    fn put_passing(&mut self, to: usize, place: u32, time: Cycles) {
+        let out = &mut self.outputs[to];
+        if self.headers.push(&mut out.line, place) {
+            out.pass = time;
+            self.outputs_due[to] = out.due();
         }
-        let mut coming = Coming {
-            time: passing.time,
-            number: passing.number,
-            echo: 0,
-            kind: passing.kind,
-        };
-        if passing.kind == Kind::Send {
+    }
+
+    /// A header goes to `to` and no further.
+    #[inline]
+    fn put_arriving(&mut self, to: usize, place: u32, header: Header) {
+        if header.kind == Kind::Send {
             // The echo takes the last places of the send. It is busy unless the target says
             // otherwise when the send is there.
-            passing.time += u64::from(passing.size) - 1 - u64::from(self.rules.echo);
-            passing.left = passing.back;
-            passing.size = self.rules.echo as u16 + 1;
-            passing.kind = Kind::Busy;
-            coming.echo = self.put_passing(to, passing) as u32;
+            let size = self.rules.echo as u16 + 1;
+            let follows = header.time + u64::from(header.size - size);
+            let echo = self.headers.add(Header {
+                time: follows,
+                left: header.back,
+                size,
+                kind: Kind::Busy,
+                ..header
+            });
+            self.headers.get_mut(place).echo = echo;
+            self.put_passing(to, echo, follows);
         }
-        let input = &mut self.ports[to];
-        if input.coming.len == 0 {
-            input.arrival = key(coming.time, ARRIVE);
-            input.refresh();
+        let input = &mut self.inputs[to];
+        if self.headers.push(&mut input.line, place) {
+            input.arrival = key(header.time, ARRIVE);
+            self.inputs_due[to] = input.due();
+            let due = &mut self.nodes_due[input.node as usize];
+            *due = (*due).min(header.time);
         }
-        let place = input.coming.push(self.mask);
-        self.coming[(to << self.shift) + place] = coming;
     }
-
-    /// Adds what comes to `to` to be passed on. Returns its place in the circle.
-    #[inline]
-    fn put_passing(&mut self, to: usize, passing: Passing) -> usize {
-        let input = &mut self.ports[to];
-        if input.passing.len == 0 {
-            input.pass = passing.time;
-        }
-        let place = input.passing.push(self.mask);
-        self.passing[(to << self.shift) + place] = passing;
-        place
-    }
-}
-
-/// The places of the bits that are set, from the lowest.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let place = mask.trailing_zeros();
-            mask &= mask - 1;
-            place
-        })
-    })
 }

@@ -31,10 +31,13 @@ pub(super) struct Flight {
     pub age: u64,
     /// The earliest cycle in which it may leave.
     pub ready: Cycles,
-    pub symbols: u16,
-    /// The stretch that it is on.
+    /// When its header first left its source; `Cycles::MAX` before.
+    pub sent: Cycles,
+    /// The stretch that it is on, and its number.
+    pub on: Stretch,
     pub stretch: u16,
     pub stretches: u16,
+    pub symbols: u16,
     pub class: Class,
     pub retries: u32,
 }
@@ -45,7 +48,6 @@ pub(super) struct Origin<T> {
     pub tag: T,
     pub generated: Cycles,
     pub admitted: Cycles,
-    pub sent: Cycles,
 }
 
 #[derive(Debug, Clone)]
@@ -86,9 +88,11 @@ impl<T: Copy> Packets<T> {
             queue: NONE,
             age: 0,
             ready: 0,
-            symbols,
+            sent: Cycles::MAX,
+            on: Stretch::default(),
             stretch: 0,
             stretches: u16::try_from(stretches).expect("fewer than 2^16 stretches"),
+            symbols,
             class,
             retries: 0,
         };
@@ -146,10 +150,12 @@ impl<T: Copy> Packets<T> {
         &self.stretches[packet as usize * self.stride..][..stretches]
     }
 
-    /// Stretch number `stretch` of `packet`.
+    /// Puts `packet` on its stretch number `stretch`.
     #[inline]
-    pub fn stretch(&self, packet: u32, stretch: u16) -> Stretch {
-        self.stretches[packet as usize * self.stride + usize::from(stretch)]
+    pub fn put_on(&mut self, packet: u32, stretch: u16) {
+        let flight = &mut self.flights[packet as usize];
+        flight.stretch = stretch;
+        flight.on = self.stretches[packet as usize * self.stride + usize::from(stretch)];
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whether the engine still makes progress. Looks at everything, so it is asked now and then only.
 
 use super::Engine;
+use super::lines::Kind;
 use super::packets::NONE;
-use super::port::Kind;
 use crate::Stall;
 use crate::stall::{Progress, Waiting};
 use crate::traffic::CLASSES;
@@ -20,7 +20,7 @@ impl<T: Copy> Engine<T> {
             oldest: self.oldest(),
             under_way: self.under_way,
         };
-        progress.stalled(limit, || self.waiting().wedged(&self.fabric))
+        progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
     /// When the oldest packet under way was generated.
@@ -44,11 +44,9 @@ impl<T: Copy> Engine<T> {
 
     /// Who waits for whom.
     pub(super) fn waiting(&self) -> Waiting {
-        let mut outputs: Vec<Option<Vec<u32>>> = self
-            .queues
-            .iter()
-            .map(|queue| (queue.held == queue.slots).then(Vec::new))
-            .collect();
+        let slots = self.queues.slots.iter();
+        let mut outputs: Vec<Option<Vec<u32>>> =
+            slots.map(|slots| slots.is_full().then(Vec::new)).collect();
         let mut leads_to = |packet: u32| {
             let flight = &self.packets.flights[packet as usize];
             if let Some(targets) = &mut outputs[flight.queue as usize] {
@@ -56,7 +54,7 @@ impl<T: Copy> Engine<T> {
                 targets.push(Waiting::input(target, flight.class.number()));
             }
         };
-        for queue in &self.queues {
+        for queue in &self.queues.slots {
             let mut packet = queue.head;
             while packet != NONE {
                 leads_to(packet);
@@ -64,21 +62,18 @@ impl<T: Copy> Engine<T> {
             }
         }
         let mut accepted = Vec::new();
-        for (index, port) in self.ports.iter().enumerate() {
-            let base = index << self.shift;
-            for place in 0..port.passing.len {
-                let passing = &self.passing[base + port.passing.place(place, self.mask)];
+        for (input, output) in self.inputs.iter().zip(&self.outputs) {
+            for header in self.headers.iter(output.line) {
                 // An echo whose send is still to come stands for that send.
-                match passing.kind {
-                    Kind::Good => accepted.push(passing.number),
-                    Kind::Send | Kind::Busy => leads_to(passing.number),
+                match header.kind {
+                    Kind::Good => accepted.push(header.number),
+                    Kind::Send | Kind::Busy => leads_to(header.number),
                 }
             }
-            for place in 0..port.coming.len {
-                let coming = &self.coming[base + port.coming.place(place, self.mask)];
-                match coming.kind {
-                    Kind::Good => accepted.push(coming.number),
-                    Kind::Busy => leads_to(coming.number),
+            for header in self.headers.iter(input.line) {
+                match header.kind {
+                    Kind::Good => accepted.push(header.number),
+                    Kind::Busy => leads_to(header.number),
                     Kind::Send => {}
                 }
             }
@@ -86,12 +81,12 @@ impl<T: Copy> Engine<T> {
         for queue in accepted {
             outputs[queue as usize] = None;
         }
-        let mut inputs = vec![None; self.ports.len() * CLASSES];
-        for (index, port) in self.ports.iter().enumerate() {
-            for (class, input) in port.inputs.iter().enumerate() {
-                if input.len == self.rules.input_slots {
-                    let queue = self.queue_for(input.head, Some(port.port));
-                    if self.queues[queue].held == self.queues[queue].slots {
+        let mut inputs = vec![None; self.inputs.len() * CLASSES];
+        for (index, input) in self.inputs.iter().enumerate() {
+            for (class, packets) in input.queues.iter().enumerate() {
+                if packets.len == self.rules.input_slots {
+                    let queue = self.queue_for(packets.head, Some(input.port));
+                    if self.queues.slots[queue].is_full() {
                         inputs[Waiting::input(index as u32, class) as usize] = Some(queue as u32);
                     }
                 }
@@ -102,12 +97,9 @@ impl<T: Copy> Engine<T> {
 
     /// The interface at the end of the packet's present stretch.
     fn target(&self, packet: u32) -> u32 {
-        let flight = &self.packets.flights[packet as usize];
-        let stretch = self.packets.stretch(packet, flight.stretch);
-        let mut at = stretch.port;
-        for _ in 0..stretch.hops {
-            at = self.ports[at as usize].next;
-        }
-        at
+        let on = self.packets.flights[packet as usize].on;
+        let next = |at: &u32| Some(self.outputs[*at as usize].next);
+        let mut way = std::iter::successors(Some(on.port), next);
+        way.nth(usize::from(on.hops)).expect("a ring has no end")
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::parts::{InputSlot, Kind, Sending, Subaction, Symbol};
-use crate::Handler;
 use crate::traffic::Delivery;
+use crate::{FlowControl, Handler};
 
 impl<T: Copy> Engine<T> {
     /// Every interface looks at the symbol that arrives, and decides what goes on.
@@ -53,7 +53,7 @@ impl<T: Copy> Engine<T> {
             Symbol {
                 kind: Kind::Echo,
                 place: symbol.place - echo_begins,
-                action: symbol.action,
+                ..symbol
             }
         }
     }
@@ -118,7 +118,10 @@ impl<T: Copy> Engine<T> {
         if symbol.place == self.rules.echo as u16 {
             self.actions.remove(symbol.action);
         }
-        Symbol::IDLE
+        Symbol {
+            go: symbol.go,
+            ..Symbol::IDLE
+        }
     }
 
     fn take_echo(&mut self, port: usize, number: u32) {
@@ -147,32 +150,46 @@ impl<T: Copy> Engine<T> {
             self.count(port, incoming);
         }
         let out = &self.ports[port];
-        match out.sending {
+        let mut symbol = match out.sending {
             Some(Sending::Own(symbol, last)) => {
                 self.store(port, incoming);
-                self.ports[port].sending = (symbol.place < last).then_some(Sending::Own(
-                    Symbol {
-                        place: symbol.place + 1,
-                        ..symbol
-                    },
-                    last,
-                ));
+                let following = Symbol {
+                    place: symbol.place + 1,
+                    ..symbol
+                };
+                self.ports[port].sending =
+                    (symbol.place < last).then_some(Sending::Own(following, last));
                 symbol
             }
-            None if out.bypass.is_empty() => match self.choose(port) {
-                Some((queue, place)) => {
-                    self.store(port, incoming);
-                    self.start(port, queue, place)
-                }
-                None => self.forward(port, incoming),
-            },
-            Some(Sending::Through) if out.bypass.is_empty() => self.forward(port, incoming),
+            None if out.bypass.is_empty() => {
+                let Some((queue, place)) = self.choose(port) else {
+                    return self.pass(port, incoming);
+                };
+                self.store(port, incoming);
+                self.start(port, queue, place)
+            }
+            Some(Sending::Through) if out.bypass.is_empty() => return self.pass(port, incoming),
             _ => {
                 self.store(port, incoming);
                 let symbol = self.ports[port].bypass.pop_front();
                 self.forward(port, symbol.expect("it is not empty"))
             }
-        }
+        };
+        // What was kept back is let go with the idle after which nothing waits.
+        let out = &mut self.ports[port];
+        let release = out.sending.is_none() && out.bypass.is_empty();
+        symbol.go = release && std::mem::take(&mut out.saved_go);
+        out.emitted_go = symbol.go;
+        symbol
+    }
+
+    /// Lets go on at once what comes in. A go bit is passed on to the free idles behind it.
+    fn pass(&mut self, port: usize, incoming: Symbol) -> Symbol {
+        let mut symbol = self.forward(port, incoming);
+        let out = &mut self.ports[port];
+        symbol.go |= symbol.kind == Kind::Idle && out.emitted_go;
+        out.emitted_go = symbol.go;
+        symbol
     }
 
     /// Counts what has come to be passed on.
@@ -187,13 +204,17 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Keeps a symbol that cannot go on yet. Free idles are absorbed.
+    /// Keeps a symbol that cannot go on yet. Free idles are absorbed, go bits kept back.
     fn store(&mut self, port: usize, symbol: Symbol) {
+        let out = &mut self.ports[port];
+        out.saved_go |= symbol.go;
         if symbol.kind != Kind::Idle {
-            let bypass = &mut self.ports[port].bypass;
-            bypass.push_back(symbol);
+            out.bypass.push_back(Symbol {
+                go: false,
+                ..symbol
+            });
             debug_assert!(
-                bypass.len() <= self.rules.symbols_max as usize + 2,
+                out.bypass.len() <= self.rules.symbols_max as usize + 2,
                 "a bypass FIFO overflows"
             );
         }
@@ -214,7 +235,8 @@ impl<T: Copy> Engine<T> {
     /// next queue in turn that has one.
     fn choose(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.ports[port];
-        if out.waiting == 0 {
+        let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;
+        if out.waiting == 0 || !may_send {
             return None;
         }
         let count = out.outputs.len();
@@ -255,6 +277,7 @@ impl<T: Copy> Engine<T> {
         let header = Symbol {
             kind: Kind::Send,
             place: 0,
+            go: false,
             action,
         };
         out.sending = Some(Sending::Own(Symbol { place: 1, ..header }, last));

@@ -10,7 +10,7 @@ mod parts;
 mod stall;
 
 use crate::traffic::{CLASSES, Packet};
-use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
+use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
 use isthmus_kernel::Cycles;
 use parts::{Places, Port, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
@@ -62,12 +62,14 @@ impl<T: Copy> Engine<T> {
             inputs: [VecDeque::new(), VecDeque::new()],
             for_client: None,
             crossbar: None,
+            saved_go: false,
+            emitted_go: true,
         };
         fabric.interfaces().iter().map(port).collect()
     }
 
     fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Vec<Symbol>> {
-        vec![vec![Symbol::IDLE; fabric.interfaces().len()]; rules.hop as usize]
+        vec![vec![Symbol::FIRST; fabric.interfaces().len()]; rules.hop as usize]
     }
 
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
@@ -133,9 +135,6 @@ impl<T: Copy> Engine<T> {
 impl<T: Copy> crate::Engine<T> for Engine<T> {
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
-        if rules.flow_control == FlowControl::GoBits {
-            return Err(Error::GoBits);
-        }
         Ok(Self {
             now: 0,
             lines: Self::lines(fabric, &rules),

@@ -22,15 +22,25 @@ pub(super) struct Symbol {
     pub kind: Kind,
     /// Its place in the packet; the idle that follows comes after the last.
     pub place: u16,
+    /// For idles, those that follow a packet included: whether whoever sees it may send.
+    pub go: bool,
     /// Number of the subaction; none for a free idle.
     pub action: u32,
 }
 
 impl Symbol {
+    /// A free idle in place of something that has been stripped.
     pub const IDLE: Self = Self {
         kind: Kind::Idle,
         place: 0,
+        go: false,
         action: u32::MAX,
+    };
+
+    /// What is on the links at the beginning.
+    pub const FIRST: Self = Self {
+        go: true,
+        ..Self::IDLE
     };
 }
 
@@ -108,7 +118,7 @@ pub(super) struct Subaction {
     /// The output queue of the source that holds the packet, and the slot's number.
     pub queue: usize,
     pub slot: u64,
-    /// What the target has decided.
+    /// What the target has decided; nothing yet at first.
     pub accepted: Option<bool>,
 }
 
@@ -158,6 +168,10 @@ pub(super) struct Port {
     pub for_client: Option<Class>,
     /// The class that the crossbar serves.
     pub crossbar: Option<Class>,
+    /// A go bit has come since the last one was emitted, and is kept back.
+    pub saved_go: bool,
+    /// The symbol that left last was an idle with its go bit set.
+    pub emitted_go: bool,
 }
 
 /// What an output is in the middle of.

@@ -16,7 +16,7 @@ impl<T: Copy> Engine<T> {
             oldest: generated.filter(|&time| time < self.now).min(),
             under_way: self.under_way,
         };
-        progress.stalled(limit, || self.waiting().wedged(&self.fabric))
+        progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
     /// Who waits for whom.

@@ -1,4 +1,4 @@
-"""A number with its interval, as selectors give it."""
+"""A number with its interval, for arithmetic between measures."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ class Value:
         if self.bracket:
             return interval(self.low, self.high)
         return estimate(self.value, self.low, self.high)
+
+    def scaled(self, factor: float) -> tuple[float | None, float | None, float | None]:
+        """Value and interval times a positive factor."""
+        low, high = self.low, self.high
+        return (
+            None if self.value is None else factor * self.value,
+            None if low is None else factor * low,
+            None if high is None else factor * high,
+        )
 
     def over(self, other: Value) -> Value:
         """The quotient of two positive values."""

@@ -1,0 +1,315 @@
+//! The output of one interface of a register-insertion ring, as a queue.
+//!
+//! Two streams leave by it: packets that pass on the ring, and those that enter the ring here, its
+//! own. No packet is broken off. An own packet starts at the end of any packet if the bypass FIFO
+//! is empty, even between two packets that come one right after the other; what passes meanwhile
+//! waits in the bypass FIFO, and no further own packet starts until that is empty again.
+//!
+//! The passing packets come over one link, so that they never wait for one another. Seen in time
+//! that the incoming link is free, they come in *trains*: trains begin at random (Poisson), and
+//! another packet follows right after the one before with probability c, the coupling. (Trains with
+//! such a coupling are how Scott, Goodman and Vernon, *Performance of the SCI ring*, ISCA 1992,
+//! describe the traffic of a ring.) With that, the queue is solved without further approximation:
+//!
+//! - An own packet of length X delays what passes by X symbols less the free ones that have come
+//!   since. The bypass is empty again after as much time as X free symbols take to come, its
+//!   completion time C: with q, the share of passing packets in all time, and trains that begin at
+//!   the rate v per free symbol and last T, E\[C\] = X / (1 - q), var C = X v E\[T^2\].
+//! - An own packet that finds no other has found a passing packet with probability z (an alternating
+//!   process, free at its beginning, after an exponential time) and waits for its end. Then the rest
+//!   of the train follows, so that its completion time is longer by c / (1 - c) packets on average.
+//! - So own packets form a queue M/G/1 whose service is C, except for the first of each busy
+//!   period (Welch, *On a generalized M/G/1 queuing process*, Oper. Res. 12 (1964)).
+//! - A passing packet is delayed by every own packet whose completion time it comes in: by X / 2 on
+//!   average where it comes at random, by X if it is in the train that the own packet broke.
+//!
+//! For c, the rest of a train that an own packet finds is taken to be as long as the rest of a busy
+//! period of a queue M/D/1 with utilisation q, the train that such a queue would send out:
+//! c = (1 - u^2) / (1 + u^2), u = 1 - q.
+
+use crate::Error;
+use crate::error::check_not_negative;
+
+/// Packets of one length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stream {
+    /// Packets per cycle.
+    pub rate: f64,
+    /// Their length in symbols, idle included.
+    pub symbols: f64,
+}
+
+/// Mean waits at one interface, in cycles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waits {
+    /// Share of time in which its link carries packets and their idles; beyond 1 when more is
+    /// offered than it can carry.
+    pub utilisation: f64,
+    /// Of packets that enter the ring here, until they start; infinite at a utilisation of 1 or
+    /// more.
+    pub output: f64,
+    /// Of packets that pass, in the bypass FIFO.
+    pub bypass: f64,
+}
+
+/// Sums of the rates times powers of the lengths.
+#[derive(Debug, Clone, Copy, Default)]
+struct Powers {
+    rate: f64,
+    first: f64,
+    second: f64,
+}
+
+impl Powers {
+    fn of(streams: &[Stream]) -> Self {
+        let sum = |power| -> f64 {
+            let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
+            terms.sum()
+        };
+        Self {
+            rate: sum(0),
+            first: sum(1),
+            second: sum(2),
+        }
+    }
+}
+
+/// Mean waits at an interface where `own` packets enter the ring and `passing` ones pass, echoes
+/// included.
+///
+/// # Errors
+/// A rate or length that is negative or not finite.
+pub fn waits(own: &[Stream], passing: &[Stream]) -> Result<Waits, Error> {
+    for stream in own.iter().chain(passing) {
+        check_not_negative("packets per cycle", stream.rate)?;
+        check_not_negative("length of a packet in symbols", stream.symbols)?;
+    }
+    Ok(solve(own, passing))
+}
+
+pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
+    let (o, p) = (Powers::of(own), Powers::of(passing));
+    let utilisation = o.first + p.first;
+    if utilisation >= 1.0 {
+        // Own packets wait without end, so that one starts whenever the bypass is empty.
+        let bypass = match o.first > 0.0 {
+            false => 0.0,
+            true if p.first < 1.0 => o.second / (2.0 * o.first),
+            true => f64::INFINITY,
+        };
+        return Waits {
+            utilisation,
+            output: f64::INFINITY,
+            bypass,
+        };
+    }
+    let trains = Trains::of(&p);
+    let found = Found::of(&trains, o.rate, passing);
+
+    // Moments of the completion time, averaged over own packets; each sum is over one of them.
+    let per_own = |value: f64| if o.rate > 0.0 { value / o.rate } else { 0.0 };
+    let (length, square) = (per_own(o.first), per_own(o.second));
+    let free = 1.0 - p.first;
+    let mean = length / free;
+    let second = square / (free * free) + length * trains.starts * trains.second;
+    // The first of a busy period: the wait for a packet found and the rest of its train on top.
+    let longer = mean + trains.rest;
+    let longer_second = second + 2.0 * mean * trains.rest + trains.rest_second;
+    let first = (1.0 - found.probability) * mean + found.wait + found.probability * longer;
+    let first_second = (1.0 - found.probability) * second
+        + found.wait_second
+        + 2.0 * found.wait * longer
+        + found.probability * longer_second;
+    let idle = 1.0 - o.rate * mean;
+    let firsts = idle / (idle + o.rate * first);
+    let output = o.rate * second / (2.0 * idle)
+        + o.rate * (first_second - second) / (2.0 * (idle + o.rate * first))
+        + firsts * found.wait;
+
+    let at_random = o.second / (2.0 * free);
+    let in_broken_trains = match p.rate > 0.0 {
+        true => firsts * found.probability * trains.rest_packets * o.first / p.rate,
+        false => 0.0,
+    };
+    Waits {
+        utilisation,
+        output,
+        bypass: at_random + in_broken_trains,
+    }
+}
+
+/// The trains of the passing packets.
+struct Trains {
+    coupling: f64,
+    /// Trains that begin per free symbol.
+    starts: f64,
+    /// E\[T^2\] of their length.
+    second: f64,
+    /// Mean number and length of the packets after any one of a train.
+    rest_packets: f64,
+    rest: f64,
+    rest_second: f64,
+}
+
+impl Trains {
+    fn of(passing: &Powers) -> Self {
+        let &Powers {
+            rate,
+            first,
+            second,
+        } = passing;
+        if rate == 0.0 {
+            return Self {
+                coupling: 0.0,
+                starts: 0.0,
+                second: 0.0,
+                rest_packets: 0.0,
+                rest: 0.0,
+                rest_second: 0.0,
+            };
+        }
+        let free = 1.0 - first;
+        let coupling = (1.0 - free * free) / (1.0 + free * free);
+        let more = coupling / (1.0 - coupling);
+        let (mean, square) = (first / rate, second / rate);
+        // A geometric number of packets, 1 / (1 - c) on average.
+        let train_second = square * (1.0 + more) + 2.0 * more * (1.0 + more) * mean * mean;
+        Self {
+            coupling,
+            starts: rate * (1.0 - coupling) / free,
+            second: train_second,
+            rest_packets: more,
+            rest: more * mean,
+            rest_second: coupling * train_second,
+        }
+    }
+}
+
+/// The passing packet that the first own packet of a busy period finds on its way.
+struct Found {
+    /// That there is one.
+    probability: f64,
+    /// Time until its end, 0 if there is none.
+    wait: f64,
+    wait_second: f64,
+}
+
+impl Found {
+    /// Own packets come at `rate`; that long after the bypass was emptied, at a free symbol, is the
+    /// first of a busy period.
+    fn of(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
+        let packets: f64 = passing.iter().map(|s| s.rate).sum();
+        if packets == 0.0 {
+            return Self {
+                probability: 0.0,
+                wait: 0.0,
+                wait_second: 0.0,
+            };
+        }
+        // E[(1 - exp(-rate Y)) / rate] and, in the same manner divided by the rate, the expected
+        // rest and square of the rest of a packet of length Y in which the own one comes.
+        let mean = |power: i32, factor: f64| -> f64 {
+            let of = |s: &Stream| {
+                s.rate * s.symbols.powi(power) * factor * tail(power as u32, rate * s.symbols)
+            };
+            passing.iter().map(of).sum::<f64>() / packets
+        };
+        let within = mean(1, 1.0);
+        // The same for a whole train.
+        let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
+        let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
+        Self {
+            probability,
+            wait: probability / within * mean(2, 1.0),
+            wait_second: probability / within * mean(3, 2.0),
+        }
+    }
+}
+
+/// The series of exp(-x) from the n-th term on, its sign and x^n taken out:
+/// the sum of (-x)^k / (k + n)! over k.
+fn tail(n: u32, x: f64) -> f64 {
+    let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
+    if x < 1.0 {
+        let mut term = 1.0 / factorial(n);
+        let mut sum = 0.0;
+        for k in 1..24 {
+            sum += term;
+            term *= -x / f64::from(k + n);
+        }
+        return sum;
+    }
+    (0..n).fold((-x).exp(), |tail, n| (1.0 / factorial(n) - tail) / x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{md1_wait, mg1_wait};
+
+    fn stream(rate: f64, symbols: f64) -> Stream {
+        Stream { rate, symbols }
+    }
+
+    #[test]
+    fn without_passing_packets_it_is_a_queue_of_its_own() {
+        for rate in [0.0, 1e-9, 0.01, 0.0243] {
+            let found = waits(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]).unwrap();
+            let expected = md1_wait(rate, 41.0).unwrap();
+            assert!((found.output - expected).abs() <= 1e-9 * expected);
+        }
+        // Two lengths.
+        let found = waits(&[stream(0.01, 41.0), stream(0.02, 9.0)], &[]).unwrap();
+        let (mean, second) = (59.0 / 3.0, (1681.0 + 162.0) / 3.0);
+        let expected = mg1_wait(0.03, mean, second / (mean * mean) - 1.0).unwrap();
+        assert!((found.output - expected).abs() < 1e-9 * expected);
+    }
+
+    #[test]
+    fn a_lone_packet_waits_for_the_end_of_the_one_that_passes() {
+        let passing = [stream(0.01, 41.0), stream(0.02, 5.0)];
+        let found = waits(&[stream(0.0, 41.0)], &passing).unwrap();
+        assert!((found.output - (0.01 * 1681.0 + 0.02 * 25.0) / 2.0).abs() < 1e-12);
+        assert_eq!(found.bypass, 0.0);
+        let rare = waits(&[stream(1e-12, 41.0)], &passing).unwrap();
+        assert!((rare.output - found.output).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rare_packets_are_delayed_by_half_of_each_that_enters() {
+        // In the time that X free symbols take to come, each at any time of it.
+        let found = waits(&[stream(0.01, 41.0)], &[stream(1e-12, 41.0)]).unwrap();
+        assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_overloaded_output_never_gets_done() {
+        let found = waits(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]).unwrap();
+        assert!((found.utilisation - 1.23).abs() < 1e-12);
+        assert_eq!(found.output, f64::INFINITY);
+        assert!(found.bypass.is_finite());
+        let full = waits(&[stream(0.01, 41.0)], &[stream(0.03, 41.0)]).unwrap();
+        assert_eq!(full.bypass, f64::INFINITY);
+        let refused = waits(&[stream(-1.0, 41.0)], &[]).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "packets per cycle is -1; it must be finite and not negative"
+        );
+    }
+
+    #[test]
+    fn tails_are_those_of_the_exponential() {
+        for x in [1e-12, 0.3, 0.999, 1.0, 1.5, 40.0_f64] {
+            let close = |n, expected: f64| {
+                assert!((tail(n, x) - expected).abs() < 1e-9, "{n}, {x}");
+            };
+            close(0, (-x).exp());
+            close(1, -(-x).exp_m1() / x);
+            if x > 0.1 {
+                close(2, (x - 1.0 + (-x).exp()) / (x * x));
+                close(3, (1.0 - x + x * x / 2.0 - (-x).exp()) / (x * x * x));
+            }
+        }
+        assert!((tail(2, 0.0) - 0.5).abs() < 1e-15 && (tail(3, 0.0) - 1.0 / 6.0).abs() < 1e-15);
+    }
+}

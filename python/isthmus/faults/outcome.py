@@ -1,0 +1,177 @@
+"""What each failure leaves of a fabric, and the mean and the worst over all failures of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from isthmus.faults.plan import AXIS, DOUBLE, LINK, NODE, NONE, Case, Study
+from isthmus.results.schema import PointResult, RunResult
+from isthmus.value import Value
+
+KINDS = (LINK, NODE, DOUBLE)
+NOTHING = Value(0.0)
+
+
+@dataclass(frozen=True)
+class CaseOutcome:
+    """What is left of a fabric in one case, relative to the same fabric without a failure."""
+
+    case: Case
+    nodes_kept: float
+    """Share of the nodes that still reach one another."""
+    cut_off: float
+    """Share of the nodes that work and are lost all the same."""
+    throughput: Value
+    """Accepted load in GB/s, all nodes together, at the last load; 0 if nothing arrives."""
+    throughput_kept: Value
+    """Over that without a failure."""
+    latency_us: Value
+    """Mean latency at the first load; none where that load is too much."""
+    latency_added_us: Value
+    state: str
+    """``""``, ``collapsed``, or ``lost`` if no two nodes reach one another."""
+    machine: int | None
+    """Position of its fabric in the run's machines, where it was simulated."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One fabric under one kind of failure: means over all parts that may fail, and the worst."""
+
+    site: int
+    kind: str
+    cases: int
+    possible: int
+    """Cases that there are; more than `cases` where they were sampled."""
+    nodes_kept: float
+    nodes_kept_worst: float
+    cut_off: float
+    cut_off_worst: float
+    throughput_kept: Value
+    """The interval is that of the mean if all runs err to the same side: a wide one."""
+    throughput_kept_worst: Value
+    worst: str
+    """What failed in the case that keeps least throughput."""
+    latency_added_us: Value
+    latency_added_us_worst: Value
+    collapsed: int
+    lost: int
+
+
+def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
+    """What is left in each case, in the order of the study."""
+    points = _points(run)
+    found = []
+    base: dict[int, CaseOutcome] = {}
+    for case in study.cases:
+        outcome = _outcome(study, case, points.get(case.label, []), base.get(case.site), run)
+        if case.kind == NONE:
+            base[case.site] = outcome
+        found.append(outcome)
+    return found
+
+
+def _points(run: RunResult) -> dict[str, list[PointResult]]:
+    """The points of each case, by rising load."""
+    axis = next(i for i, each in enumerate(run.axes) if each.key == AXIS)
+    found: dict[str, list[PointResult]] = {}
+    for point in run.points:
+        found.setdefault(point.values[axis].text, []).append(point)
+    return {label: sorted(points, key=lambda p: p.load or 0.0) for label, points in found.items()}
+
+
+def _outcome(
+    study: Study,
+    case: Case,
+    points: list[PointResult],
+    base: CaseOutcome | None,
+    run: RunResult,
+) -> CaseOutcome:
+    nodes = study.sites[case.site].nodes
+    kept = case.live / nodes if case.simulated else 0.0
+    lost = 1.0 - kept - len(set(case.failed)) / nodes
+    throughput = _accepted(points[-1]) if points else NOTHING
+    latency = _latency(points)
+    state = "lost" if not points else "collapsed" if points[-1].collapsed else ""
+    return CaseOutcome(
+        case=case,
+        nodes_kept=kept,
+        cut_off=max(lost, 0.0),
+        throughput=throughput,
+        throughput_kept=throughput.over(base.throughput) if base else Value(1.0),
+        latency_us=latency,
+        latency_added_us=latency.minus(base.latency_us) if base else Value(0.0),
+        state=state,
+        machine=points[-1].machine if points else None,
+    )
+
+
+def _accepted(point: PointResult) -> Value:
+    found = point.measure("accepted")
+    if found is None or point.collapsed:
+        return NOTHING
+    return Value(found.mean, found.low, found.high)
+
+
+def _latency(points: list[PointResult]) -> Value:
+    """At the lowest load, if the fabric carries it: stable, or known from the highest load."""
+    if not points:
+        return Value(None)
+    first, most = points[0], _accepted(points[-1]).value or 0.0
+    sure = first.verdict.verdict == "undecided" and most >= 2 * (first.load or 0.0)
+    found = first.measure("latency")
+    if found is None or not (sure or first.verdict.verdict == "stable"):
+        return Value(None)
+    return Value(found.mean, found.low, found.high)
+
+
+def summaries(study: Study, found: Sequence[CaseOutcome]) -> list[Summary]:
+    """Each fabric under each kind of failure that was tried, fabric by fabric."""
+    told = []
+    for site in range(len(study.sites)):
+        for kind in KINDS:
+            group = [o for o in found if o.case.site == site and o.case.kind == kind]
+            if group:
+                told.append(_summary(study, site, kind, group))
+    return told
+
+
+def _summary(study: Study, site: int, kind: str, group: list[CaseOutcome]) -> Summary:
+    least = min(group, key=lambda o: (o.throughput_kept.value or 0.0, o.nodes_kept))
+    slow = [o for o in group if o.latency_added_us.value is not None]
+    slowest = max(slow, key=lambda o: o.latency_added_us.value or 0.0, default=None)
+    return Summary(
+        site=site,
+        kind=kind,
+        cases=len(group),
+        possible=study.sites[site].pairs if kind == DOUBLE else len(group),
+        nodes_kept=_mean(group, lambda o: o.nodes_kept),
+        nodes_kept_worst=min(o.nodes_kept for o in group),
+        cut_off=_mean(group, lambda o: o.cut_off),
+        cut_off_worst=max(o.cut_off for o in group),
+        throughput_kept=_mean_value(group, lambda o: o.throughput_kept),
+        throughput_kept_worst=least.throughput_kept,
+        worst=least.case.failure,
+        latency_added_us=_mean_value(slow, lambda o: o.latency_added_us),
+        latency_added_us_worst=slowest.latency_added_us if slowest else Value(None),
+        collapsed=sum(o.state == "collapsed" for o in group),
+        lost=sum(o.state == "lost" for o in group),
+    )
+
+
+def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) -> float:
+    """Over all parts that may fail alike: a case counts as often as parts lead to it."""
+    total = sum(o.case.weight for o in group)
+    return sum(o.case.weight * pick(o) for o in group) / total
+
+
+def _mean_value(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], Value]) -> Value:
+    if not group:
+        return Value(None)
+    middle = _mean(group, lambda o: pick(o).value or 0.0)
+    if all(pick(o).low is None for o in group):
+        return Value(middle)
+    low = _mean(group, lambda o: pick(o).ends[0])
+    high = _mean(group, lambda o: pick(o).ends[1])
+    return Value(middle, low, high)

@@ -1,0 +1,140 @@
+"""What a study leaves: tables, pictures, one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from isthmus.faults.outcome import CaseOutcome, Summary, outcomes, summaries
+from isthmus.faults.picture import colour, draw, draw_worst
+from isthmus.faults.plan import Study
+from isthmus.faults.tables import case_rows, summary_rows, table
+from isthmus.files import write_bytes, write_text
+from isthmus.results.collection import Results
+from isthmus.results.folder import write_tables
+from isthmus.value import Value
+from isthmus.wording import estimate, number
+
+STUDY = "faults.json"
+"""What tells the results of a study from others."""
+
+
+def write_study(folder: Path, study: Study, results: Results) -> None:
+    """Write tables, pictures and page; ``result.json`` last, as the sign that all is there."""
+    from isthmus.plots.style import image, styled
+    from isthmus.report import template
+    from isthmus.report.picture import inline_svg
+
+    found = outcomes(study, results.run)
+    told = summaries(study, found)
+    write_tables(folder, results)
+    write_text(folder / "faults.csv", table(summary_rows(study, told)).write_csv())
+    write_text(folder / "faults-cases.csv", table(case_rows(study, found)).write_csv())
+    light, heavy = loads(results)
+    with styled():
+        figures = [("faults", draw(study, found, told, light))]
+        if worst := draw_worst(study, found, results.run):
+            figures.append(("worst", worst))
+    pictures = {}
+    for name, figure in figures:
+        svg = image(figure, "svg")
+        write_bytes(folder / "plots" / f"{name}.svg", svg)
+        write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
+        pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
+    page = template("faults.html").render(
+        run=results.run,
+        study=study,
+        conclusions=conclusions(study, told),
+        rows=rows(study, told),
+        pictures=pictures,
+        light=light,
+        heavy=heavy,
+        cases=len(study.cases),
+        sampled=any(s.possible > s.cases for s in told),
+        canonical=results.canonical,
+    )
+    write_text(folder / "report.html", page)
+    write_text(folder / "scenario.toml", results.canonical)
+    write_text(folder / STUDY, study.as_json())
+    write_text(folder / "result.json", results.json)
+
+
+def read_study(folder: Path) -> Study | None:
+    """The study whose results a folder holds; None where they are of an ordinary run."""
+    path = folder / STUDY
+    return Study.from_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def loads(results: Results) -> tuple[str, str]:
+    """The loads at which latency and throughput are compared, in words."""
+    run = results.run
+    values = [p.load for p in run.points if p.load is not None]
+    low, high = min(values, default=None), max(values, default=None)
+    return f"{number(low)} {run.load.words}", f"{number(high)} {run.load.words}"
+
+
+def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
+    """A sentence for each kind of failure."""
+    sentences = []
+    for kind in dict.fromkeys(s.kind for s in told):
+        parts = [
+            f"the {study.sites[s.site].label} keeps {_percent(s.nodes_kept)} of its nodes and "
+            f"{_percent(s.throughput_kept.value)} of its throughput (worst "
+            f"{_percent(s.nodes_kept_worst)} and {_percent(s.throughput_kept_worst.value)})"
+            + (f", {s.collapsed} of {s.cases} cases collapse" if s.collapsed else "")
+            for s in told
+            if s.kind == kind
+        ]
+        sentences.append(f"After {kind} failed, {'; '.join(parts)}.")
+    return sentences
+
+
+def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
+    """The table as plain text cells."""
+    return [
+        {
+            "fabric": study.sites[s.site].label,
+            "colour": colour(s.site),
+            "failure": s.kind,
+            "cases": f"{s.cases}" if s.possible == s.cases else f"{s.cases} of {s.possible:,}",
+            "nodes": _percent(s.nodes_kept),
+            "nodes_worst": _percent(s.nodes_kept_worst),
+            "cut_off": _percent(s.cut_off),
+            "cut_off_worst": _percent(s.cut_off_worst),
+            "throughput": _percents(s.throughput_kept),
+            "throughput_worst": _percent(s.throughput_kept_worst.value),
+            "worst": s.worst,
+            "latency": _ns(s.latency_added_us),
+            "latency_worst": _ns(s.latency_added_us_worst),
+            "collapsed": str(s.collapsed),
+            "lost": str(s.lost),
+        }
+        for s in told
+    ]
+
+
+def study_json(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary]) -> str:
+    """Both tables as JSON."""
+    return json.dumps(
+        {
+            "name": study.name,
+            "seed": study.seed,
+            "summaries": summary_rows(study, told),
+            "cases": case_rows(study, found),
+        },
+        ensure_ascii=False,
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}%"
+
+
+def _percents(share: Value) -> str:
+    return "–" if share.value is None else f"{estimate(*share.scaled(100))}%"
+
+
+def _ns(value: Value) -> str:
+    return estimate(*value.scaled(1000), 2)

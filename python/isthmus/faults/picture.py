@@ -1,0 +1,159 @@
+"""The study as a picture: nodes, throughput and latency that each kind of failure leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.plan import DOUBLE, Study
+from isthmus.plots.fabric import DRAWN_NODES, panel
+from isthmus.plots.style import BASELINE, COLOURS, INK, MUTED, PAPER, Plot, bare, key, panels
+from isthmus.results.machines import SciSummary
+from isthmus.results.schema import RunResult
+
+Mean = tuple[float | None, float | None, float | None]
+"""A mean with its interval."""
+SPREAD = 0.8
+"""Width of a group of fabrics, of the distance between two kinds of failure."""
+COLUMNS = 12
+"""Dots of one value beside one another."""
+
+
+def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str) -> Plot:
+    """Draw a dot for each case and the mean of each kind, a panel each for the nodes that are left,
+    the throughput and the latency added at the load `light` (in words).
+    """
+    figure, axes = panels(3, width=4.4, height=3.7)
+    rows: list[tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]] = [
+        ("nodes that still reach one another", _nodes, lambda s: (s.nodes_kept, None, None)),
+        ("throughput kept", _throughput, lambda s: s.throughput_kept.scaled(1)),
+        ("latency added (ns)", _latency_ns, lambda s: s.latency_added_us.scaled(1000)),
+    ]
+    kinds = [kind for kind in KINDS if any(s.kind == kind for s in told)]
+    for ax, (title, pick, mean) in zip(axes, rows, strict=True):
+        for position in range(len(study.sites)):
+            for place, kind in enumerate(kinds):
+                group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
+                (summary,) = (s for s in told if (s.site, s.kind) == (position, kind))
+                x = place + _offset(position, len(study.sites))
+                _dots(ax, x, [v for o in group if (v := pick(o)) is not None], position, study)
+                _mark(ax, x, mean(summary), position)
+        ax.set_xticks(range(len(kinds)), [_kind_label(kind, study) for kind in kinds])
+        ax.set_xlim(-0.6, len(kinds) - 0.4)
+        ax.grid(axis="x", visible=False)
+        ax.set_title(title)
+        if "latency" in title:
+            ax.set_xlabel(f"at {light}")
+            ax.axhline(0, color=MUTED, lw=0.9, zorder=1)
+        else:
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+            ax.axhline(1, color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
+            ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.05)
+    handles = [
+        key(site.label, color=colour(position), marker="o", ls="")
+        for position, site in enumerate(study.sites)
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=10.5)
+    marks = [
+        key("one case", marker="o", ls="", ms=3.5, alpha=0.6),
+        key("mean over all parts that may fail, with its interval", marker="D", ls="-"),
+    ]
+    figure.legend(handles=marks, loc="outside lower left", ncols=2, fontsize=8.5, labelcolor=MUTED)
+    return figure
+
+
+def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Plot | None:
+    """Draw what the worst single failure leaves of each fabric; None if all are too large."""
+    shown: list[tuple[str, SciSummary, CaseOutcome]] = []
+    for position, site in enumerate(study.sites):
+        group = [
+            o
+            for o in found
+            if o.case.site == position and o.case.kind in KINDS and o.case.kind != DOUBLE
+        ]
+        least = min(group, key=lambda o: o.throughput_kept.value or 0.0, default=None)
+        if least is None or least.machine is None:
+            continue
+        machine = run.machines[least.machine]
+        if isinstance(machine, SciSummary) and machine.places and machine.nodes <= DRAWN_NODES:
+            shown.append((site.label, machine, least))
+    if not shown:
+        return None
+    figure, axes = panels(len(shown), width=4.6, height=4.9)
+    for ax, (label, machine, outcome) in zip(axes, shown, strict=True):
+        panel(ax, machine, [INK] * len(machine.links()))
+        ax.set_title(label)
+        kept = outcome.throughput_kept.value or 0.0
+        bare(
+            ax,
+            f"{outcome.case.failure}\n{outcome.nodes_kept:.0%} of the nodes, "
+            f"{kept:.0%} of the throughput kept",
+        )
+    return figure
+
+
+def colour(position: int) -> str:
+    """The colour of a fabric."""
+    return BASELINE if position == 0 else COLOURS[(position - 1) % len(COLOURS)]
+
+
+def _kind_label(kind: str, study: Study) -> str:
+    if kind != DOUBLE:
+        return kind
+    sampled = any(site.pairs > study.double for site in study.sites)
+    return f"{kind}\n(sampled)" if sampled else kind
+
+
+def _offset(position: int, count: int) -> float:
+    return (position - (count - 1) / 2) * SPREAD / max(count, 1)
+
+
+def _dots(ax: Axes, x: float, values: list[float], position: int, study: Study) -> None:
+    """Dots of equal values lie beside one another, to the left of the mean."""
+    width = SPREAD / max(len(study.sites), 1) * 0.6
+    seen: dict[float, int] = {}
+    xs, ys = [], []
+    span = max(values, default=0.0) - min(values, default=0.0)
+    for value in sorted(values):
+        level = round(value / (span / 60)) if span > 0 else 0
+        number = seen.get(level, 0)
+        seen[level] = number + 1
+        xs.append(x - width / 2 + width * (number % COLUMNS) / COLUMNS)
+        ys.append(value)
+    ax.scatter(xs, ys, s=7, color=colour(position), alpha=0.5, linewidth=0, zorder=2)
+
+
+def _mark(ax: Axes, x: float, mean: Mean, position: int) -> None:
+    value, low, high = mean
+    if value is None:
+        return
+    place = x + 0.02
+    if low is not None and high is not None:
+        error = [[max(value - low, 0.0)], [max(high - value, 0.0)]]
+        ax.errorbar(place, value, error, color=INK, lw=1.1, capsize=3, zorder=4)
+    ax.plot(
+        place,
+        value,
+        marker="D",
+        ms=6.5,
+        color=colour(position),
+        markeredgecolor=PAPER,
+        markeredgewidth=0.8,
+        zorder=5,
+    )
+
+
+def _nodes(outcome: CaseOutcome) -> float | None:
+    return outcome.nodes_kept
+
+
+def _throughput(outcome: CaseOutcome) -> float | None:
+    return outcome.throughput_kept.value
+
+
+def _latency_ns(outcome: CaseOutcome) -> float | None:
+    added = outcome.latency_added_us.value
+    return None if added is None else 1000 * added

@@ -1,0 +1,117 @@
+"""Which fabrics, loads and rules a study takes from the scenarios that it is given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from isthmus.errors import IsthmusError
+from isthmus.scenario import Scenario
+
+Fields = dict[str, Any]
+"""Values by scenario key."""
+LOAD = "workload.load"
+CUT_OFF = "machine.faults.cut_off"
+"""A study always leaves out the nodes that are cut off."""
+CONTROL = ("stop", "verdict")
+"""Tables that a study takes over as they are."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a scenario says to a study."""
+
+    name: str
+    title: str
+    seed: int
+    control: Fields
+    """The fields of stop and verdict."""
+    fabrics: list[tuple[str, Fields]]
+    """Label and fields of machine and workload of each fabric."""
+    loads: list[Any]
+    """The first and the last of the offered loads; one, or none where the scenario has no axis."""
+
+
+def read_source(scenario: Scenario) -> Source:
+    """Take a scenario apart: axes over machines give fabrics, the load axis its two ends; of other
+    axes the first value counts.
+
+    Raises:
+        IsthmusError: the scenario makes no sense, or is not of SCI rings.
+
+    """
+    told = scenario.check()
+    if any(machine["kind"] != "sci" for machine in told["machines"]):
+        raise IsthmusError(
+            f'{scenario.file}: not a fabric of rings; a study of faults needs machine.kind = "sci"'
+        )
+    effective = _parse(told["canonical"])
+    fields = {
+        key: value
+        for table in ("machine", "workload")
+        for key, value in _flat(effective.get(table, {}), table)
+        if key != CUT_OFF
+    }
+    choices: list[list[tuple[str, Fields]]] = []
+    loads: list[Any] = []
+    for name, values in effective.get("sweep", {}).items():
+        axis = _axis(name, values)
+        if name == LOAD:
+            loads = list(dict.fromkeys([values[0], values[-1]]))
+        elif any(key.startswith("machine.") for _, each in axis for key in each):
+            choices.append(axis)
+        else:
+            fields.update(axis[0][1])
+    fabrics = []
+    for combination in product(*choices):
+        label = ", ".join(label for label, _ in combination)
+        changes = {key: value for _, each in combination for key, value in each.items()}
+        fabrics.append((label, {**fields, **changes}))
+    control = {
+        key: value for table in CONTROL for key, value in _flat(effective.get(table, {}), table)
+    }
+    seed = int(effective.get("seed", 1))
+    return Source(told["name"], told["title"], seed, control, fabrics, loads)
+
+
+def merged(sources: Sequence[Source]) -> Source:
+    """One study of the fabrics of several scenarios, under the rules and loads of the first."""
+    first = sources[0]
+    several = len(sources) > 1
+    fabrics = [
+        (", ".join(filter(None, [source.title or source.name if several else "", label])), fields)
+        for source in sources
+        for label, fields in source.fabrics
+    ]
+    return Source(first.name, first.title, first.seed, first.control, fabrics, first.loads)
+
+
+def _axis(name: str, values: list[Any]) -> list[tuple[str, Fields]]:
+    """Label and fields of each value of an axis."""
+    axis = []
+    for value in values:
+        if isinstance(value, dict):
+            fields = {key: each for key, each in value.items() if key != "label"}
+            axis.append((str(value["label"]), fields))
+        else:
+            axis.append((str(value), {name: value}))
+    return axis
+
+
+def _flat(table: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        key = f"{prefix}.{name}"
+        found += _flat(value, key) if isinstance(value, dict) else [(key, value)]
+    return found
+
+
+def _parse(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)

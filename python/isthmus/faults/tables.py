@@ -1,0 +1,75 @@
+"""The study as tables: a row for each fabric and kind of failure, and one for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from isthmus.faults.outcome import CaseOutcome, Summary
+from isthmus.faults.plan import Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def summary_rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
+    """A row for each fabric and kind of failure. Shares are of 1; latencies in µs."""
+    return [
+        {
+            "fabric": study.sites[s.site].label,
+            "nodes": study.sites[s.site].nodes,
+            "failure": s.kind,
+            "cases": s.cases,
+            "possible": s.possible,
+            "nodes_kept": s.nodes_kept,
+            "nodes_kept_worst": s.nodes_kept_worst,
+            "cut_off": s.cut_off,
+            "cut_off_worst": s.cut_off_worst,
+            "throughput_kept": s.throughput_kept.value,
+            "throughput_kept_low": s.throughput_kept.low,
+            "throughput_kept_high": s.throughput_kept.high,
+            "throughput_kept_worst": s.throughput_kept_worst.value,
+            "worst_failure": s.worst,
+            "latency_added [us]": s.latency_added_us.value,
+            "latency_added_low [us]": s.latency_added_us.low,
+            "latency_added_high [us]": s.latency_added_us.high,
+            "latency_added_worst [us]": s.latency_added_us_worst.value,
+            "collapsed": s.collapsed,
+            "lost": s.lost,
+        }
+        for s in told
+    ]
+
+
+def case_rows(study: Study, found: Sequence[CaseOutcome]) -> list[dict[str, Any]]:
+    """A row for each case, that without a failure first in each fabric."""
+    return [
+        {
+            "fabric": study.sites[o.case.site].label,
+            "failure": o.case.kind,
+            "failed": o.case.failure,
+            "parts": o.case.weight,
+            "live": o.case.live,
+            "nodes_kept": o.nodes_kept,
+            "cut_off": o.cut_off,
+            "throughput [GB/s]": o.throughput.value,
+            "throughput_low [GB/s]": o.throughput.low,
+            "throughput_high [GB/s]": o.throughput.high,
+            "throughput_kept": o.throughput_kept.value,
+            "throughput_kept_low": o.throughput_kept.low,
+            "throughput_kept_high": o.throughput_kept.high,
+            "latency [us]": o.latency_us.value,
+            "latency_added [us]": o.latency_added_us.value,
+            "latency_added_low [us]": o.latency_added_us.low,
+            "latency_added_high [us]": o.latency_added_us.high,
+            "state": o.state,
+        }
+        for o in found
+    ]
+
+
+def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows as a data frame; a column's type is that of its values."""
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None)
