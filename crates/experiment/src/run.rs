@@ -388,7 +388,7 @@ impl Experiment {
             verdict: VerdictSummary {
                 origin: Origin::Model,
                 verdict: verdict.to_owned(),
-                flow: (subject.flows().last()).map_or_else(String::new, |f| f.name.to_owned()),
+                flow: (subject.flows().last()).map_or_else(String::new, |f| f.name.to_string()),
                 growth: 0.0,
                 growth_low: 0.0,
                 growth_high: 0.0,

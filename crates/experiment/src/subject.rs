@@ -3,6 +3,7 @@
 use crate::recorders::Recorders;
 use crate::result::{ChannelUse, Collapse, NodeUse};
 use isthmus_kernel::Cycles;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -18,14 +19,14 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// The names of all latencies of this kind of machine; the position is that of the recorder.
-    fn measures(&self) -> &'static [String];
+    /// The names of all latencies that there may be; the position is that of the recorder.
+    fn measures(&self) -> &[String];
 
     /// Whether this traffic can give the measure at that position at all, however rarely.
     fn occurs(&self, measure: usize) -> bool;
 
     /// The flows whose backlog tells saturation.
-    fn flows(&self) -> &'static [FlowInfo];
+    fn flows(&self) -> &[FlowInfo];
 
     /// The rates to report.
     fn rates(&self) -> Vec<RateInfo>;
@@ -82,10 +83,10 @@ pub(crate) struct Counted {
 }
 
 /// A flow of demands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FlowInfo {
     /// Its name in verdicts.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Demands between two samples of its backlog.
     pub sample_every: u64,
 }
@@ -102,11 +103,11 @@ pub(crate) enum Fate {
 /// A rate to report.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RateInfo {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub unit: &'static str,
     pub fate: Fate,
     /// Positions of the flows that count.
-    pub flows: &'static [usize],
+    pub flows: Vec<usize>,
     /// In `unit`, for one demand per cycle.
     pub scale: f64,
 }

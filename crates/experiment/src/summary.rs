@@ -200,13 +200,13 @@ fn rates(
         }
         let finished = measurement.replications.iter();
         let values: Vec<f64> = finished
-            .filter_map(|finished| finished.recorders.rate(rate.fate, rate.flows))
+            .filter_map(|finished| finished.recorders.rate(rate.fate, &rate.flows))
             .collect();
         let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
-        let analytic = overlay.measures.get(rate.name).copied();
+        let analytic = overlay.measures.get(&*rate.name).copied();
         Some(Measure {
-            name: rate.name.to_owned(),
+            name: rate.name.to_string(),
             unit: rate.unit.to_owned(),
             mean: Some(estimate.mean),
             low: finite(estimate.low),
@@ -235,7 +235,7 @@ fn verdict(
             Some(_) => "collapsed".to_owned(),
             None => measurement.verdict.to_string(),
         },
-        flow: subject.flows()[measurement.flow].name.to_owned(),
+        flow: subject.flows()[measurement.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
         growth_high: or_zero(growth.map(|g| g.high)),

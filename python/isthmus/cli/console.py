@@ -124,16 +124,21 @@ def print_study(study: Study, told: list[Summary]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fabric")
     table.add_column("failed", no_wrap=True)
-    heads = ("cases", "nodes kept", "cut off", "throughput kept", "latency added\n(ns)")
+    heads = ("cases", "nodes\nkept", "cut\noff", "throughput\nkept", "latency\nadded (ns)")
     for head in heads:
         table.add_column(head, justify="right")
+    table.add_column("col-\nlapse", justify="right")
     table.add_column("worst case")
     for row in rows(study, told):
         pairs = ("nodes", "cut_off", "throughput", "latency")
         cells = [f"{row[name]}\n[dim]{row[name + '_worst']}[/]" for name in pairs]
-        table.add_row(row["fabric"], row["failure"], row["cases"], *cells, _plain(row["worst"]))
+        cells = [row["cases"], *cells, row["collapsed"]]
+        table.add_row(row["fabric"], row["failure"], *cells, _plain(row["worst"]))
     out.print(table)
-    notes = "Below each mean the worst case; a case that collapsed keeps no throughput."
+    notes = (
+        "Below each mean the worst case. Throughput is the highest accepted load without a "
+        "collapse; the cases that collapse under more are counted."
+    )
     out.print(f"[dim]{notes}[/]")
 
 

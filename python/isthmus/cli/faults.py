@@ -21,8 +21,9 @@ off, what throughput and latency remain.
   isthmus faults fabric.toml sweep.machine.fabric='["torus", "bidirectional-torus"]'
 
 FILEs are scenarios of machine.kind = "sci". Each value of an axis over machines, and each FILE, is
-a fabric of the study. Latency is compared at the first value of the load axis, throughput at the
-last. The folder then holds report.html, faults.csv and faults-cases.csv, plots/ and all results.
+a fabric of the study. Latency is compared at the lowest load; throughput is the highest accepted
+load over all values of the load axis at which the fabric does not collapse. The folder then holds
+report.html, faults.csv and faults-cases.csv, plots/ and all results.
 """,
 )
 @click.argument("files", metavar="FILE... [KEY=VALUE]...", nargs=-1, required=True)

@@ -23,14 +23,17 @@ class CaseOutcome:
     cut_off: float
     """Share of the nodes that work and are lost all the same."""
     throughput: Value
-    """Accepted load in GB/s, all nodes together, at the last load; 0 if nothing arrives."""
+    """Highest accepted load in GB/s, all nodes together, over the loads at which the fabric does
+    not collapse; 0 if there is none."""
     throughput_kept: Value
     """Over that without a failure."""
     latency_us: Value
-    """Mean latency at the first load; none where that load is too much."""
+    """Mean latency at the lowest load; none where that load is too much."""
     latency_added_us: Value
-    state: str
-    """``""``, ``collapsed``, or ``lost`` if no two nodes reach one another."""
+    lost: bool
+    """No two nodes reach one another."""
+    collapses_from: float | None
+    """The lowest load at which it collapses, GB/s."""
     machine: int | None
     """Position of its fabric in the run's machines, where it was simulated."""
 
@@ -56,7 +59,9 @@ class Summary:
     latency_added_us: Value
     latency_added_us_worst: Value
     collapsed: int
+    """Cases that collapse at one of the loads."""
     lost: int
+    """Cases that leave no two nodes that reach one another."""
 
 
 def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
@@ -91,9 +96,9 @@ def _outcome(
     nodes = study.sites[case.site].nodes
     kept = case.live / nodes if case.simulated else 0.0
     lost = 1.0 - kept - len(set(case.failed)) / nodes
-    throughput = _accepted(points[-1]) if points else NOTHING
+    throughput = _throughput(points)
     latency = _latency(points)
-    state = "lost" if not points else "collapsed" if points[-1].collapsed else ""
+    collapsed = [p.load for p in points if p.collapsed and p.load is not None]
     return CaseOutcome(
         case=case,
         nodes_kept=kept,
@@ -102,23 +107,24 @@ def _outcome(
         throughput_kept=throughput.over(base.throughput) if base else Value(1.0),
         latency_us=latency,
         latency_added_us=latency.minus(base.latency_us) if base else Value(0.0),
-        state=state,
+        lost=not points,
+        collapses_from=min(collapsed, default=None),
         machine=points[-1].machine if points else None,
     )
 
 
-def _accepted(point: PointResult) -> Value:
-    found = point.measure("accepted")
-    if found is None or point.collapsed:
-        return NOTHING
-    return Value(found.mean, found.low, found.high)
+def _throughput(points: list[PointResult]) -> Value:
+    """The highest accepted load of the points that have not collapsed."""
+    found = [m for p in points if not p.collapsed and (m := p.measure("accepted"))]
+    most = max(found, key=lambda m: m.mean or 0.0, default=None)
+    return Value(most.mean, most.low, most.high) if most else NOTHING
 
 
 def _latency(points: list[PointResult]) -> Value:
-    """At the lowest load, if the fabric carries it: stable, or known from the highest load."""
+    """At the lowest load, if the fabric carries it: stable, or known from higher loads."""
     if not points:
         return Value(None)
-    first, most = points[0], _accepted(points[-1]).value or 0.0
+    first, most = points[0], _throughput(points).value or 0.0
     sure = first.verdict.verdict == "undecided" and most >= 2 * (first.load or 0.0)
     found = first.measure("latency")
     if found is None or not (sure or first.verdict.verdict == "stable"):
@@ -155,8 +161,8 @@ def _summary(study: Study, site: int, kind: str, group: list[CaseOutcome]) -> Su
         worst=least.case.failure,
         latency_added_us=_mean_value(slow, lambda o: o.latency_added_us),
         latency_added_us_worst=slowest.latency_added_us if slowest else Value(None),
-        collapsed=sum(o.state == "collapsed" for o in group),
-        lost=sum(o.state == "lost" for o in group),
+        collapsed=sum(o.collapses_from is not None for o in group),
+        lost=sum(o.lost for o in group),
     )
 
 

@@ -68,7 +68,7 @@ def read_study(folder: Path) -> Study | None:
 
 
 def loads(results: Results) -> tuple[str, str]:
-    """The loads at which latency and throughput are compared, in words."""
+    """The lowest and the highest load, in words."""
     run = results.run
     values = [p.load for p in run.points if p.load is not None]
     low, high = min(values, default=None), max(values, default=None)
@@ -83,7 +83,7 @@ def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
             f"the {study.sites[s.site].label} keeps {_percent(s.nodes_kept)} of its nodes and "
             f"{_percent(s.throughput_kept.value)} of its throughput (worst "
             f"{_percent(s.nodes_kept_worst)} and {_percent(s.throughput_kept_worst.value)})"
-            + (f", {s.collapsed} of {s.cases} cases collapse" if s.collapsed else "")
+            + (f"; {s.collapsed} of {s.cases} cases collapse under more" if s.collapsed else "")
             for s in told
             if s.kind == kind
         ]

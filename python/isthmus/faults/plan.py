@@ -92,8 +92,8 @@ def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None
     """List every single failure and so many double ones of each fabric of the scenarios.
 
     Args:
-        scenarios: of SCI rings. An axis over machines gives several fabrics; of the load axis the
-            first and the last value are run; rules and loads are those of the first scenario.
+        scenarios: of SCI rings. An axis over machines gives several fabrics; rules and loads are
+            those of the first scenario.
         double: pairs of single failures to draw in each fabric; all pairs if there are no more.
         seed: for the pairs drawn and for the runs; the first scenario's if left out.
 
@@ -115,8 +115,9 @@ def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None
             cases.append(case)
             if case.simulated:
                 variants.append({**fields, **faults, "label": case.label})
-    text = _text(source, variants, seed)
-    return Study(f"{source.name}-faults", source.title, seed, double, sites, cases, text)
+    name = f"{source.name.removesuffix('-faults')}-faults"
+    text = _text(name, source, variants, seed)
+    return Study(name, source.title, seed, double, sites, cases, text)
 
 
 def _describe(fields: Fields, source: Source, file: str, double: int, seed: int) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def _with(already: Fields, *failures: dict[str, Any]) -> Fields:
     return {FAULTS[0]: nodes, FAULTS[1]: links}
 
 
-def _text(source: Source, variants: list[Fields], seed: int) -> str:
+def _text(name: str, source: Source, variants: list[Fields], seed: int) -> str:
     """The generated scenario: what all cases have in common in its tables, the rest on the axis."""
     common = {
         key: value
@@ -212,7 +213,7 @@ def _text(source: Source, variants: list[Fields], seed: int) -> str:
     fields = {**common, **source.control}
     # Hundreds of points: the links of each would fill the disk and tell little.
     fields |= {"measure.channels": False, "measure.histograms": False}
-    text = _tables(fields, f"{source.name}-faults", title=source.title, seed=seed)
+    text = _tables(fields, name, title=source.title, seed=seed)
     text += "\n[sweep]\n"
     rows = [
         {key: value for key, value in each.items() if common.get(key) != value} for each in variants

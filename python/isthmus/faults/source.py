@@ -16,6 +16,8 @@ Fields = dict[str, Any]
 LOAD = "workload.load"
 CUT_OFF = "machine.faults.cut_off"
 """A study always leaves out the nodes that are cut off."""
+NODE_FIELDS = ("workload.hot_node", "workload.senders")
+"""Fields that name nodes."""
 CONTROL = ("stop", "verdict")
 """Tables that a study takes over as they are."""
 
@@ -32,11 +34,11 @@ class Source:
     fabrics: list[tuple[str, Fields]]
     """Label and fields of machine and workload of each fabric."""
     loads: list[Any]
-    """The first and the last of the offered loads; one, or none where the scenario has no axis."""
+    """The values of the load axis; none where the scenario has no such axis."""
 
 
 def read_source(scenario: Scenario) -> Source:
-    """Take a scenario apart: axes over machines give fabrics, the load axis its two ends; of other
+    """Take a scenario apart: axes over machines give fabrics, that over the load the loads; of other
     axes the first value counts.
 
     Raises:
@@ -60,7 +62,7 @@ def read_source(scenario: Scenario) -> Source:
     for name, values in effective.get("sweep", {}).items():
         axis = _axis(name, values)
         if name == LOAD:
-            loads = list(dict.fromkeys([values[0], values[-1]]))
+            loads = values
         elif any(key.startswith("machine.") for _, each in axis for key in each):
             choices.append(axis)
         else:
@@ -70,6 +72,12 @@ def read_source(scenario: Scenario) -> Source:
         label = ", ".join(label for label, _ in combination)
         changes = {key: value for _, each in combination for key, value in each.items()}
         fabrics.append((label, {**fields, **changes}))
+    for label, given in fabrics:
+        if named := [key for key in given if key.startswith(NODE_FIELDS)]:
+            raise IsthmusError(
+                f"{scenario.file}: {named[0]}: a study lets every node fail in turn, this one too"
+                f"{f' (at {label})' if label else ''}; leave it out"
+            )
     control = {
         key: value for table in CONTROL for key, value in _flat(effective.get(table, {}), table)
     }

@@ -62,7 +62,8 @@ def case_rows(study: Study, found: Sequence[CaseOutcome]) -> list[dict[str, Any]
             "latency_added [us]": o.latency_added_us.value,
             "latency_added_low [us]": o.latency_added_us.low,
             "latency_added_high [us]": o.latency_added_us.high,
-            "state": o.state,
+            "collapses_from [GB/s]": o.collapses_from,
+            "lost": o.lost,
         }
         for o in found
     ]

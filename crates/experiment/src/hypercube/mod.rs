@@ -18,6 +18,7 @@ use isthmus_machine::hypercube::{
 use isthmus_topology::PlacementError;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use measures::NAMES;
@@ -28,11 +29,11 @@ const ROUND_TRIPS_MIN: u64 = 5;
 
 const FLOWS: &[FlowInfo] = &[
     FlowInfo {
-        name: "messages",
+        name: Cow::Borrowed("messages"),
         sample_every: 64,
     },
     FlowInfo {
-        name: "io",
+        name: Cow::Borrowed("io"),
         sample_every: 8,
     },
 ];
@@ -151,7 +152,7 @@ impl Subject for Point {
         ROUND_TRIPS_MIN * round_trip
     }
 
-    fn measures(&self) -> &'static [String] {
+    fn measures(&self) -> &[String] {
         &NAMES
     }
 
@@ -159,7 +160,7 @@ impl Subject for Point {
         measures::occurs(measure, &self.built.machine, &self.traffic)
     }
 
-    fn flows(&self) -> &'static [FlowInfo] {
+    fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
 
@@ -167,11 +168,11 @@ impl Subject for Point {
     fn rates(&self) -> Vec<RateInfo> {
         let machine = &self.built.machine;
         let scale = 1e3 / self.cycle_us() / f64::from(machine.cube().node_count());
-        let rate = |name, fate, flows| RateInfo {
-            name,
+        let rate = |name, fate, flows: &[usize]| RateInfo {
+            name: Cow::Borrowed(name),
             unit: "1/ms",
             fate,
-            flows,
+            flows: flows.to_vec(),
             scale,
         };
         vec![

@@ -16,6 +16,7 @@ use isthmus_kernel::Cycles;
 use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
 use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The names of all latencies: of requests from generation and from the first time they left
@@ -31,7 +32,7 @@ const NETWORK: usize = 1;
 const RESPONSE: usize = 2;
 
 const FLOWS: &[FlowInfo] = &[FlowInfo {
-    name: "packets",
+    name: Cow::Borrowed("packets"),
     sample_every: 16,
 }];
 
@@ -160,7 +161,7 @@ impl Subject for Point {
         CROSSINGS_MIN * (around + u64::from(symbols) + self.machine.cycles(self.traffic.turnaround))
     }
 
-    fn measures(&self) -> &'static [String] {
+    fn measures(&self) -> &[String] {
         &NAMES
     }
 
@@ -168,17 +169,17 @@ impl Subject for Point {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
-    fn flows(&self) -> &'static [FlowInfo] {
+    fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
 
     /// Payload of all nodes together, and how often packets were refused.
     fn rates(&self) -> Vec<RateInfo> {
         let rate = |name, fate| RateInfo {
-            name,
+            name: Cow::Borrowed(name),
             unit: "GB/s",
             fate,
-            flows: &[0],
+            flows: vec![0],
             scale: self.gb_per_s(),
         };
         let mut rates = vec![rate("offered", Fate::Offered), rate("accepted", Fate::Done)];

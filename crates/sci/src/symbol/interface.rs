@@ -10,12 +10,21 @@ impl<T: Copy> Engine<T> {
     pub(super) fn decode<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
         let line = (self.now % self.rules.hop) as usize;
         for port in 0..self.ports.len() {
-            let symbol = self.lines[line][port];
-            self.passing[port] = match symbol.kind {
-                Kind::Idle => symbol,
-                Kind::Send => self.decode_send(port, symbol, handler),
-                Kind::Echo => self.decode_echo(port, symbol),
+            let came = self.lines[line][port];
+            let mut symbol = match came.kind {
+                Kind::Idle => came,
+                Kind::Send => self.decode_send(port, came, handler),
+                Kind::Echo => self.decode_echo(port, came),
             };
+            let input = &mut self.ports[port];
+            if came.kind != Kind::Idle && came.idle {
+                input.came_go = came.go;
+            } else if symbol.kind == Kind::Idle {
+                // Go bits are extended over free idles and what is stripped, to the next packet.
+                symbol.go |= input.came_go;
+                input.came_go = symbol.go;
+            }
+            self.passing[port] = symbol;
         }
     }
 
@@ -36,19 +45,19 @@ impl<T: Copy> Engine<T> {
         }
         let action = self.actions.get(symbol.action);
         let (symbols, class) = (action.symbols, action.class);
-        if action.accepted == Some(true) && symbol.place < symbols {
+        if action.accepted == Some(true) && !symbol.idle {
             let input = &mut self.ports[port].inputs[class.number()];
             if let Some(slot) = input.iter_mut().find(|slot| slot.packet == action.packet) {
                 slot.arrived += 1;
             }
         }
-        if symbol.place == symbols {
+        if symbol.idle {
             // The packet is complete; the client has taken it.
             self.ports[port].for_client = None;
         }
         let echo_begins = symbols - self.rules.echo as u16;
         if symbol.place < echo_begins {
-            Symbol::IDLE
+            Symbol::free(false)
         } else {
             Symbol {
                 kind: Kind::Echo,
@@ -115,13 +124,10 @@ impl<T: Copy> Engine<T> {
         if !self.ports[port].mine {
             return symbol;
         }
-        if symbol.place == self.rules.echo as u16 {
+        if symbol.idle {
             self.actions.remove(symbol.action);
         }
-        Symbol {
-            go: symbol.go,
-            ..Symbol::IDLE
-        }
+        Symbol::free(symbol.go)
     }
 
     fn take_echo(&mut self, port: usize, number: u32) {
@@ -153,12 +159,13 @@ impl<T: Copy> Engine<T> {
         let mut symbol = match out.sending {
             Some(Sending::Own(symbol, last)) => {
                 self.store(port, incoming);
+                let place = symbol.place + 1;
                 let following = Symbol {
-                    place: symbol.place + 1,
+                    place,
+                    idle: place == last,
                     ..symbol
                 };
-                self.ports[port].sending =
-                    (symbol.place < last).then_some(Sending::Own(following, last));
+                self.ports[port].sending = (!symbol.idle).then_some(Sending::Own(following, last));
                 symbol
             }
             None if out.bypass.is_empty() => {
@@ -187,7 +194,7 @@ impl<T: Copy> Engine<T> {
     fn pass(&mut self, port: usize, incoming: Symbol) -> Symbol {
         let mut symbol = self.forward(port, incoming);
         let out = &mut self.ports[port];
-        symbol.go |= symbol.kind == Kind::Idle && out.emitted_go;
+        //XX
         out.emitted_go = symbol.go;
         symbol
     }
@@ -222,12 +229,7 @@ impl<T: Copy> Engine<T> {
 
     /// Lets a symbol go on that came from another node.
     fn forward(&mut self, port: usize, symbol: Symbol) -> Symbol {
-        let last = match symbol.kind {
-            Kind::Idle => return symbol,
-            Kind::Send => self.actions.get(symbol.action).symbols,
-            Kind::Echo => self.rules.echo as u16,
-        };
-        self.ports[port].sending = (symbol.place < last).then_some(Sending::Through);
+        self.ports[port].sending = (!symbol.idle).then_some(Sending::Through);
         symbol
     }
 
@@ -276,11 +278,17 @@ impl<T: Copy> Engine<T> {
         let last = packet.symbols as u16;
         let header = Symbol {
             kind: Kind::Send,
-            place: 0,
+            idle: false,
             go: false,
+            place: 0,
             action,
         };
-        out.sending = Some(Sending::Own(Symbol { place: 1, ..header }, last));
+        let following = Symbol {
+            place: 1,
+            idle: last == 1,
+            ..header
+        };
+        out.sending = Some(Sending::Own(following, last));
         self.last_start = self.now;
         self.counters.sends[port] += 1;
         self.counters.send_symbols[port] += u64::from(last) + 1;

@@ -62,6 +62,7 @@ impl<T: Copy> Engine<T> {
             inputs: [VecDeque::new(), VecDeque::new()],
             for_client: None,
             crossbar: None,
+            came_go: true,
             saved_go: false,
             emitted_go: true,
         };
@@ -138,7 +139,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         Ok(Self {
             now: 0,
             lines: Self::lines(fabric, &rules),
-            passing: vec![Symbol::IDLE; fabric.interfaces().len()],
+            passing: vec![Symbol::FIRST; fabric.interfaces().len()],
             ports: Self::ports(fabric),
             clients: vec![Client::default(); fabric.node_count() as usize],
             packets: Places::new(),

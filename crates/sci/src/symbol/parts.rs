@@ -20,28 +20,30 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Symbol {
     pub kind: Kind,
+    /// Whether it is an idle: a free one, or that which follows a packet.
+    pub idle: bool,
+    /// For idles: whether whoever lets it go on may send.
+    pub go: bool,
     /// Its place in the packet; the idle that follows comes after the last.
     pub place: u16,
-    /// For idles, those that follow a packet included: whether whoever sees it may send.
-    pub go: bool,
     /// Number of the subaction; none for a free idle.
     pub action: u32,
 }
 
 impl Symbol {
-    /// A free idle in place of something that has been stripped.
-    pub const IDLE: Self = Self {
-        kind: Kind::Idle,
-        place: 0,
-        go: false,
-        action: u32::MAX,
-    };
-
     /// What is on the links at the beginning.
-    pub const FIRST: Self = Self {
-        go: true,
-        ..Self::IDLE
-    };
+    pub const FIRST: Self = Self::free(true);
+
+    /// A free idle.
+    pub const fn free(go: bool) -> Self {
+        Self {
+            kind: Kind::Idle,
+            idle: true,
+            go,
+            place: 0,
+            action: u32::MAX,
+        }
+    }
 }
 
 /// A numbered collection whose places are used again.
@@ -168,7 +170,9 @@ pub(super) struct Port {
     pub for_client: Option<Class>,
     /// The class that the crossbar serves.
     pub crossbar: Option<Class>,
-    /// A go bit has come since the last one was emitted, and is kept back.
+    /// The go bit of the idle that came last.
+    pub came_go: bool,
+    /// A go bit has come and is kept back.
     pub saved_go: bool,
     /// The symbol that left last was an idle with its go bit set.
     pub emitted_go: bool,
@@ -177,7 +181,7 @@ pub(super) struct Port {
 /// What an output is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// An own packet: the symbol that comes next, and the place of the last.
+    /// An own packet: the symbol that comes next, and the place of the idle.
     Own(Symbol, u16),
     /// Something that passes through.
     Through,
