@@ -17,6 +17,7 @@ __all__ = [
     "check",
     "fields",
     "model",
+    "peak",
     "place",
     "rings",
     "topology",
@@ -200,6 +201,22 @@ def rings(spec_json: str) -> str:
 
     Raises:
         ValueError: the question or the scenario makes no sense.
+
+    """
+
+def peak(spec_json: str) -> str:
+    """Peak throughput of SCI rings and tori in the closed forms of the SCI paper.
+
+    `spec_json`: ``{"equation": "1" (a ring) | "2" (the bound of counter-rotating rings) | "table 2"
+    (Eq. 2 with their mean distances) | "4" (square tori) | "table 4" (Eq. 4 with the rounded figure
+    of one ring), "nodes": 36 (of the whole fabric), "protocol": {"payload_bytes", "overhead_bytes",
+    "echo_bytes", "idle_symbols", "symbol_bytes", "symbol_ns"} (the 64-byte move of Table 1
+    if left out)}``.
+
+    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together).
+
+    Raises:
+        ValueError: the question makes no sense, or the nodes make no square torus.
 
     """
 

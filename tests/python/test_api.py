@@ -6,7 +6,21 @@ import sys
 import pytest
 
 import isthmus
-from isthmus import Hypercube, IsthmusError, Placement, Results, Scenario, Search, Workload
+from isthmus import (
+    Fabric,
+    HotNode,
+    Hypercube,
+    IsthmusError,
+    PacketWorkload,
+    Placement,
+    Precision,
+    Queues,
+    Results,
+    RingFaults,
+    Scenario,
+    Search,
+    Workload,
+)
 from isthmus.machine import Device, Disk, Faults
 from isthmus.scenario_fields import names, toml_value
 from isthmus.workload import Collectives, Files, HotSpot
@@ -35,12 +49,17 @@ def test_everything_named_is_there():
         _ = isthmus.Hypercub
 
 
-def test_every_field_of_machine_and_workload_is_an_attribute():
+@pytest.mark.parametrize(
+    ("kind", "machine", "work"),
+    [("hypercube", Hypercube, Workload), ("sci", Fabric, PacketWorkload)],
+)
+def test_every_field_of_machine_and_workload_is_an_attribute(kind, machine, work):
     from isthmus import _core
 
-    keys = {f["key"] for f in json.loads(_core.fields())}
+    fields = json.loads(_core.fields())
+    keys = {f["key"] for f in fields if f["machine"] in (kind, "")}
     wanted = {k for k in keys if k.startswith(("machine.", "workload."))} - {"machine.kind"}
-    have = set(names(Hypercube, "machine").values()) | set(names(Workload, "workload").values())
+    have = set(names(machine, "machine").values()) | set(names(work, "workload").values())
     # Tables are attributes too, though only their fields are in the list.
     assert wanted - have == set()
     assert {k for k in have - wanted if not any(w.startswith(k + ".") for w in wanted)} == set()
@@ -69,6 +88,44 @@ def test_objects_render_into_a_scenario_that_the_core_takes():
     assert told["axes"][0]["key"] == "workload.locality"
     assert told["machines"][0]["io_nodes"] == [0, 7, 9, 14]
     assert 'seek = "9 ms"' in told["canonical"]
+
+
+def test_fabrics_render_into_a_scenario_that_the_core_takes():
+    fabric = Fabric(
+        fabric="bidirectional-torus",
+        size="3x3",
+        queues=Queues(input=4),
+        faults=RingFaults(links=[(0, 1)], cut_off="leave-out"),
+    )
+    work = PacketWorkload(
+        load="2 GB/s", payload="32 B", hot_node=HotNode(node=4, probability="10%")
+    )
+    told = Scenario.of(fabric, work, sweep={"routing": ["fewest-changes", "random"]}).check()
+    assert told["points"] == 2
+    machine = told["machines"][0]
+    assert (machine["kind"], machine["nodes"]) == ("sci", 9)
+    assert machine["dead_rings"] == [0]
+    given = Fabric(fabric="rings", rings=[[0, 1, 2], [2, 3]])
+    assert Scenario.of(given, work.__class__(load="1 GB/s")).check()["machines"][0]["nodes"] == 4
+
+
+def test_a_fabric_is_simulated_searched_and_analysed():
+    fabric = Fabric(fabric="ring", size=4)
+    stop = Precision(rule="fixed", time="100 us", replications=3)
+    results = isthmus.simulate(
+        fabric, PacketWorkload(), sweep={"load": ["0.4 GB/s", "2.5 GB/s"]}, precision=stop, seed=2
+    )
+    # One packet of 64 B leaves a ring of N nodes every 46 ns (Eq. 1): 64/46 = 1.39 GB/s.
+    peak = results.answer.series[0].peak.measure
+    assert peak.mean == pytest.approx(64 / 46, rel=0.02)
+    assert results.nodes.height == 2 * 4
+    low, high = results.run.points
+    assert (low.load, high.load) == (0.4, 2.5)
+    assert high.measure("accepted").analytic == pytest.approx(64 / 46, rel=1e-3)
+    text = Scenario.of(fabric, PacketWorkload(), search=Search()).text
+    assert 'over = "workload.load"' in text
+    analysed = isthmus.analyze(fabric, PacketWorkload(load="0.4 GB/s"))
+    assert analysed.run.points[0].measure("latency").analytic > 0
 
 
 def test_sweeps_are_named_by_attribute_or_key_and_hold_arrays():

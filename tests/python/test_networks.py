@@ -188,3 +188,50 @@ def test_a_graph_that_can_deadlock_is_told_a_routing_that_cannot(isthmus, tmp_pa
     text = isthmus("topology", "--graph", "ring.txt").stdout
     assert re.search(r"deadlock +possible", text)
     assert re.search(r"instead +free \(up\*/down\*", text)
+
+
+def test_topology_of_a_fabric(isthmus, tmp_path):
+    answer = told(isthmus("topology", "--fabric", "bidirectional-torus", "--size", "4x4", "--json"))
+    # Table 7: four times sqrt(N) rings of sqrt(N) nodes.
+    assert answer["ring_lengths"] == [[4, 16]]
+    assert answer["rings_per_node"] == [4, 4]
+    assert answer["links"] == 64
+    assert answer["deadlock"]["free"]
+    assert sum(answer["distances"]) == pytest.approx(1)
+    text = isthmus("topology", "--fabric", "uniform-ring-torus", "--size", "4x4").stdout
+    assert "16 nodes, 16 rings of 4 nodes" in text
+    assert "wait for one another in a circle" in text
+
+
+def test_topology_of_a_fabric_with_faults_is_drawn(isthmus, tmp_path):
+    words = "--fabric torus --size 3x3 --failed-nodes 4 --failed-links 0-1 --draw torus.svg"
+    done = isthmus("topology", *words.split())
+    assert done.returncode == 0, done.stderr
+    assert "rings out of service  3 of 6 (0, 1, 4)" in done.stdout
+    drawn = (tmp_path / "torus.svg").read_text()
+    assert "3 x 3 unidirectional torus: 9 nodes, 6 rings of 3 nodes" in drawn
+
+
+def test_rings_are_given_one_by_one(isthmus, tmp_path):
+    done = isthmus("topology", "--fabric", "rings", "--rings", "0,1,2/2,3", "--draw", "r.png")
+    assert "1 of 2 nodes, 1 of 3 nodes; each node on 1 to 2; 5 directed links" in done.stdout
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--fabric torus", "--fabric torus: say how large; for example --size 6x6"),
+        ("--fabric rings", "--fabric rings: say which; for example --rings 0,1,2/2,3,4"),
+        ("--fabric ring --size 1", "--size: a ring of one node; give 2 nodes or more"),
+        ("--fabric torus --size 3x3 --failed-nodes 9", "--failed-nodes: node 9 does not exist"),
+        ("--fabric torus --size 3x3 --failed-links 0-8", "--failed-links: "),
+        ("--fabric rings --rings 0,1/2,3", "--rings: no path from node 0 to node 2"),
+        ("--fabric rings --rings 0,x", "'0,x' is not a list of rings such as 0,1,2/2,3,4"),
+        ("--fabric torus --size 3x3 --method list", "--method: not with --fabric"),
+        ("--dimension 3 --size 3x3", "--size: not with hypercubes and graphs"),
+        ("--fabric torus --size 30x30 --draw x.png", "900 nodes are too many to draw one by one"),
+    ],
+)
+def test_what_a_fabric_cannot_be_is_told(isthmus, words, message):
+    assert message in one_line(isthmus("topology", *words.split()))

@@ -1,6 +1,15 @@
 import pytest
 
-from isthmus.wording import estimate, interval, measure_label, number, with_unit
+from isthmus.wording import (
+    channel_label,
+    estimate,
+    flow_label,
+    interval,
+    measure_label,
+    measure_subject,
+    number,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +41,16 @@ def test_an_estimate_has_the_digits_that_its_interval_allows():
     assert estimate(443.2, 403.0, 483.4) == "443 ± 40"
     assert estimate(2.5, None, None) == "2.50"
     assert estimate(None, None, None) == "–"
+
+
+def test_channels_and_flows_are_called_by_kind_of_machine():
+    assert channel_label("link") == "PE network link"
+    assert channel_label("link", "sci") == "ring link"
+    assert channel_label("echo", "sci") == "of it: echo packets"
+    assert flow_label("io") == "I/O"
+    assert flow_label("packets") == "packets"
+    assert measure_label("latency") == "packet latency"
+    assert measure_subject("response") == "transactions"
 
 
 def test_labels():

@@ -1,5 +1,6 @@
 //! The only place where engine, devices and workload are put together, one module for each kind
 //! of machine. No files, no printing, no statistics; an observer says when it has seen enough.
 
+pub mod fattree;
 pub mod hypercube;
 pub mod sci;

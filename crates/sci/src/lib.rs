@@ -54,6 +54,21 @@
 //!    when it is generated is dropped.
 //! 10. A packet is delivered when its tail has come: the header's cycle plus its length.
 //!
+//! # Go bits
+//! With [`FlowControl::GoBits`] (IEEE 1596 for one priority, after Scott, Goodman and Vernon,
+//! "Performance of the SCI ring", 1992) every idle carries a go bit, that behind a packet too.
+//! 11. An own packet may start only if the symbol that left the cycle before was a go idle.
+//! 12. While an own packet leaves and until the bypass FIFO is empty again (recovery), the go bits
+//!     that come in are kept back, and all idles that leave are stop idles. With the idle after
+//!     which nothing waits, which may be that of the own packet, leaves a go bit if one was kept
+//!     back.
+//! 13. A decoder extends go bits: free idles behind a go idle become go idles, up to the next
+//!     packet, and so do the idles in place of what it strips. The idle behind a stripped packet
+//!     keeps its own bit.
+//!
+//! So go bits are merged and multiplied but the last one is never lost. All links begin with go
+//! idles.
+//!
 //! # Within a cycle
 //! First crossbars that are done release their input slots. Then all interfaces look at what has
 //! come: sends for them, good echoes, busy echoes. Then clients generate their packets, in the

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flit", &[]),
     ("wormhole", &["kernel"]),
     ("sci", &["topology", "kernel"]),
+    ("fattree", &["topology", "kernel"]),
     ("device", &["kernel"]),
     ("workload", &["units", "kernel"]),
     (

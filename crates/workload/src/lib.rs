@@ -1,10 +1,11 @@
-//! Demands out, completions in: traffic classes, locality, arrivals.
+//! Demands out, completions in: traffic classes, locality, arrivals, jobs.
 //!
 //! Knows nothing of engines, devices and machines: it says who asks for what and when, and is
 //! told when a demand is complete.
 
 mod arrival;
 mod demand;
+pub mod jobs;
 pub mod packets;
 pub mod spec;
 

@@ -12,6 +12,7 @@ from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, pe
 from isthmus.answer.sentences import (
     baseline_sentence,
     basis,
+    collapse_part,
     collapse_words,
     conclusion,
     join,
@@ -215,7 +216,8 @@ def _series_answer(
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
     if series is base:
-        text = baseline_sentence(own_bracket, own_peak, point, measures, place, unit)
+        told = collapse_part(layout, series)
+        text = baseline_sentence(told, own_bracket, own_peak, point, measures, place, unit)
         badge = "baseline" if len(layout.series) > 1 else ""
         return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak)
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
@@ -228,11 +230,11 @@ def _series_answer(
     peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
     lost = base_point is not None and _is_lost(layout, series, x)
-    collapses = any(p.collapsed for p in series.points)
     badge = _badge(saturation, peak_ratio, headline, lost)
-    if collapses and not any(p.collapsed for p in base.points):
+    told = collapse_part(layout, series)
+    if told and not any(p.collapsed for p in base.points):
         badge = "collapses"
-    parts = []
+    parts = [told] if told else []
     if own_bracket:
         parts.append(saturation_words(own_bracket, base_bracket, saturation, base.label, unit))
     if lost and place:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.answer.grounds import Bracket, Peak, Ratio
 from isthmus.results.schema import PointResult, RunResult
-from isthmus.results.series import View
+from isthmus.results.series import Series, View
 from isthmus.wording import estimate, interval, measure_label, measure_subject, number, unit_label
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def join(parts: list[str]) -> str:
 
 
 def baseline_sentence(
+    collapses: str,
     own: Bracket | None,
     own_peak: Peak | None,
     point: PointResult | None,
@@ -30,7 +31,7 @@ def baseline_sentence(
     unit: str,
 ) -> str:
     """What the first series can do."""
-    parts = []
+    parts = [collapses]
     if own:
         parts.append(saturation_words(own, None, None, "", unit))
     if own_peak:
@@ -40,10 +41,8 @@ def baseline_sentence(
             m = point.measure(name)
             if m and m.best[0] is not None:
                 value = f"{estimate(*m.best)} {unit_label(m.unit)}"
-                parts.append(
-                    f"{measure_label(name)} {value}"
-                    + (f" {place}" if place and len(parts) < 2 else "")
-                )
+                where = f" {place}" if place and name == measures[0] else ""
+                parts.append(f"{measure_label(name)} {value}{where}")
     return join(parts) or "no stable point to compare with"
 
 
@@ -92,6 +91,19 @@ def saturation_words(
 def _zone(loads: tuple[float, float]) -> str:
     low, high = loads
     return f"at {number(low)}" if low == high else f"at {interval(low, high)}"
+
+
+def collapse_part(layout: View, series: Series) -> str:
+    """From which load on a series collapses; empty if it does not."""
+    collapsed = [p for p in series.points if p.collapsed]
+    if not collapsed:
+        return ""
+    kinds = dict.fromkeys(p.collapse.kind for p in collapsed if p.collapse)
+    how = f" ({' or '.join(kinds)})" if kinds else ""
+    if not layout.by_load:
+        return f"collapses{how}"
+    loads = [p.load for p in collapsed if p.load is not None]
+    return f"collapses at {number(min(loads))} {layout.run.load.words}{how}"
 
 
 def ratio_words(ratio: Ratio, place: str, first: bool) -> str:

@@ -39,9 +39,9 @@ def write_study(folder: Path, study: Study, results: Results) -> None:
             figures.append(("worst", worst))
     pictures = {}
     for name, figure in figures:
+        write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
         svg = image(figure, "svg")
         write_bytes(folder / "plots" / f"{name}.svg", svg)
-        write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
         pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
     page = template("faults.html").render(
         run=results.run,

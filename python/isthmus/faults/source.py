@@ -38,8 +38,8 @@ class Source:
 
 
 def read_source(scenario: Scenario) -> Source:
-    """Take a scenario apart: axes over machines give fabrics, that over the load the loads; of other
-    axes the first value counts.
+    """Take a scenario apart: axes over machines give fabrics, the load axis gives the loads; of
+    other axes the first value counts.
 
     Raises:
         IsthmusError: the scenario makes no sense, or is not of SCI rings.

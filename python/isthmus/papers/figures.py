@@ -12,7 +12,10 @@
     measure = "pe_pe.router"
     at = "dimension=3"                   # fixes axes, as in a selector; may be absent
     model = true                         # whether to draw the queueing model; false if absent
+    bound = true                         # whether to draw the analytic bound; false if absent
     log = true                           # force the scale; decided by the values if absent
+
+In place of panels a figure may name a plot of reports: ``plot = "nodes"``.
 """
 
 from __future__ import annotations
@@ -26,13 +29,16 @@ from isthmus.papers.folder import Paper, read_toml
 from isthmus.papers.select import conditions, points
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import View, view
-from isthmus.wording import with_unit
+from isthmus.wording import measure_label, with_unit
 
 if TYPE_CHECKING:
     from isthmus.plots.style import Plot
 
 Number = tuple[float | None, float | None, float | None]
 Pick = Callable[[PointResult], Number]
+
+BOUND = {"ls": (0, (6, 3)), "lw": 1.2}
+"""How the analytic bound is drawn."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Panel:
     measure: str
     at: str = ""
     model: bool = False
+    bound: bool = False
     log: bool | None = None
 
 
@@ -53,7 +60,13 @@ class Figure:
     name: str
     caption: str
     scenario: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel, ...] = ()
+    plot: str | None = None
+    """A plot of reports, in place of panels."""
+
+    def __post_init__(self) -> None:
+        if bool(self.panels) == (self.plot is not None):
+            raise TypeError("give either panels or the name of a plot")
 
 
 def figures(paper: Paper) -> list[Figure]:
@@ -68,7 +81,7 @@ def figures(paper: Paper) -> list[Figure]:
     found = []
     for told in read_toml(paper.figures).get("figure", []):
         try:
-            panels = tuple(Panel(**each) for each in told.pop("panel"))
+            panels = tuple(Panel(**each) for each in told.pop("panel", ()))
             found.append(Figure(**told, panels=panels))
         except (KeyError, TypeError) as error:
             name = told.get("name", len(found) + 1)
@@ -83,9 +96,12 @@ def draw(figure: Figure, run: RunResult) -> Plot:
         IsthmusError: a condition of a panel fits no point.
 
     """
+    from isthmus import plots
     from isthmus.plots import curves
-    from isthmus.plots.style import legend_above, panels, styled
+    from isthmus.plots.style import key, legend_above, look, panels, styled
 
+    if figure.plot is not None:
+        return plots.draw(run, figure.plot)
     views = [_view(figure, panel, run) for panel in figure.panels]
     columns = 2 if len(views) in (2, 4) else 3
     with styled():
@@ -94,10 +110,18 @@ def draw(figure: Figure, run: RunResult) -> Plot:
             model = _model_of(panel.measure) if panel.model else None
             curves.curve_panel(ax, layout, _mean_of(panel.measure), model, log=panel.log)
             ax.set_title(panel.title)
-            ax.set_ylabel(with_unit("mean latency", layout.unit(panel.measure)))
+            unit = layout.unit(panel.measure)
+            label = "mean latency" if unit == "us" else measure_label(panel.measure)
+            ax.set_ylabel(with_unit(label, unit))
             curves.finish(ax, layout)
+            for series in layout.series if panel.bound else ():
+                if (limit := curves.load_bound(layout, series)) is not None:
+                    ax.axhline(limit, color=look(layout, series).colour, **BOUND)
         modelled = any(panel.model for panel in figure.panels)
-        legend_above(plot, views[0], curves.marks(view(run), model=modelled))
+        entries = curves.marks(view(run), model=modelled)
+        if any(panel.bound for panel in figure.panels):
+            entries.append(key("analytic bound", **BOUND))
+        legend_above(plot, views[0], entries)
     return plot
 
 

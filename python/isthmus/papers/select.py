@@ -16,6 +16,14 @@ A *selector* gives a value with an interval::
     io_nodes                the PEs that have an I/O node, in words
     range MEASURE along KEY largest over smallest simulated mean along an axis
     lowest MEASURE along KEY  where along an axis the simulated mean is lowest
+    peak MEASURE along KEY  the largest simulated mean along an axis
+    verdict                 the verdict, in words
+    equation NAME           peak throughput by an equation or table of the SCI paper, in GB/s
+                            (equation table 2 @ nodes=8)
+    machine FIELD           a figure of the machine (machine ring_count); of SCI fabrics also
+                            ring_nodes, the nodes of each ring
+    collapse FIELD          how a fabric collapsed: kind, nodes, since (µs), replications
+    node WHICH              throughput of a node that sends: its number, lowest or highest
     3.5                     a number
 
 followed by ``@ key=value; key=value``, which fixes axes of the sweep; keys may be shortened to
@@ -27,7 +35,8 @@ A *claim*, for the rule ``holds``, compares selectors::
     mean read.network @ io_link=1 > mean read.network @ io_link=0
     A > B > C               an ordering
     A ~ B                   alike, within the row's tolerance
-    stable, saturated       that is the verdict of every point that fits
+    stable, saturated, collapsed  that is the verdict of every point that fits
+    live                    no point that fits has collapsed
     falls MEASURE along KEY the simulated mean falls from one end of an axis to the other, and
                             never rises beyond its intervals in between
     rises MEASURE along KEY
@@ -46,6 +55,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from isthmus.errors import IsthmusError
+from isthmus.papers import fabric
 from isthmus.papers.model import Model, balance
 from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
@@ -93,7 +103,16 @@ def is_analytic(select: str) -> bool:
     return all(t.startswith(_WITHOUT_SIMULATION) or _is_number(t) for t in plain)
 
 
-_WITHOUT_SIMULATION = ("analytic ", "model ", "saturation analytic", "balance ", "io_nodes")
+_WITHOUT_SIMULATION = (
+    "analytic ",
+    "model ",
+    "saturation analytic",
+    "balance ",
+    "io_nodes",
+    "equation ",
+    "machine ",
+)
+_VERDICTS = ("stable", "saturated", "collapsed", "live")
 
 
 def claim(text: str, source: Source) -> Claim:
@@ -107,7 +126,7 @@ def _one_claim(text: str, source: Source) -> Claim:
     verb = text.split(" ", 1)[0]
     if verb in ("falls", "rises"):
         return _monotone(text, source, falling=verb == "falls")
-    if verb in ("stable", "saturated") and not re.search(" [<>~/-] ", text):
+    if verb in _VERDICTS and not re.search(" [<>~/-] ", text):
         return _all_are(verb, text, source)
     words = re.split(r" ([<>~]) ", text)
     if len(words) < 3:
@@ -126,6 +145,8 @@ def _one_claim(text: str, source: Source) -> Claim:
 def _all_are(verdict: str, text: str, source: Source) -> Claim:
     fixed = {**source.at, **conditions(text.partition("@")[2])}
     found = [p.verdict.verdict for p in points(_result(source), fixed)] or ["no such point"]
+    if verdict == "live":
+        found = [verdict if v in ("stable", "saturated", "undecided") else v for v in found]
     share = found.count(verdict)
     if len(found) == 1:
         return Claim(share == 1, found[0])
@@ -342,6 +363,34 @@ def _lowest(words: list[str], fixed: Conditions, source: Source) -> Value:
     return Value(x)
 
 
+def _peak(words: list[str], fixed: Conditions, source: Source) -> Value:
+    return max((v for _, v in _along(words, fixed, source)), key=lambda v: v.value or 0.0)
+
+
+def _verdict_word(_words: list[str], fixed: Conditions, source: Source) -> Value:
+    return Value(None, words=_point(source, fixed).verdict.verdict)
+
+
+def _equation(words: list[str], fixed: Conditions, _source: Source) -> Value:
+    _name(words)
+    return fabric.equation(" ".join(words[1:]), fixed.get("nodes"))
+
+
+def _machine(words: list[str], fixed: Conditions, source: Source) -> Value:
+    described = _result(source).machines[_point(source, fixed).machine]
+    return fabric.machine(_name(words), described)
+
+
+def _collapse(words: list[str], fixed: Conditions, source: Source) -> Value:
+    point = _point(source, fixed)
+    cycle_us = _result(source).machines[point.machine].cycle_us
+    return fabric.collapse(_name(words), point, cycle_us)
+
+
+def _node(words: list[str], fixed: Conditions, source: Source) -> Value:
+    return fabric.node(_name(words), _point(source, fixed))
+
+
 def _monotone(text: str, source: Source, *, falling: bool) -> Claim:
     head, _, tail = text.partition("@")
     curve = _along(head.split(), {**source.at, **conditions(tail)}, source)
@@ -365,4 +414,10 @@ _SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
     "io_nodes": _io_nodes,
     "range": _range,
     "lowest": _lowest,
+    "peak": _peak,
+    "verdict": _verdict_word,
+    "equation": _equation,
+    "machine": _machine,
+    "collapse": _collapse,
+    "node": _node,
 }

@@ -180,7 +180,7 @@ def _tick(text: str, value: float) -> str:
 def bare(ax: Axes, caption: str) -> None:
     """A picture, not a diagram: no axes, a caption below."""
     ax.autoscale_view()
-    ax.set_aspect("equal")
+    ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)
     ax.set_xticks([])
     ax.set_yticks([])

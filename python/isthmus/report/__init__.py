@@ -95,6 +95,10 @@ def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
         main = curves.latency(said.view, [said.headline], height=3.9)
         label = f"{measure_label(said.headline)} against {said.view.x_label}"
         pictures = [inline_svg(plots.image(main, "svg").decode(), "lead-latency", label)]
+        if said.has_peaks and plots.KINDS["accepted"].applies(said.view):
+            svg = plots.image(curves.accepted(said.view), "svg").decode()
+            label = "Accepted against offered load"
+            return [inline_svg(svg, "lead-accepted", label), *pictures]
         if plots.KINDS["saturation"].applies(said.view):
             svg = plots.image(plots.saturation.saturation(said.view), "svg").decode()
             pictures.append(inline_svg(svg, "lead-saturation", "Where each variant saturates"))
@@ -116,7 +120,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
     """The answer table as plain text cells."""
     from isthmus.plots.style import look
 
-    shown = said.measures[:2]
+    shown = said.measures[: 1 if said.has_peaks else 2]
     modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []
     for each in said.series:

@@ -1,6 +1,6 @@
 //! Peaks and light-load latencies of the fabrics of the SCI paper (seed 004), and what a run costs.
 //!
-//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|go-bits|collapse|speed|once] [hop] [change]`
+//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|go-bits|collapse|speed|once|once-by-symbol] [hop] [change]`
 //! with the cycles (2 ns) of a hop and a ring change, 17 and 33 by default.
 
 mod load;
@@ -190,11 +190,11 @@ fn collapse(hop: u64, change: u64) {
 }
 
 /// One run, for a profiler.
-fn once(hop: u64, change: u64) {
+fn once<E: Engine<()>>(hop: u64, change: u64) {
     let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
     let network = Network::new(&shape, Routing::DimensionOrder);
     let rules = rules(hop, change, Source::Unbounded);
-    let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+    let mut engine = E::new(&network.fabric, rules).expect("rules");
     let mut run = Load::new(&network, 34.0, LENGTH, 0);
     run.run(&mut engine);
     let counters = engine.counters();
@@ -219,7 +219,8 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("latency") => latency(hop, change),
         Some("speed") => speed(hop, change),
-        Some("once") => once(hop, change),
+        Some("once") => once::<event::Engine<()>>(hop, change),
+        Some("once-by-symbol") => once::<symbol::Engine<()>>(hop, change),
         Some("go-bits") => go_bits(hop, change),
         Some("collapse") => collapse(hop, change),
         _ => peaks(hop, change),

@@ -1,7 +1,7 @@
 //! Clients and crossbars: what happens inside a node.
 
 use super::Engine;
-use super::parts::OutputSlot;
+use super::parts::{Exit, OutputSlot};
 use crate::traffic::{Class, Dropped};
 use crate::{Handler, Source};
 use isthmus_kernel::Cycles;
@@ -17,9 +17,11 @@ impl<T: Copy> Engine<T> {
             let tag = self.packets.get(packet).tag;
             let class = self.packets.get(packet).class;
             handler.generated(node as u32, time, tag, &mut self.offers);
+            let exit = self.exit(packet, None);
             if self.rules.source == Source::Unbounded {
-                self.clients[node].waiting[class.number()].push_back(packet);
-            } else if !self.admit(packet) {
+                let waiting = &mut self.clients[node].waiting;
+                waiting[class.number()].push_back((packet, exit));
+            } else if !self.admit(packet, exit) {
                 self.packets.remove(packet);
                 self.under_way -= 1;
                 self.counters.dropped[node] += 1;
@@ -33,8 +35,8 @@ impl<T: Copy> Engine<T> {
             self.take_offers(node as u32);
         }
         for class in Class::ALL {
-            while let Some(&packet) = self.clients[node].waiting[class.number()].front()
-                && self.admit(packet)
+            while let Some(&(packet, exit)) = self.clients[node].waiting[class.number()].front()
+                && self.admit(packet, exit)
             {
                 self.clients[node].waiting[class.number()].pop_front();
             }
@@ -42,19 +44,22 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Gives a packet of the client a slot of its output queue, if there is one.
-    fn admit(&mut self, packet: u32) -> bool {
-        let (port, queue) = self.queue_for(packet, None);
-        if self.ports[port].outputs[queue].len() == self.rules.client_slots as usize {
+    fn admit(&mut self, packet: u32, exit: Exit) -> bool {
+        if self.is_full(exit, self.rules.client_slots) {
             return false;
         }
         self.packets.get_mut(packet).admitted = self.now;
-        self.take_slot(port, queue, packet, self.now);
+        self.take_slot(exit, packet, self.now);
         true
     }
 
-    /// The interface that `packet` leaves by, and the number there of its output queue if it comes
-    /// in by port `from` of the node, or from the client.
-    pub(super) fn queue_for(&self, packet: u32, from: Option<usize>) -> (usize, usize) {
+    pub(super) fn is_full(&self, exit: Exit, slots: u32) -> bool {
+        self.outputs[exit.port].queues[exit.queue].len() == slots as usize
+    }
+
+    /// Where a packet leaves its present node that comes in by port `from` of it, or from the
+    /// client.
+    pub(super) fn exit(&self, packet: u32, from: Option<usize>) -> Exit {
         let traveller = self.packets.get(packet);
         let mut node = traveller.node;
         for &segment in &traveller.route[..traveller.stretch] {
@@ -63,31 +68,35 @@ impl<T: Copy> Engine<T> {
         }
         let ring = traveller.route[traveller.stretch].ring;
         let port = self.fabric.interface(node, ring).expect("a checked route") as usize;
-        let from = from.unwrap_or(self.ports[port].port);
+        let from = from.unwrap_or(self.inputs[port].port);
         let ports = self.fabric.of_node(node).len();
-        (port, traveller.class.number() * ports + from)
+        Exit {
+            port,
+            queue: traveller.class.number() * ports + from,
+        }
     }
 
-    fn take_slot(&mut self, port: usize, queue: usize, packet: u32, ready: Cycles) {
-        self.ports[port].outputs[queue].push(OutputSlot {
+    fn take_slot(&mut self, exit: Exit, packet: u32, ready: Cycles) {
+        let output = &mut self.outputs[exit.port];
+        output.queues[exit.queue].push(OutputSlot {
             number: self.slots,
             packet,
             ready: Some(ready),
             action: None,
         });
-        self.ports[port].waiting += 1;
+        output.waiting += 1;
         self.slots += 1;
     }
 
     /// Takes packets that are through the crossbar out of their input queues.
     pub(super) fn finish_transfers(&mut self) {
-        for port in &mut self.ports {
-            if let Some(class) = port.crossbar {
-                let input = &mut port.inputs[class.number()];
-                let first = input.front().expect("a packet in transfer");
-                if first.moved == Some(first.symbols) {
-                    input.pop_front();
-                    port.crossbar = None;
+        for input in &mut self.inputs {
+            if let Some(class) = input.crossbar {
+                let queue = &mut input.queues[class.number()];
+                if queue[0].moved == Some(queue[0].symbols) {
+                    queue.pop_front();
+                    input.count -= 1;
+                    input.crossbar = None;
                 }
             }
         }
@@ -96,28 +105,33 @@ impl<T: Copy> Engine<T> {
     /// The crossbar behind an input begins a transfer if it can, responses first, and moves one
     /// symbol.
     pub(super) fn transfer(&mut self, port: usize) {
-        if self.ports[port].crossbar.is_none() {
+        if self.inputs[port].count == 0 {
+            return;
+        }
+        if self.inputs[port].crossbar.is_none() {
             for class in [Class::Response, Class::Request] {
-                let Some(slot) = self.ports[port].inputs[class.number()].front() else {
+                let Some(slot) = self.inputs[port].queues[class.number()].front() else {
                     continue;
                 };
-                let packet = slot.packet;
-                let (out, queue) = self.queue_for(packet, Some(self.ports[port].port));
-                if self.ports[out].outputs[queue].len() == self.rules.output_slots as usize {
+                let (packet, exit) = (slot.packet, slot.exit);
+                if self.is_full(exit, self.rules.output_slots) {
                     continue;
                 }
-                self.take_slot(out, queue, packet, self.now + self.rules.ring_change);
-                let input = &mut self.ports[port];
-                input.inputs[class.number()][0].moved = Some(0);
+                self.take_slot(exit, packet, self.now + self.rules.ring_change);
+                let input = &mut self.inputs[port];
+                input.queues[class.number()][0].moved = Some(0);
                 input.crossbar = Some(class);
                 break;
             }
         }
-        let input = &mut self.ports[port];
+        let input = &mut self.inputs[port];
         if let Some(class) = input.crossbar {
-            let slot = &mut input.inputs[class.number()][0];
+            let slot = &mut input.queues[class.number()][0];
             let moved = slot.moved.as_mut().expect("a packet in transfer");
-            debug_assert!(*moved < slot.arrived, "a symbol has not come yet");
+            debug_assert!(
+                slot.header + Cycles::from(*moved) <= self.now,
+                "a symbol has not come yet"
+            );
             *moved += 1;
         }
     }

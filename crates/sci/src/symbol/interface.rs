@@ -6,63 +6,72 @@ use crate::traffic::Delivery;
 use crate::{FlowControl, Handler};
 
 impl<T: Copy> Engine<T> {
-    /// Every interface looks at the symbol that arrives, and decides what goes on.
-    pub(super) fn decode<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
-        let line = (self.now % self.rules.hop) as usize;
-        for port in 0..self.ports.len() {
-            let came = self.lines[line][port];
-            let mut symbol = match came.kind {
-                Kind::Idle => came,
-                Kind::Send => self.decode_send(port, came, handler),
-                Kind::Echo => self.decode_echo(port, came),
-            };
-            let input = &mut self.ports[port];
-            if came.kind != Kind::Idle && came.idle {
-                input.came_go = came.go;
-            } else if symbol.kind == Kind::Idle {
-                // Go bits are extended over free idles and what is stripped, to the next packet.
-                symbol.go |= input.came_go;
-                input.came_go = symbol.go;
+    /// An interface looks at the symbol that arrives, and decides what goes on.
+    pub(super) fn decode<H: Handler<Tag = T>>(
+        &mut self,
+        port: usize,
+        came: Symbol,
+        handler: &mut H,
+    ) -> Symbol {
+        if came.kind != Kind::Idle && came.place == 0 {
+            self.look_at_header(port, came, handler);
+        }
+        let decoder = &mut self.decoders[port];
+        let mut symbol = match came.kind {
+            Kind::Send if decoder.mine && came.place < decoder.echo_begins => Symbol::free(false),
+            Kind::Send if decoder.mine => Symbol {
+                kind: Kind::Echo,
+                place: came.place - decoder.echo_begins,
+                ..came
+            },
+            Kind::Echo if decoder.mine => Symbol::free(came.go),
+            _ => came,
+        };
+        if came.kind == Kind::Idle || !came.idle {
+            // Go bits are extended over free idles and what is stripped, to the next packet.
+            if symbol.idle {
+                symbol.go |= decoder.came_go;
+                decoder.came_go = symbol.go;
             }
-            self.passing[port] = symbol;
+        } else {
+            decoder.came_go = came.go;
+            if decoder.mine {
+                self.take_last(port, came);
+            }
+        }
+        symbol
+    }
+
+    /// A send or an echo begins to come in.
+    fn look_at_header<H: Handler<Tag = T>>(
+        &mut self,
+        port: usize,
+        header: Symbol,
+        handler: &mut H,
+    ) {
+        let action = self.actions.get(header.action);
+        let (home, symbols) = match header.kind {
+            Kind::Send => (action.target, action.symbols),
+            _ => (action.source, self.rules.echo as u16),
+        };
+        let decoder = &mut self.decoders[port];
+        decoder.mine = home as usize == port;
+        decoder.echo_begins = symbols - self.rules.echo as u16;
+        if decoder.mine {
+            match header.kind {
+                Kind::Send => self.accept_or_refuse(port, header.action, handler),
+                _ => self.take_echo(port, header.action),
+            }
         }
     }
 
-    fn decode_send<H: Handler<Tag = T>>(
-        &mut self,
-        port: usize,
-        symbol: Symbol,
-        handler: &mut H,
-    ) -> Symbol {
-        if symbol.place == 0 {
-            self.ports[port].mine = self.actions.get(symbol.action).target as usize == port;
-            if self.ports[port].mine {
-                self.accept_or_refuse(port, symbol.action, handler);
-            }
-        }
-        if !self.ports[port].mine {
-            return symbol;
-        }
-        let action = self.actions.get(symbol.action);
-        let (symbols, class) = (action.symbols, action.class);
-        if action.accepted == Some(true) && !symbol.idle {
-            let input = &mut self.ports[port].inputs[class.number()];
-            if let Some(slot) = input.iter_mut().find(|slot| slot.packet == action.packet) {
-                slot.arrived += 1;
-            }
-        }
-        if symbol.idle {
-            // The packet is complete; the client has taken it.
-            self.ports[port].for_client = None;
-        }
-        let echo_begins = symbols - self.rules.echo as u16;
-        if symbol.place < echo_begins {
-            Symbol::free(false)
-        } else {
-            Symbol {
-                kind: Kind::Echo,
-                place: symbol.place - echo_begins,
-                ..symbol
+    /// What has come to where it goes is complete.
+    fn take_last(&mut self, port: usize, idle: Symbol) {
+        match idle.kind {
+            // The client has taken it.
+            Kind::Send => self.inputs[port].for_client = None,
+            _ => {
+                self.actions.remove(idle.action);
             }
         }
     }
@@ -71,9 +80,9 @@ impl<T: Copy> Engine<T> {
     fn accept_or_refuse<H: Handler<Tag = T>>(&mut self, port: usize, number: u32, handler: &mut H) {
         let action = self.actions.get_mut(number);
         let (packet, class) = (action.packet, action.class);
-        let input = &mut self.ports[port];
+        let input = &mut self.inputs[port];
         let used =
-            input.inputs[class.number()].len() + usize::from(input.for_client == Some(class));
+            input.queues[class.number()].len() + usize::from(input.for_client == Some(class));
         let accepted = used < self.rules.input_slots as usize;
         action.accepted = Some(accepted);
         if !accepted {
@@ -82,10 +91,15 @@ impl<T: Copy> Engine<T> {
         let traveller = self.packets.get_mut(packet);
         traveller.stretch += 1;
         if traveller.stretch < traveller.route.len() {
-            input.inputs[class.number()].push_back(InputSlot {
+            let symbols = traveller.symbols;
+            let exit = self.exit(packet, Some(self.inputs[port].port));
+            let input = &mut self.inputs[port];
+            input.count += 1;
+            input.queues[class.number()].push_back(InputSlot {
                 packet,
-                symbols: traveller.symbols,
-                arrived: 0,
+                exit,
+                symbols,
+                header: self.now,
                 moved: None,
             });
             return;
@@ -114,26 +128,10 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node);
     }
 
-    fn decode_echo(&mut self, port: usize, symbol: Symbol) -> Symbol {
-        if symbol.place == 0 {
-            self.ports[port].mine = self.actions.get(symbol.action).source as usize == port;
-            if self.ports[port].mine {
-                self.take_echo(port, symbol.action);
-            }
-        }
-        if !self.ports[port].mine {
-            return symbol;
-        }
-        if symbol.idle {
-            self.actions.remove(symbol.action);
-        }
-        Symbol::free(symbol.go)
-    }
-
     fn take_echo(&mut self, port: usize, number: u32) {
         let action = self.actions.get(number);
         let accepted = action.accepted.expect("the target has decided");
-        let output = &mut self.ports[port].outputs[action.queue];
+        let output = &mut self.outputs[port].queues[action.queue];
         let place = output
             .iter()
             .position(|slot| slot.number == action.slot)
@@ -143,7 +141,7 @@ impl<T: Copy> Engine<T> {
         } else {
             output[place].ready = Some(self.now);
             output[place].action = None;
-            self.ports[port].waiting += 1;
+            self.outputs[port].waiting += 1;
             self.counters.retries[port] += 1;
             self.packets.get_mut(action.packet).retries += 1;
         }
@@ -155,7 +153,7 @@ impl<T: Copy> Engine<T> {
         if incoming.place == 0 {
             self.count(port, incoming);
         }
-        let out = &self.ports[port];
+        let out = &self.outputs[port];
         let mut symbol = match out.sending {
             Some(Sending::Own(symbol, last)) => {
                 self.store(port, incoming);
@@ -165,7 +163,8 @@ impl<T: Copy> Engine<T> {
                     idle: place == last,
                     ..symbol
                 };
-                self.ports[port].sending = (!symbol.idle).then_some(Sending::Own(following, last));
+                self.outputs[port].sending =
+                    (!symbol.idle).then_some(Sending::Own(following, last));
                 symbol
             }
             None if out.bypass.is_empty() => {
@@ -178,25 +177,22 @@ impl<T: Copy> Engine<T> {
             Some(Sending::Through) if out.bypass.is_empty() => return self.pass(port, incoming),
             _ => {
                 self.store(port, incoming);
-                let symbol = self.ports[port].bypass.pop_front();
+                let symbol = self.outputs[port].bypass.pop_front();
                 self.forward(port, symbol.expect("it is not empty"))
             }
         };
         // What was kept back is let go with the idle after which nothing waits.
-        let out = &mut self.ports[port];
+        let out = &mut self.outputs[port];
         let release = out.sending.is_none() && out.bypass.is_empty();
         symbol.go = release && std::mem::take(&mut out.saved_go);
         out.emitted_go = symbol.go;
         symbol
     }
 
-    /// Lets go on at once what comes in. A go bit is passed on to the free idles behind it.
+    /// Lets go on at once what comes in.
     fn pass(&mut self, port: usize, incoming: Symbol) -> Symbol {
-        let mut symbol = self.forward(port, incoming);
-        let out = &mut self.ports[port];
-        //XX
-        out.emitted_go = symbol.go;
-        symbol
+        self.outputs[port].emitted_go = incoming.go;
+        self.forward(port, incoming)
     }
 
     /// Counts what has come to be passed on.
@@ -213,7 +209,7 @@ impl<T: Copy> Engine<T> {
 
     /// Keeps a symbol that cannot go on yet. Free idles are absorbed, go bits kept back.
     fn store(&mut self, port: usize, symbol: Symbol) {
-        let out = &mut self.ports[port];
+        let out = &mut self.outputs[port];
         out.saved_go |= symbol.go;
         if symbol.kind != Kind::Idle {
             out.bypass.push_back(Symbol {
@@ -229,24 +225,24 @@ impl<T: Copy> Engine<T> {
 
     /// Lets a symbol go on that came from another node.
     fn forward(&mut self, port: usize, symbol: Symbol) -> Symbol {
-        self.ports[port].sending = (!symbol.idle).then_some(Sending::Through);
+        self.outputs[port].sending = (!symbol.idle).then_some(Sending::Through);
         symbol
     }
 
     /// The queue and the place in it of the own packet to be sent: the oldest that is ready of the
     /// next queue in turn that has one.
     fn choose(&self, port: usize) -> Option<(usize, usize)> {
-        let out = &self.ports[port];
+        let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;
         if out.waiting == 0 || !may_send {
             return None;
         }
-        let count = out.outputs.len();
+        let count = out.queues.len();
         (0..count)
             .map(|step| (out.turn + step) % count)
             .find_map(|queue| {
                 let ready = |ready| ready <= self.now;
-                let place = out.outputs[queue]
+                let place = out.queues[queue]
                     .iter()
                     .position(|slot| slot.ready.is_some_and(ready))?;
                 Some((queue, place))
@@ -255,10 +251,10 @@ impl<T: Copy> Engine<T> {
 
     /// Begins to send an own packet; gives its header.
     fn start(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
-        let out = &mut self.ports[port];
-        out.turn = (queue + 1) % out.outputs.len();
+        let out = &mut self.outputs[port];
+        out.turn = (queue + 1) % out.queues.len();
         out.waiting -= 1;
-        let slot = &mut out.outputs[queue][place];
+        let slot = &mut out.queues[queue][place];
         slot.ready = None;
         let packet = self.packets.get_mut(slot.packet);
         packet.sent.get_or_insert(self.now);

@@ -12,7 +12,7 @@ mod stall;
 use crate::traffic::{CLASSES, Packet};
 use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
 use isthmus_kernel::Cycles;
-use parts::{Places, Port, Subaction, Symbol, Traveller};
+use parts::{Decoder, Exit, Input, Output, Places, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
 
 /// A node's client.
@@ -21,7 +21,7 @@ struct Client {
     /// Packets to be generated and when, in order of time.
     to_come: VecDeque<(Cycles, u32)>,
     /// Packets that wait for a slot, by class.
-    waiting: [VecDeque<u32>; CLASSES],
+    waiting: [VecDeque<(u32, Exit)>; CLASSES],
 }
 
 /// The symbol-by-symbol reference: see the [module](self) and the rules of the crate.
@@ -30,11 +30,13 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// What arrives at each interface, for each of the next `hop` cycles in a circle.
-    lines: Vec<Vec<Symbol>>,
+    /// What arrives at each interface in each of the next `hop` cycles: a circle of rows.
+    lines: Vec<Symbol>,
     /// What each interface lets go on in this cycle.
     passing: Vec<Symbol>,
-    ports: Vec<Port>,
+    decoders: Vec<Decoder>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
     clients: Vec<Client>,
     packets: Places<Traveller<T>>,
     actions: Places<Subaction>,
@@ -48,29 +50,42 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    fn ports(fabric: &Fabric) -> Vec<Port> {
-        let port = |interface: &crate::Interface| Port {
+    /// Idle interfaces.
+    fn interfaces(fabric: &Fabric) -> (Vec<Decoder>, Vec<Input>, Vec<Output>) {
+        let decoder = Decoder {
+            mine: false,
+            echo_begins: 0,
+            came_go: true,
+        };
+        let interfaces = fabric.interfaces().iter();
+        let input = |interface: &crate::Interface| Input {
             node: interface.node,
             port: interface.port as usize,
+            queues: [VecDeque::new(), VecDeque::new()],
+            count: 0,
+            for_client: None,
+            crossbar: None,
+        };
+        let output = |interface: &crate::Interface| Output {
+            node: interface.node,
             next: interface.next,
-            outputs: vec![Vec::new(); fabric.of_node(interface.node).len() * CLASSES],
+            sending: None,
+            saved_go: false,
+            emitted_go: true,
             waiting: 0,
             turn: 0,
             bypass: VecDeque::new(),
-            sending: None,
-            mine: false,
-            inputs: [VecDeque::new(), VecDeque::new()],
-            for_client: None,
-            crossbar: None,
-            came_go: true,
-            saved_go: false,
-            emitted_go: true,
+            queues: vec![Vec::new(); fabric.of_node(interface.node).len() * CLASSES],
         };
-        fabric.interfaces().iter().map(port).collect()
+        (
+            vec![decoder; fabric.interfaces().len()],
+            interfaces.clone().map(input).collect(),
+            interfaces.map(output).collect(),
+        )
     }
 
-    fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Vec<Symbol>> {
-        vec![vec![Symbol::FIRST; fabric.interfaces().len()]; rules.hop as usize]
+    fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Symbol> {
+        vec![Symbol::FIRST; fabric.interfaces().len() * rules.hop as usize]
     }
 
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
@@ -116,18 +131,22 @@ impl<T: Copy> Engine<T> {
     /// Serves one cycle.
     fn cycle<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
         self.finish_transfers();
-        self.decode(handler);
+        let width = self.outputs.len();
+        let line = (self.now % self.rules.hop) as usize * width;
+        for port in 0..width {
+            let came = self.lines[line + port];
+            self.passing[port] = self.decode(port, came, handler);
+        }
         for node in 0..self.clients.len() {
             self.generate(node, handler);
         }
-        for port in 0..self.ports.len() {
+        for port in 0..width {
             self.transfer(port);
         }
-        let line = (self.now % self.rules.hop) as usize;
-        for port in 0..self.ports.len() {
+        for port in 0..width {
             let symbol = self.output(port);
-            let next = self.ports[port].next as usize;
-            self.lines[line][next] = symbol;
+            let next = self.outputs[port].next as usize;
+            self.lines[line + next] = symbol;
         }
         self.now += 1;
     }
@@ -136,11 +155,14 @@ impl<T: Copy> Engine<T> {
 impl<T: Copy> crate::Engine<T> for Engine<T> {
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
+        let (decoders, inputs, outputs) = Self::interfaces(fabric);
         Ok(Self {
             now: 0,
             lines: Self::lines(fabric, &rules),
             passing: vec![Symbol::FIRST; fabric.interfaces().len()],
-            ports: Self::ports(fabric),
+            decoders,
+            inputs,
+            outputs,
             clients: vec![Client::default(); fabric.node_count() as usize],
             packets: Places::new(),
             actions: Places::new(),
@@ -158,7 +180,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     fn clear(&mut self) {
         self.now = 0;
         self.lines = Self::lines(&self.fabric, &self.rules);
-        self.ports = Self::ports(&self.fabric);
+        (self.decoders, self.inputs, self.outputs) = Self::interfaces(&self.fabric);
         self.clients.fill(Client::default());
         self.packets = Places::new();
         self.actions = Places::new();

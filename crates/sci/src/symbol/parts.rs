@@ -134,48 +134,71 @@ pub(super) struct OutputSlot {
     pub action: Option<u32>,
 }
 
+/// Where a packet leaves its node: the interface, and the number of the queue there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub port: usize,
+    pub queue: usize,
+}
+
 /// A slot of an input queue that waits for the crossbar or is being emptied by it.
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: u32,
+    pub exit: Exit,
     pub symbols: u32,
-    /// Symbols that have come in.
-    pub arrived: u32,
+    /// When the first symbol came.
+    pub header: Cycles,
     /// Symbols that have gone through the crossbar; `None` before the first may.
     pub moved: Option<u32>,
 }
 
-/// An interface.
+/// The decoder of an interface.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decoder {
+    /// Whether the packet that comes in is for this interface.
+    pub mine: bool,
+    /// The place of the first symbol of the send that comes in which the echo takes.
+    pub echo_begins: u16,
+    /// The go bit of the idle that came last.
+    pub came_go: bool,
+}
+
+/// The side of an interface that faces its node.
 #[derive(Debug, Clone)]
-pub(super) struct Port {
+pub(super) struct Input {
     pub node: u32,
     /// Its number among the interfaces of its node.
     pub port: usize,
-    pub next: u32,
-    /// Output queues: for each class one for each interface of the node, that in its own place for
-    /// the client.
-    pub outputs: Vec<Vec<OutputSlot>>,
-    /// Packets in the output queues that do not await an echo.
-    pub waiting: u32,
-    pub turn: usize,
-    /// Symbols that wait to go on.
-    pub bypass: VecDeque<Symbol>,
-    /// The symbol that leaves next, if the last one began a packet and did not end it.
-    pub sending: Option<Sending>,
-    /// Whether the packet that comes in is for this interface.
-    pub mine: bool,
     /// Transit packets, by class; those in transfer first.
-    pub inputs: [VecDeque<InputSlot>; CLASSES],
+    pub queues: [VecDeque<InputSlot>; CLASSES],
+    /// The packets in these queues.
+    pub count: usize,
     /// A packet for the client that comes in holds a slot of its class.
     pub for_client: Option<Class>,
     /// The class that the crossbar serves.
     pub crossbar: Option<Class>,
-    /// The go bit of the idle that came last.
-    pub came_go: bool,
+}
+
+/// The side of an interface that faces the ring.
+#[derive(Debug, Clone)]
+pub(super) struct Output {
+    pub node: u32,
+    pub next: u32,
+    /// What it is in the middle of.
+    pub sending: Option<Sending>,
     /// A go bit has come and is kept back.
     pub saved_go: bool,
     /// The symbol that left last was an idle with its go bit set.
     pub emitted_go: bool,
+    /// Packets in the queues that do not await an echo.
+    pub waiting: u32,
+    pub turn: usize,
+    /// Symbols that wait to go on.
+    pub bypass: VecDeque<Symbol>,
+    /// For each class one queue for each interface of the node, that in its own place for the
+    /// client.
+    pub queues: Vec<Vec<OutputSlot>>,
 }
 
 /// What an output is in the middle of.

@@ -23,11 +23,11 @@ impl<T: Copy> Engine<T> {
     pub(super) fn waiting(&self) -> Waiting {
         let mut first = Vec::new();
         let mut outputs = Vec::new();
-        for port in &self.ports {
+        for (input, output) in self.inputs.iter().zip(&self.outputs) {
             first.push(outputs.len());
-            let places = port.outputs.len() / CLASSES;
-            for (queue, slots) in port.outputs.iter().enumerate() {
-                let limit = if queue % places == port.port {
+            let places = output.queues.len() / CLASSES;
+            for (queue, slots) in output.queues.iter().enumerate() {
+                let limit = if queue % places == input.port {
                     self.rules.client_slots
                 } else {
                     self.rules.output_slots
@@ -39,23 +39,23 @@ impl<T: Copy> Engine<T> {
                     let target = |packet| {
                         let traveller = self.packets.get(packet);
                         let segment = traveller.route[traveller.stretch];
-                        let ends = self.fabric.stretch(port.node, segment);
+                        let ends = self.fabric.stretch(output.node, segment);
                         Waiting::input(ends.expect("a checked route").1, traveller.class.number())
                     };
                     slots.iter().map(|slot| target(slot.packet)).collect()
                 }));
             }
         }
-        let mut inputs = vec![None; self.ports.len() * CLASSES];
-        for (index, port) in self.ports.iter().enumerate() {
-            for (class, input) in port.inputs.iter().enumerate() {
-                let settled = input.front().is_some_and(|slot| slot.moved.is_none());
-                if settled && input.len() == self.rules.input_slots as usize {
-                    let (out, queue) = self.queue_for(input[0].packet, Some(port.port));
-                    if self.ports[out].outputs[queue].len() == self.rules.output_slots as usize {
-                        let number = (first[out] + queue) as u32;
-                        inputs[Waiting::input(index as u32, class) as usize] = Some(number);
-                    }
+        let mut inputs = vec![None; self.inputs.len() * CLASSES];
+        for (index, input) in self.inputs.iter().enumerate() {
+            for (class, queue) in input.queues.iter().enumerate() {
+                if queue.len() == self.rules.input_slots as usize
+                    && queue[0].moved.is_none()
+                    && self.is_full(queue[0].exit, self.rules.output_slots)
+                {
+                    let exit = queue[0].exit;
+                    let number = (first[exit.port] + exit.queue) as u32;
+                    inputs[Waiting::input(index as u32, class) as usize] = Some(number);
                 }
             }
         }

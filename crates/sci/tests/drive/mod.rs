@@ -1,6 +1,6 @@
 //! Drives either engine with the same packets and writes down everything that comes out.
 
-use isthmus_kernel::{Cycles, Stream, Uniform};
+use isthmus_kernel::Cycles;
 use isthmus_sci::{
     Class, Counters, Delivery, Dropped, Engine, Fabric, Handler, Offers, Packet, Rules, Stall,
 };
@@ -32,30 +32,6 @@ pub struct Log {
     /// At the end of each part of the run.
     pub parts: Vec<(Cycles, u64, Option<Stall>, Vec<u32>)>,
     pub counters: Counters,
-}
-
-impl Log {
-    /// What differs first, in words.
-    pub fn differs_from(&self, other: &Self) -> Option<String> {
-        if self == other {
-            return None;
-        }
-        let only = |a: &Self, b: &Self| {
-            let absent = a.delivered.iter().filter(|d| !b.delivered.contains(d));
-            absent.copied().min_by_key(|delivery| delivery.header)
-        };
-        let pairs = self.parts.iter().zip(&other.parts);
-        Some(format!(
-            "first delivery of one only: {:?}; of the other only: {:?}; first parts that differ: \
-             {:?}; drops differ: {}; counters: {:?}, {:?}",
-            only(self, other),
-            only(other, self),
-            pairs.clone().find(|(a, b)| a != b),
-            self.dropped != other.dropped,
-            self.counters,
-            other.counters,
-        ))
-    }
 }
 
 struct Recorder<'a> {
@@ -141,48 +117,4 @@ pub fn run<E: Engine<(u32, Class)>>(
         parts: seen,
         counters: engine.counters().clone(),
     }
-}
-
-/// A shortest route, each step drawn among those that lead on; `None` if there is no way.
-pub fn route(fabric: &Fabric, from: u32, to: u32, stream: &mut Stream) -> Option<Vec<Segment>> {
-    let nodes = fabric.node_count() as usize;
-    // Distances to `to`, by relaxing all links until nothing changes.
-    let mut distance = vec![u32::MAX; nodes];
-    distance[to as usize] = 0;
-    let links: Vec<(usize, usize, u32)> = fabric
-        .interfaces()
-        .iter()
-        .map(|interface| {
-            let next = fabric.interfaces()[interface.next as usize].node;
-            (interface.node as usize, next as usize, interface.ring)
-        })
-        .collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &(a, b, _) in &links {
-            if distance[b] != u32::MAX && distance[a] > distance[b] + 1 {
-                distance[a] = distance[b] + 1;
-                changed = true;
-            }
-        }
-    }
-    if from == to || distance[from as usize] == u32::MAX {
-        return None;
-    }
-    let mut route: Vec<Segment> = Vec::new();
-    let mut at = from as usize;
-    while at != to as usize {
-        let on: Vec<_> = links
-            .iter()
-            .filter(|&&(a, b, _)| a == at && distance[b].checked_add(1) == Some(distance[at]))
-            .collect();
-        let &&(_, next, ring) = &on[Uniform::below(on.len() as u32).draw(stream) as usize];
-        match route.last_mut() {
-            Some(last) if last.ring == ring => last.hops += 1,
-            _ => route.push(Segment { ring, hops: 1 }),
-        }
-        at = next;
-    }
-    Some(route)
 }

@@ -1,0 +1,269 @@
+//! Cut-through: finite buffers, and credits that tell what room there is.
+
+use super::event::{Event, Kind};
+use super::{Engine, NEVER, Network};
+use crate::fabric::End;
+use crate::rules::tie;
+use isthmus_kernel::Cycles;
+use std::collections::VecDeque;
+
+/// A virtual channel of a link and the buffer behind it.
+#[derive(Debug, Clone)]
+struct Lane {
+    /// Bytes of room that the sender knows of.
+    credits: u32,
+    /// Room that the sender will know of, and when; in order of time.
+    returning: VecDeque<(Cycles, u32)>,
+    /// Packets in the buffer or on the link to it.
+    packets: VecDeque<u32>,
+    /// When the tail of the packet before the first has left.
+    clear: Cycles,
+}
+
+/// The links of a network with cut-through.
+#[derive(Debug, Clone)]
+pub(super) struct Buffers {
+    lanes: Vec<Lane>,
+    transmitter: Vec<Cycles>,
+    channels: u32,
+    buffer: u32,
+    credit: Cycles,
+}
+
+impl Buffers {
+    pub fn new(links: u32, channels: u32, buffer: u32, credit: Cycles) -> Self {
+        let lane = Lane {
+            credits: buffer,
+            returning: VecDeque::new(),
+            packets: VecDeque::new(),
+            clear: 0,
+        };
+        Self {
+            lanes: vec![lane; (links * channels) as usize],
+            transmitter: vec![0; links as usize],
+            channels,
+            buffer,
+            credit,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        for lane in &mut self.lanes {
+            lane.credits = self.buffer;
+            lane.returning.clear();
+            lane.packets.clear();
+            lane.clear = 0;
+        }
+        self.transmitter.fill(0);
+    }
+
+    #[inline]
+    fn range(&self, link: u32, links: u32) -> std::ops::Range<usize> {
+        (link * self.channels) as usize..((link + links) * self.channels) as usize
+    }
+
+    /// Takes in the credits that have come back.
+    fn collect(&mut self, link: u32, links: u32, now: Cycles) {
+        let range = self.range(link, links);
+        for lane in &mut self.lanes[range] {
+            while let Some(&(time, bytes)) = lane.returning.front()
+                && time <= now
+            {
+                lane.credits += bytes;
+                lane.returning.pop_front();
+            }
+        }
+    }
+
+    /// When a link, whose credits have been collected, may change for the better, as far as known.
+    fn next_change(&self, link: u32, now: Cycles) -> Cycles {
+        let free = self.transmitter[link as usize];
+        if free > now {
+            return free;
+        }
+        let lanes = self.lanes[self.range(link, 1)].iter();
+        let times = lanes.filter_map(|lane| lane.returning.front());
+        times.fold(NEVER, |first, &(time, _)| first.min(time))
+    }
+
+    /// The lane of a link with most room, the first of those; it must hold `bytes`.
+    fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
+        let mut best = None;
+        let mut most = 0;
+        for lane in self.range(link, 1) {
+            let credits = self.lanes[lane].credits;
+            if credits >= bytes && credits > most {
+                best = Some(lane as u32);
+                most = credits;
+            }
+        }
+        best
+    }
+
+    /// When a packet of `bytes` can start on a link or it should be asked again, as far as known.
+    pub fn room_at(&mut self, link: u32, bytes: u32, now: Cycles) -> Option<Cycles> {
+        self.collect(link, 1, now);
+        if self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some() {
+            return Some(now);
+        }
+        let time = self.next_change(link, now);
+        (time < NEVER).then_some(time)
+    }
+
+    /// The most room in a lane of the links of a group whose transmitters are free.
+    fn room(&self, group: u32, links: u32, now: Cycles) -> u32 {
+        let idle = (group..group + links).filter(|&link| self.transmitter[link as usize] <= now);
+        let lanes = idle.flat_map(|link| &self.lanes[self.range(link, 1)]);
+        lanes.map(|lane| lane.credits).max().unwrap_or(0)
+    }
+
+    /// The lane of a group that a packet gets: the link with most room in all, then by lot.
+    fn choose(&self, group: u32, links: u32, bytes: u32, now: Cycles, lot: u64) -> u32 {
+        let room = |link: u32| {
+            let fits = self.transmitter[link as usize] <= now;
+            let fits = fits && self.roomiest(link, bytes).is_some();
+            let lanes = self.lanes[self.range(link, 1)].iter();
+            fits.then(|| lanes.map(|lane| u64::from(lane.credits)).sum::<u64>())
+        };
+        let all = group..group + links;
+        let most = all.clone().filter_map(room).max();
+        let best = all.filter(|&link| room(link) == most);
+        let skip = (u128::from(lot) * best.clone().count() as u128) >> 64;
+        let link = best.clone().nth(skip as usize).expect("one link has room");
+        self.roomiest(link, bytes).expect("the link has room")
+    }
+
+    /// When the header of a packet that gets the link now starts: at once.
+    #[inline]
+    pub fn start(now: Cycles) -> Cycles {
+        now
+    }
+}
+
+impl<T: Copy> Engine<T> {
+    #[inline]
+    fn buffers(&mut self) -> &mut Buffers {
+        match &mut self.network {
+            Network::CutThrough(network) => network,
+            Network::Circuit(_) => unreachable!("events of a network with cut-through"),
+        }
+    }
+
+    pub(super) fn cut_inject(&mut self, packet: u32, node: u32, now: Cycles) {
+        let wire = self.packets.get(packet).wire;
+        let lane = self.buffers().roomiest(node, wire).expect("room was found");
+        self.cut_grant(packet, lane, now);
+    }
+
+    /// A header has come to a switch. Whether it may ask for an output: only the first of its
+    /// buffer may, once the one before has left.
+    pub(super) fn cut_arrive(&mut self, packet: u32, now: Cycles) -> bool {
+        let lane = self.packets.lane(packet);
+        self.packets.get_mut(packet).ready = true;
+        let lane = &self.buffers().lanes[lane as usize];
+        if lane.packets.front() != Some(&packet) {
+            return false;
+        }
+        let clear = lane.clear;
+        if clear > now {
+            self.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
+            return false;
+        }
+        true
+    }
+
+    /// Gives links of a group to waiting headers as long as transmitters are free and something
+    /// fits.
+    pub(super) fn cut_arbitrate(&mut self, group: u32, now: Cycles) {
+        let horizon = self.horizon(now);
+        let links = self.groups[group as usize].links;
+        self.buffers().collect(group, links, now);
+        loop {
+            let Network::CutThrough(network) = &self.network else {
+                unreachable!("a network with cut-through")
+            };
+            let waiters = &mut self.groups[group as usize];
+            if waiters.waiting.is_empty() {
+                return;
+            }
+            let room = network.room(group, links, now);
+            let packets = &self.packets;
+            let fits = |packet: u32| packets.get(packet).wire <= room;
+            let Some(index) = waiters.oldest(horizon, fits) else {
+                let changes = (group..group + links).map(|link| network.next_change(link, now));
+                let time = changes.fold(NEVER, Cycles::min);
+                return self.wake_at(group, time);
+            };
+            let packet = waiters.take(index);
+            let state = self.packets.get(packet);
+            let lot = tie(self.seed, state.from, state.number, u32::from(state.links));
+            let lane = network.choose(group, links, state.wire, now, lot);
+            self.cut_leave(packet, now);
+            self.cut_grant(packet, lane, now);
+        }
+    }
+
+    /// A packet starts to leave the buffer that it is first of.
+    fn cut_leave(&mut self, packet: u32, now: Cycles) {
+        let lane = self.packets.lane(packet);
+        let state = *self.packets.get(packet);
+        let tail = now + u64::from(state.ticks);
+        let network = self.buffers();
+        let channels = network.channels;
+        let back = tail + network.credit;
+        let from = &mut network.lanes[lane as usize];
+        from.packets.pop_front();
+        from.clear = tail;
+        from.returning.push_back((back, state.wire));
+        if let Some(&next) = from.packets.front()
+            && self.packets.get(next).ready
+        {
+            self.queue.push(tail, Event::new(Kind::Arrive, 0, next));
+        }
+        let link = lane / channels;
+        if link < self.fabric.node_count() {
+            let nic = &self.nics[link as usize];
+            if !nic.run.is_empty() {
+                let time = nic.ready.max(back);
+                self.inject_at(link, time);
+            }
+        } else {
+            let group = self.group_of[link as usize];
+            if !self.groups[group as usize].waiting.is_empty() {
+                self.wake_at(group, back);
+            }
+        }
+    }
+
+    /// A packet gets a link and room behind it.
+    fn cut_grant(&mut self, packet: u32, lane: u32, now: Cycles) {
+        self.packets.step(packet, lane);
+        let state = self.packets.get_mut(packet);
+        state.ready = false;
+        let state = *state;
+        let network = self.buffers();
+        let link = lane / network.channels;
+        let ticks = self.ticks_on(link, &state, now);
+        self.counters.busy[link as usize] += ticks;
+        self.counters.packets[link as usize] += 1;
+        let hop = self.rules.hop;
+        let end = self.fabric.end(link);
+        let network = self.buffers();
+        network.transmitter[link as usize] = now + ticks;
+        let credit = network.credit;
+        let to = &mut network.lanes[lane as usize];
+        to.credits -= state.wire;
+        match end {
+            End::Switch(_) => {
+                to.packets.push_back(packet);
+                self.queue
+                    .push(now + hop, Event::new(Kind::Arrive, 0, packet));
+            }
+            End::Node(node) => {
+                to.returning.push_back((now + ticks + credit, state.wire));
+                self.queue
+                    .push(now + ticks, Event::new(Kind::Deliver, node, packet));
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The event-driven engine.
+//!
+//! Only headers move: a header's start on a link gives the time at which its tail has left, and
+//! its start on the last link the time at which the acknowledgement has passed each link on its
+//! way back. So a lane that comes free costs no event unless something waits for it, and a packet
+//! costs one event for each switch, one at each end, and one for each time that it has to wait.
+
+mod circuit;
+mod cut;
+mod event;
+mod group;
+mod messages;
+mod nic;
+mod packets;
+
+use crate::fabric::End;
+use crate::rules::{AgeFrom, Ascent, Switching};
+use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
+use crate::{Counters, Error, Fabric, Rules};
+use circuit::Circuits;
+use cut::Buffers;
+use event::{Event, Kind};
+use group::{Group, Waiter};
+use isthmus_kernel::{Cycles, EventQueue};
+use messages::Messages;
+use nic::Nic;
+use packets::{Packet, Packets};
+
+const NEVER: Cycles = Cycles::MAX;
+
+/// The links, by the way in which packets hold them.
+#[derive(Debug, Clone)]
+enum Network {
+    Circuit(Circuits),
+    CutThrough(Buffers),
+}
+
+impl Network {
+    /// When the header of a packet that gets the link now starts.
+    #[inline]
+    fn start(&self, link: u32, now: Cycles) -> Cycles {
+        match self {
+            Self::Circuit(network) => network.start(link, now),
+            Self::CutThrough(_) => Buffers::start(now),
+        }
+    }
+}
+
+/// The engine: see the rules of the crate.
+#[derive(Debug, Clone)]
+pub struct Engine<T> {
+    fabric: Fabric,
+    rules: Rules,
+    seed: u64,
+    now: Cycles,
+    queue: EventQueue<Event>,
+    messages: Messages<T>,
+    packets: Packets,
+    nics: Vec<Nic>,
+    network: Network,
+    /// Waiting headers. A group has the number of its first link.
+    groups: Vec<Group>,
+    /// The group of each link that leaves a switch.
+    group_of: Vec<u32>,
+    dirty_groups: Vec<u32>,
+    dirty_nics: Vec<u32>,
+    offers: Offers<T>,
+    counters: Counters,
+}
+
+impl<T: Copy> Engine<T> {
+    /// An idle engine at time 0. The seed decides between equally good up links.
+    ///
+    /// # Errors
+    /// If the rules cannot be followed.
+    pub fn new(fabric: &Fabric, rules: Rules, seed: u64) -> Result<Self, Error> {
+        rules.check()?;
+        let (links, channels) = (fabric.link_count(), rules.channels);
+        let network = match rules.switching {
+            Switching::Circuit { in_flight } => {
+                Network::Circuit(Circuits::new(links, channels, in_flight))
+            }
+            Switching::CutThrough { buffer, credit } => {
+                Network::CutThrough(Buffers::new(links, channels, buffer, credit))
+            }
+        };
+        let mut groups = vec![Group::NONE; links as usize];
+        let mut group_of: Vec<u32> = (0..links).collect();
+        for switch in 0..fabric.switch_count() {
+            let inputs = fabric.port_count(switch) * channels;
+            let ups = fabric.ups_of(switch);
+            for link in ups.clone().chain(fabric.downs_of(switch).iter().copied()) {
+                groups[link as usize].inputs = inputs;
+                groups[link as usize].links = 1;
+            }
+            if rules.ascent == Ascent::Adaptive && !ups.is_empty() {
+                groups[ups.start as usize].links = ups.len() as u32;
+                for link in ups.clone() {
+                    group_of[link as usize] = ups.start;
+                }
+            }
+        }
+        let interface = &rules.interface;
+        let nic = Nic::new(interface.queues, interface.slice);
+        Ok(Self {
+            nics: vec![nic; fabric.node_count() as usize],
+            packets: Packets::new(fabric.level_count()),
+            messages: Messages::default(),
+            queue: EventQueue::new(),
+            counters: Counters::new(fabric),
+            offers: Offers::default(),
+            dirty_groups: Vec::new(),
+            dirty_nics: Vec::new(),
+            fabric: fabric.clone(),
+            now: 0,
+            network,
+            groups,
+            group_of,
+            rules,
+            seed,
+        })
+    }
+
+    /// Goes back to an idle engine at time 0, with another seed. Keeps the memory.
+    pub fn clear(&mut self, seed: u64) {
+        self.seed = seed;
+        self.now = 0;
+        self.queue.clear();
+        self.messages.clear();
+        self.packets.clear();
+        let interface = &self.rules.interface;
+        self.nics
+            .fill(Nic::new(interface.queues, interface.slice));
+        match &mut self.network {
+            Network::Circuit(network) => network.clear(),
+            Network::CutThrough(network) => network.clear(),
+        }
+        for group in &mut self.groups {
+            group.waiting.clear();
+            group.wake = NEVER;
+            group.turn = 0;
+            group.dirty = false;
+        }
+        self.dirty_groups.clear();
+        self.dirty_nics.clear();
+        self.offers.messages.clear();
+        self.counters.reset();
+    }
+
+    /// The present time: what was due before has been served.
+    pub fn now(&self) -> Cycles {
+        self.now
+    }
+
+    /// Messages offered and not delivered, and packets on their way.
+    pub fn under_way(&self) -> (usize, usize) {
+        (self.messages.count(), self.packets.count())
+    }
+
+    /// The counts.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The counts, to begin anew.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// Offers a message for `time`. Messages of a node and time are generated in the order in
+    /// which they are offered.
+    ///
+    /// # Panics
+    /// If the time has passed, a node or queue does not exist, or the node writes to itself.
+    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+        let nodes = self.fabric.node_count();
+        let Message {
+            from, to, queue, ..
+        } = message;
+        assert!(
+            time >= self.now,
+            "a message of node {from} was offered for {time}, now is {}",
+            self.now
+        );
+        assert!(
+            from < nodes && to < nodes && from != to,
+            "a message goes from node {from} to node {to}; the nodes are 0 to {}, and none sends \
+             to itself",
+            nodes - 1
+        );
+        assert!(
+            queue < self.rules.interface.queues,
+            "a message waits in queue {queue}; the last is {}",
+            self.rules.interface.queues - 1
+        );
+        self.accept(time, message);
+    }
+
+    /// Serves what is due before `limit`, or until the handler has finished; it is asked after
+    /// each tick in which something happened.
+    ///
+    /// # Panics
+    /// If the handler offers a message that [`Engine::send`] would not take.
+    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
+        let Some(last) = limit.checked_sub(1) else {
+            return;
+        };
+        while let Some(event) = self.queue.pop_until(last) {
+            let now = self.queue.now();
+            self.now = now;
+            match event.kind() {
+                Kind::Arrive => self.arrive(event.about(), now),
+                Kind::Deliver => self.deliver(event.about(), now, handler),
+                Kind::Wake => {
+                    let group = event.about();
+                    self.groups[group as usize].wake = NEVER;
+                    self.look_at_group(group);
+                }
+                Kind::Inject => {
+                    self.nics[event.about() as usize].wake = NEVER;
+                    self.look_at_nic(event.about());
+                }
+                Kind::Start => self.start(event.rank(), event.about()),
+                Kind::Generate => {
+                    let message = self.generate(event.rank(), now);
+                    let state = self.messages.get(message);
+                    handler.generated(now, &state.message, &mut self.offers);
+                    self.take_offers();
+                }
+            }
+            if self.queue.next_time() > now {
+                self.settle(now);
+                if handler.finished() {
+                    return;
+                }
+            }
+        }
+        self.now = self.now.max(limit);
+    }
+
+    fn take_offers(&mut self) {
+        if self.offers.messages.is_empty() {
+            return;
+        }
+        let mut offers = std::mem::take(&mut self.offers.messages);
+        for (time, message) in offers.drain(..) {
+            self.send(time, message);
+        }
+        self.offers.messages = offers;
+    }
+
+    /// At the end of a tick: outputs are given to those who wait, then nodes inject.
+    fn settle(&mut self, now: Cycles) {
+        while let Some(group) = self.dirty_groups.pop() {
+            self.groups[group as usize].dirty = false;
+            match self.network {
+                Network::Circuit(_) => self.circuit_arbitrate(group, now),
+                Network::CutThrough(_) => self.cut_arbitrate(group, now),
+            }
+        }
+        while let Some(node) = self.dirty_nics.pop() {
+            self.nics[node as usize].dirty = false;
+            self.inject(node, now);
+        }
+    }
+
+    /// A header asks for an output.
+    fn arrive(&mut self, packet: u32, now: Cycles) {
+        if let Network::CutThrough(_) = self.network
+            && !self.cut_arrive(packet, now)
+        {
+            return;
+        }
+        let channels = self.rules.channels;
+        let lane = self.packets.lane(packet);
+        let (link, channel) = (lane / channels, lane % channels);
+        let state = self.packets.get(packet);
+        let End::Switch(switch) = self.fabric.end(link) else {
+            unreachable!("headers ask at switches")
+        };
+        let group = if self.fabric.level(switch) < u32::from(state.top) {
+            match self.rules.ascent {
+                Ascent::Adaptive => self.fabric.ups_of(switch).start,
+                Ascent::Destination => self.fabric.ascent(switch, state.to),
+                Ascent::Source => self.fabric.ascent(switch, state.from),
+            }
+        } else {
+            self.fabric.down(switch, state.to)
+        };
+        let since = match self.rules.age.from {
+            AgeFrom::Injection => state.injected,
+            AgeFrom::Switch => now,
+        };
+        let input = self.fabric.port(link) * channels + channel;
+        self.groups[group as usize].waiting.push(Waiter {
+            since,
+            input,
+            packet,
+        });
+        self.look_at_group(group);
+    }
+
+    #[inline]
+    fn look_at_group(&mut self, group: u32) {
+        let state = &mut self.groups[group as usize];
+        if !state.dirty {
+            state.dirty = true;
+            self.dirty_groups.push(group);
+        }
+    }
+
+    /// Looks at a group again at `time`, unless it will be looked at before.
+    #[inline]
+    fn wake_at(&mut self, group: u32, time: Cycles) {
+        let state = &mut self.groups[group as usize];
+        if time < state.wake {
+            state.wake = time;
+            self.queue.push(time, Event::new(Kind::Wake, 0, group));
+        }
+    }
+
+    /// Packets whose age counts from before this are equally old.
+    #[inline]
+    fn horizon(&self, now: Cycles) -> Cycles {
+        let saturates = self.rules.age.saturates;
+        saturates.map_or(0, |age| now.saturating_sub(age))
+    }
+
+    /// Ticks that a packet takes on a link that it starts on at `start`.
+    #[inline]
+    fn ticks_on(&self, link: u32, packet: &Packet, start: Cycles) -> Cycles {
+        let ticks = u64::from(packet.ticks);
+        match self.rules.late {
+            Some(late)
+                if start - packet.injected > late.older_than
+                    && matches!(self.fabric.end(link), End::Node(_)) =>
+            {
+                ticks + late.extra
+            }
+            _ => ticks,
+        }
+    }
+
+    /// The tail of a packet arrives.
+    fn deliver<H: Handler<Tag = T>>(&mut self, packet: u32, now: Cycles, handler: &mut H) {
+        let state = *self.packets.get(packet);
+        let nic = &mut self.nics[state.to as usize];
+        if nic.ready > now {
+            nic.ready += self.rules.interface.receive;
+        }
+        let message = self.messages.get_mut(state.message);
+        self.counters.received[state.to as usize] += 1;
+        if message.data {
+            self.counters.bytes[state.to as usize] += u64::from(state.payload);
+        }
+        handler.packet(&PacketSeen {
+            tag: message.message.tag,
+            from: state.from,
+            to: state.to,
+            request: !message.data,
+            number: state.number,
+            payload: state.payload,
+            injected: state.injected,
+            arrived: now,
+            path: self.packets.path(packet),
+            channels: self.rules.channels,
+        });
+        message.arrived += 1;
+        let switches = u64::from(state.links) - 1;
+        let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
+        message.completed = message.completed.max(known);
+        let done = message.arrived == message.packets;
+        self.packets.remove(packet);
+        if !done {
+            return;
+        }
+        if !message.data {
+            return self.reply(state.message, now);
+        }
+        let delivery = Delivery {
+            message: message.message,
+            generated: message.generated,
+            injected: message.injected.expect("what arrives was injected"),
+            arrived: now,
+            completed: match message.message.kind {
+                MessageKind::Write => message.completed,
+                MessageKind::Read => now,
+            },
+            packets: message.packets,
+        };
+        self.messages.remove(state.message);
+        handler.delivered(&delivery, &mut self.offers);
+        self.take_offers();
+    }
+}

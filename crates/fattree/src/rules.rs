@@ -1,0 +1,210 @@
+//! Times, lengths and choices.
+
+use crate::Error;
+use isthmus_kernel::Cycles;
+
+/// Virtual channels that a link may have.
+pub const CHANNELS_MAX: u32 = 16;
+
+/// Message queues that a node may have.
+pub const QUEUES_MAX: u32 = 256;
+
+/// How packets hold the links of their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Switching {
+    /// A header takes one virtual channel of each link and keeps it until the acknowledgement
+    /// has come back over that link.
+    Circuit {
+        /// Packets that a node may have on their way, 1 or more. Each holds a virtual channel of
+        /// the node's link, so that no more than there are of these count.
+        in_flight: u32,
+    },
+    /// A packet moves on as soon as the buffer behind the next link has room for all of it; credits
+    /// tell the sender of the link what room there is.
+    CutThrough {
+        /// Bytes of buffer for each virtual channel at the receiving end of a link.
+        buffer: u32,
+        /// From a packet's tail leaving a buffer to the sender's knowing it.
+        credit: Cycles,
+    },
+}
+
+/// How the up link is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ascent {
+    /// The least loaded at the moment of choice.
+    Adaptive,
+    /// By the packet's destination, see [`Fabric::ascent`](crate::Fabric::ascent).
+    Destination,
+    /// By the packet's source.
+    Source,
+}
+
+/// From when a packet's age counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgeFrom {
+    /// From its injection; the header carries it from switch to switch.
+    Injection,
+    /// From its coming to the switch.
+    Switch,
+}
+
+/// What makes a packet go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Age {
+    /// From when it counts.
+    pub from: AgeFrom,
+    /// Above this all are equally old. `None`: it counts on for ever.
+    pub saturates: Option<Cycles>,
+}
+
+/// Old packets cost the last link more: an empirical term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Late {
+    /// A packet whose last link starts more than this after its injection pays.
+    pub older_than: Cycles,
+    /// What the last link is busy for, in addition.
+    pub extra: Cycles,
+}
+
+/// A node's network interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Interface {
+    /// Messages of one queue go one after another, those of different queues take turns. Number of
+    /// queues of each node, 1 or more.
+    pub queues: u32,
+    /// From a message's generation to its first packet, at least.
+    pub start: Cycles,
+    /// From one packet of the DMA engine to its next, whatever its length; 1 or more.
+    pub packet: Cycles,
+    /// The same, for each block of [`Rules::block`] bytes of payload, in addition.
+    pub packet_block: Cycles,
+    /// By how much a packet that arrives delays a busy DMA engine.
+    pub receive: Cycles,
+    /// Packets that the DMA engine sends of one message before the next has its turn, 1 or more.
+    pub slice: u32,
+    /// Bytes of payload of a read request.
+    pub request: u32,
+    /// From a read request's arrival to the start of the server's DMA.
+    pub turnaround: Cycles,
+}
+
+/// The rules of a fabric. Times are in ticks, as long as the caller likes; lengths are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// Ticks that a byte takes on a link, 1 or more.
+    pub byte: Cycles,
+    /// From a header's start on a link to its request for an output of the switch behind it, 1 or
+    /// more: cable and flow-through.
+    pub hop: Cycles,
+    /// From the arrival of a packet's tail to the start of its acknowledgement.
+    pub acknowledge: Cycles,
+    /// What the acknowledgement takes for each switch on the way back.
+    pub acknowledge_hop: Cycles,
+    /// Virtual channels of each link and direction, 1 to [`CHANNELS_MAX`].
+    pub channels: u32,
+    /// How packets hold links.
+    pub switching: Switching,
+    /// How the up link is chosen.
+    pub ascent: Ascent,
+    /// Who goes first.
+    pub age: Age,
+    /// What old packets cost.
+    pub late: Option<Late>,
+    /// Bytes of payload of a packet at most, 1 or more.
+    pub payload: u32,
+    /// Bytes that a packet has in addition.
+    pub overhead: u32,
+    /// Payloads are padded to multiples of this, 1 or more.
+    pub block: u32,
+    /// The nodes' interfaces.
+    pub interface: Interface,
+}
+
+impl Rules {
+    /// Checks that the rules can be followed.
+    ///
+    /// # Errors
+    /// The first value that is out of bounds.
+    pub fn check(&self) -> Result<(), Error> {
+        let interface = &self.interface;
+        let in_flight = match self.switching {
+            Switching::Circuit { in_flight } => in_flight,
+            Switching::CutThrough { .. } => 1,
+        };
+        for (what, value) in [
+            ("byte", self.byte),
+            ("hop", self.hop),
+            ("channels", u64::from(self.channels)),
+            ("in_flight", u64::from(in_flight)),
+            ("payload", u64::from(self.payload)),
+            ("block", u64::from(self.block)),
+            ("interface.queues", u64::from(interface.queues)),
+            ("interface.packet", interface.packet),
+            ("interface.slice", u64::from(interface.slice)),
+        ] {
+            if value == 0 {
+                return Err(Error::Zero { what });
+            }
+        }
+        for (what, value, most) in [
+            ("channels", self.channels, CHANNELS_MAX),
+            ("interface.queues", interface.queues, QUEUES_MAX),
+        ] {
+            if value > most {
+                return Err(Error::TooMany { what, value, most });
+            }
+        }
+        if interface.request > self.payload {
+            return Err(Error::LongRequest {
+                bytes: interface.request,
+                payload: self.payload,
+            });
+        }
+        let packet = self.wire_bytes(u64::from(self.payload));
+        let longest = packet.saturating_mul(self.byte);
+        if packet == 0 || longest > u64::from(u32::MAX) {
+            return Err(Error::LongestPacket { ticks: longest });
+        }
+        if self.wire_bytes(0) == 0 {
+            return Err(Error::Zero { what: "overhead" });
+        }
+        if let Switching::CutThrough { buffer, .. } = self.switching
+            && u64::from(buffer) < packet
+        {
+            return Err(Error::SmallBuffer { buffer, packet });
+        }
+        Ok(())
+    }
+
+    /// Blocks of a payload.
+    pub(crate) fn blocks(&self, payload: u64) -> u64 {
+        payload.div_ceil(u64::from(self.block))
+    }
+
+    /// Bytes of a packet on a link.
+    pub fn wire_bytes(&self, payload: u64) -> u64 {
+        self.blocks(payload) * u64::from(self.block) + u64::from(self.overhead)
+    }
+
+    /// Packets of a message: one at least.
+    pub fn packets(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.payload)).max(1)
+    }
+}
+
+/// The number that decides between up links that are equally good: the same for the same seed,
+/// source, number of the packet among those of its source (from 0), and link of its way (from 0;
+/// that of the node is 0). Of n links, in the order of their numbers, the one is taken whose index
+/// is this number times n, divided by 2^64.
+pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
+    // Two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+    let mix = |value: u64| {
+        let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    let place = u64::from(node) << 32 | u64::from(packet);
+    mix(mix(seed ^ (u64::from(link) << 56)) ^ place)
+}

@@ -1,0 +1,153 @@
+//! Bundles: all links of one direction between a subtree and the rest of the tree.
+//!
+//! As packets may go over any of them, an adaptive ascent sees a tree whose links are the bundles,
+//! each as wide as its links together (the fat tree of C. E. Leiserson, *Fat-trees: universal
+//! networks for hardware-efficient supercomputing*, IEEE Trans. Comput. C-34(10), 1985).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::links::Crossing;
+use super::tree::Level;
+use super::{Ascent, Tree};
+
+impl Tree {
+    /// Number of bundles: two for each subtree with links up, node by node first, each time that up
+    /// first, then that down.
+    pub fn bundle_count(&self) -> u32 {
+        let top = self.levels.len() - 1;
+        self.first_bundle(top)
+    }
+
+    /// The bundle that a link is part of.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn bundle_of(&self, link: u32) -> u32 {
+        let Crossing {
+            up, level, index, ..
+        } = self.crossing(link);
+        self.bundle(level, index / self.levels[level].lanes, up)
+    }
+
+    /// The links of a bundle, in the order of the vertices over its subtree and their ports up.
+    ///
+    /// # Panics
+    /// When there is no such bundle.
+    pub fn bundle_links(&self, bundle: u32) -> impl Iterator<Item = u32> + '_ {
+        let (level, subtree, up) = self.subtree_of(bundle);
+        let Level {
+            lanes, up_ports, ..
+        } = self.levels[level];
+        (0..lanes * up_ports).map(move |place| {
+            self.number(Crossing {
+                up,
+                level,
+                index: subtree * lanes + place / up_ports,
+                port: place % up_ports,
+            })
+        })
+    }
+
+    /// How many links a bundle has.
+    ///
+    /// # Panics
+    /// When there is no such bundle.
+    pub fn bundle_width(&self, bundle: u32) -> u32 {
+        let (level, _, _) = self.subtree_of(bundle);
+        self.width(level)
+    }
+
+    /// The nodes of the subtree that a bundle joins to the rest, and whether it leads up.
+    ///
+    /// # Panics
+    /// When there is no such bundle.
+    pub fn bundle_nodes(&self, bundle: u32) -> (Range<u32>, bool) {
+        let (level, subtree, up) = self.subtree_of(bundle);
+        let size = self.levels[level].subtree;
+        (subtree * size..(subtree + 1) * size, up)
+    }
+
+    /// What one unit of traffic from a node asks of each bundle, if it goes to these destinations in
+    /// equal parts, the node itself left out. Ascending by bundle, without zeros; nothing when no
+    /// other destination is left.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn bundle_shares(&self, source: u32, destinations: &[u32]) -> Vec<(u32, f64)> {
+        let mut shares = BTreeMap::new();
+        let share = share_of_each(source, destinations);
+        for &destination in destinations {
+            let level = self.level_between(source, destination) as usize;
+            for level in 0..level {
+                let size = self.levels[level].subtree;
+                let up = self.bundle(level, source / size, true);
+                let down = self.bundle(level, destination / size, false);
+                *shares.entry(up).or_insert(0.0) += share;
+                *shares.entry(down).or_insert(0.0) += share;
+            }
+        }
+        shares.into_iter().collect()
+    }
+
+    /// The same for links: of a deterministic ascent those that it chooses, else all links of a
+    /// bundle alike.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn shares(&self, ascent: Ascent, source: u32, destinations: &[u32]) -> Vec<(u32, f64)> {
+        let mut shares = BTreeMap::new();
+        if ascent.key(0, 0).is_none() {
+            for (bundle, share) in self.bundle_shares(source, destinations) {
+                let share = share / f64::from(self.bundle_width(bundle));
+                shares.extend(self.bundle_links(bundle).map(|link| (link, share)));
+            }
+        } else {
+            let share = share_of_each(source, destinations);
+            let mut path = Vec::new();
+            let mut never = |_: Range<u32>| unreachable!("the rule says which");
+            for &destination in destinations {
+                self.route(ascent, source, destination, &mut never, &mut path);
+                for &link in &path {
+                    *shares.entry(link).or_insert(0.0) += share;
+                }
+            }
+        }
+        shares.into_iter().collect()
+    }
+
+    /// Links of a bundle whose subtree is of this level.
+    pub(super) fn width(&self, level: usize) -> u32 {
+        self.levels[level].lanes * self.levels[level].up_ports
+    }
+
+    fn bundle(&self, level: usize, subtree: u32, up: bool) -> u32 {
+        self.first_bundle(level) + 2 * subtree + u32::from(!up)
+    }
+
+    fn first_bundle(&self, level: usize) -> u32 {
+        let nodes = self.node_count();
+        let subtrees = self.levels[..level].iter().map(|level| nodes / level.subtree);
+        2 * subtrees.sum::<u32>()
+    }
+
+    fn subtree_of(&self, bundle: u32) -> (usize, u32, bool) {
+        assert!(
+            bundle < self.bundle_count(),
+            "bundle {bundle}, but there are {} in {}",
+            self.bundle_count(),
+            self.name()
+        );
+        let mut level = self.levels.len() - 2;
+        while self.first_bundle(level) > bundle {
+            level -= 1;
+        }
+        let number = bundle - self.first_bundle(level);
+        (level, number / 2, number % 2 == 0)
+    }
+}
+
+fn share_of_each(source: u32, destinations: &[u32]) -> f64 {
+    let others = destinations.iter().filter(|&&other| other != source);
+    1.0 / others.count().max(1) as f64
+}

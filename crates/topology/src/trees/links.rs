@@ -1,0 +1,248 @@
+//! Directed links: their numbers, ends and names.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::tree::Level;
+use super::{Tree, Vertex};
+
+/// What a link is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkKind {
+    /// From a node to a leaf switch.
+    Inject,
+    /// From a switch to one of the level above.
+    Up,
+    /// From a switch to one of the level below.
+    Down,
+    /// From a leaf switch to a node.
+    Eject,
+}
+
+/// A directed link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// What it is for.
+    pub kind: LinkKind,
+    /// The level of its lower end: 0 for links of nodes, 1 for those between leaf switches and the
+    /// level above them, either way.
+    pub level: u32,
+    /// Where it begins.
+    pub from: Vertex,
+    /// Where it ends.
+    pub to: Vertex,
+}
+
+impl fmt::Display for Link {
+    /// The name of all links of its kind and level.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            LinkKind::Inject => f.write_str("inject"),
+            LinkKind::Up => write!(f, "up {}", self.level),
+            LinkKind::Down => write!(f, "down {}", self.level),
+            LinkKind::Eject => f.write_str("eject"),
+        }
+    }
+}
+
+/// A link seen from the subtree whose nodes it joins to the rest: one of the links up of a vertex
+/// over the subtree, or the link down beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Crossing {
+    pub up: bool,
+    /// Level of the vertex.
+    pub level: usize,
+    /// Its position within the level.
+    pub index: u32,
+    /// Port up of it.
+    pub port: u32,
+}
+
+impl Tree {
+    /// The links of a kind whose lower end is on this level (0 for links of nodes, of which there is
+    /// no other). Empty where there are none.
+    pub fn links_of(&self, kind: LinkKind, level: u32) -> Range<u32> {
+        let level = level as usize;
+        let of_nodes = matches!(kind, LinkKind::Inject | LinkKind::Eject);
+        if level + 1 >= self.levels.len() || of_nodes != (level == 0) {
+            return 0..0;
+        }
+        let (first, per, count) = match kind {
+            LinkKind::Inject | LinkKind::Up => {
+                let Level {
+                    first_up, up_ports, ..
+                } = self.levels[level];
+                (first_up, up_ports, self.levels[level].count)
+            }
+            LinkKind::Down | LinkKind::Eject => {
+                let above = &self.levels[level + 1];
+                (above.first_down, above.down_ports, above.count)
+            }
+        };
+        first..first + per * count
+    }
+
+    /// The link of this number.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn link(&self, number: u32) -> Link {
+        let crossing = self.crossing(number);
+        let Crossing { up, level, .. } = crossing;
+        let lower = self.vertex(level, crossing.index);
+        let upper = self.vertex(level + 1, self.parent(crossing));
+        let kind = match (up, level) {
+            (true, 0) => LinkKind::Inject,
+            (true, _) => LinkKind::Up,
+            (false, 0) => LinkKind::Eject,
+            (false, _) => LinkKind::Down,
+        };
+        let (from, to) = if up { (lower, upper) } else { (upper, lower) };
+        Link {
+            kind,
+            level: level as u32,
+            from,
+            to,
+        }
+    }
+
+    /// Where a link leads.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn target(&self, link: u32) -> Vertex {
+        self.link(link).to
+    }
+
+    /// The link beside it that leads back.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn reverse(&self, link: u32) -> u32 {
+        let crossing = self.crossing(link);
+        self.number(Crossing {
+            up: !crossing.up,
+            ..crossing
+        })
+    }
+
+    /// The links up of a node or switch, port by port; none of the top.
+    ///
+    /// # Panics
+    /// When there is no such node or switch.
+    pub fn ascents(&self, vertex: Vertex) -> Range<u32> {
+        let (level, index) = self.place(vertex);
+        let Level {
+            first_up, up_ports, ..
+        } = self.levels[level];
+        let first = first_up + index * up_ports;
+        first..first + up_ports
+    }
+
+    /// All links down of a switch, child by child; none of a node.
+    ///
+    /// # Panics
+    /// When there is no such node or switch.
+    pub fn all_descents(&self, vertex: Vertex) -> Range<u32> {
+        let (level, index) = self.place(vertex);
+        let Level {
+            first_down,
+            down_ports,
+            ..
+        } = self.levels[level];
+        let first = first_down + index * down_ports;
+        first..first + down_ports
+    }
+
+    /// The links down of a switch that lead on to a node: one, or as many as there are parallel
+    /// ones. `None` when the node is not below the switch.
+    ///
+    /// # Panics
+    /// When there is no such switch or node.
+    pub fn descents(&self, switch: u32, destination: u32) -> Option<Range<u32>> {
+        let (level, index) = self.place(Vertex::Switch(switch));
+        assert!(destination < self.node_count(), "node {destination}");
+        let below = &self.levels[level - 1];
+        let level = &self.levels[level];
+        if index / level.lanes != destination / level.subtree {
+            return None;
+        }
+        let child = destination / below.subtree % level.down.children;
+        let first = level.first_down + index * level.down_ports + child * level.down.parallel;
+        Some(first..first + level.down.parallel)
+    }
+
+    /// From the number of a link.
+    pub(super) fn crossing(&self, link: u32) -> Crossing {
+        let count = self.link_count();
+        assert!(
+            link < count,
+            "link {link}, but there are {count} in {}",
+            self.name()
+        );
+        let last = self.levels.len() - 1;
+        if link < self.levels[last].first_up {
+            let mut level = last - 1;
+            while self.levels[level].first_up > link {
+                level -= 1;
+            }
+            let Level {
+                first_up, up_ports, ..
+            } = self.levels[level];
+            let number = link - first_up;
+            return Crossing {
+                up: true,
+                level,
+                index: number / up_ports,
+                port: number % up_ports,
+            };
+        }
+        let mut upper = 1;
+        while self.levels[upper].first_down > link {
+            upper += 1;
+        }
+        let (above, below) = (&self.levels[upper], &self.levels[upper - 1]);
+        let number = link - above.first_down;
+        let (parent, port) = (number / above.down_ports, number % above.down_ports);
+        let (subtree, lane) = (parent / above.lanes, parent % above.lanes);
+        let (child, parallel) = (port / above.down.parallel, port % above.down.parallel);
+        let (lane, digit) = (lane / above.down.parents, lane % above.down.parents);
+        let subtree = subtree * above.down.children + child;
+        Crossing {
+            up: false,
+            level: upper - 1,
+            index: subtree * below.lanes + lane,
+            port: parallel * above.down.parents + digit,
+        }
+    }
+
+    /// To the number of a link.
+    pub(super) fn number(&self, crossing: Crossing) -> u32 {
+        let Crossing {
+            up,
+            level,
+            index,
+            port,
+        } = crossing;
+        let (below, above) = (&self.levels[level], &self.levels[level + 1]);
+        if up {
+            return below.first_up + index * below.up_ports + port;
+        }
+        let child = index / below.lanes % above.down.children;
+        above.first_down
+            + self.parent(crossing) * above.down_ports
+            + child * above.down.parallel
+            + port / above.down.parents
+    }
+
+    /// Position, within its level, of the upper end.
+    fn parent(&self, crossing: Crossing) -> u32 {
+        let Crossing {
+            level, index, port, ..
+        } = crossing;
+        let (below, above) = (&self.levels[level], &self.levels[level + 1]);
+        let (subtree, lane) = (index / below.lanes, index % below.lanes);
+        let lane = lane * above.down.parents + port % above.down.parents;
+        subtree / above.down.children * above.lanes + lane
+    }
+}

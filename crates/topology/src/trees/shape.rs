@@ -1,0 +1,295 @@
+//! How a tree is described: plain values.
+
+use std::fmt;
+
+use super::{MAX_LINKS, MAX_NODES, MAX_PORTS, TreesError};
+
+/// A fat tree.
+///
+/// Its switches are on levels 1 (leaf switches) to h (the top, without links up); its nodes are
+/// level 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// A k-ary n-tree: each switch has `arity` links down and, but for the top, as many up (section
+    /// 2.2 of the QsNET paper: 4-ary, of dimension 3). The same as XGFT(n; k, .. k; 1, k, .. k).
+    KAry {
+        /// k: links down, and up, of a switch; 2 or more.
+        arity: u32,
+        /// n: levels of switches; there are k^n nodes.
+        levels: u32,
+    },
+    /// An extended generalised fat tree XGFT(h; m; w), with `parallel` other than 1 a parallel
+    /// ports generalised fat tree PGFT(h; m; w; p). One entry of each list for each level of
+    /// switches, that of the leaf switches first. The nodes are the product of `down`.
+    Generalised {
+        /// m: children of a switch of this level.
+        down: Vec<u32>,
+        /// w: parents that each child has on this level. The first entry is for nodes, the next for
+        /// leaf switches. A next entry below an entry of `down` tapers the tree.
+        up: Vec<u32>,
+        /// p: links between a child and each of its parents on this level.
+        parallel: Vec<u32>,
+    },
+}
+
+/// Which of its links up a packet takes that has to go higher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ascent {
+    /// The least loaded, as switches see it.
+    Adaptive,
+    /// The one that the number of the destination gives (d-mod-k): all packets to a node meet at
+    /// one switch of each level.
+    Destination,
+    /// The one that the number of the source gives (s-mod-k): all packets of a node part from one
+    /// switch of each level.
+    Source,
+    /// Any, with the same probability, drawn for each packet.
+    Random,
+}
+
+/// Ports of the switches of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// Towards the nodes.
+    pub down: u32,
+    /// Towards the top; 0 for the top itself.
+    pub up: u32,
+}
+
+/// One level of switches: how they are joined to the level below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Joint {
+    pub children: u32,
+    pub parents: u32,
+    pub parallel: u32,
+}
+
+impl Shape {
+    /// A k-ary n-tree but for its leaf switches, which have only one link up for every `taper` links
+    /// down, so that there are as many times fewer switches above them.
+    ///
+    /// # Errors
+    /// When `taper` does not divide `arity`, and those of [`check`](Self::check).
+    pub fn tapered(arity: u32, levels: u32, taper: u32) -> Result<Self, TreesError> {
+        let k_ary = Self::KAry { arity, levels };
+        k_ary.check()?;
+        if taper == 0 || arity % taper != 0 {
+            return Err(TreesError::Taper { arity, taper });
+        }
+        let up = (1..=levels).map(|level| match level {
+            1 => 1,
+            2 => arity / taper,
+            _ => arity,
+        });
+        Ok(Self::Generalised {
+            down: vec![arity; levels as usize],
+            up: up.collect(),
+            parallel: vec![1; levels as usize],
+        })
+    }
+
+    /// The tree of so many nodes, each with one link, that switches with these ports make, leaf
+    /// switches first. Switches have one link to each of their parents; only between the two topmost
+    /// levels there may be more, as when a top with ports to spare joins few switches.
+    ///
+    /// ```
+    /// use isthmus_topology::trees::{Ports, Shape};
+    ///
+    /// // 648 nodes, 2:1: 27 leaf switches with 24 ports down and 12 up, 12 switches above.
+    /// let shape = Shape::from_ports(648, &[Ports { down: 24, up: 12 }, Ports { down: 27, up: 0 }])?;
+    /// assert_eq!(shape.to_string(), "XGFT(2; 24,27; 1,12)");
+    /// // Four of the leaf switches leave ports for two links to each of six.
+    /// let shape = Shape::from_ports(96, &[Ports { down: 24, up: 12 }, Ports { down: 8, up: 0 }])?;
+    /// assert_eq!(shape.to_string(), "PGFT(2; 24,4; 1,6; 1,2)");
+    /// # Ok::<(), isthmus_topology::trees::TreesError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When ports are left over, or missing, whatever the number of switches: the tree does not
+    /// close. Those of [`check`](Self::check).
+    pub fn from_ports(nodes: u32, ports: &[Ports]) -> Result<Self, TreesError> {
+        let Some((top, lower)) = ports.split_last() else {
+            return Err(TreesError::NoLevels);
+        };
+        let levels = ports.len() as u32;
+        if top.up != 0 {
+            return Err(TreesError::PortsAtTop {
+                level: levels,
+                ports: top.up,
+            });
+        }
+        let mut down: Vec<u32> = ports.iter().map(|ports| ports.down).collect();
+        let places = saturating_product(&down);
+        let list = || list(&down, " x ");
+        let error = TreesError::Nodes {
+            nodes,
+            ports: list(),
+        };
+        if nodes == 0 || places == 0 || places % u64::from(nodes) != 0 {
+            return Err(error);
+        }
+        let mut up: Vec<u32> = [1].into_iter().chain(lower.iter().map(|p| p.up)).collect();
+        let mut parallel = vec![1; ports.len()];
+        let spare = places / u64::from(nodes);
+        if spare > 1 {
+            let Some(below) = lower.last() else {
+                return Err(error);
+            };
+            let divides = |ports: u32| u64::from(ports) % spare == 0;
+            if !divides(top.down) || !divides(below.up) {
+                return Err(TreesError::Parallel {
+                    nodes,
+                    parallel: spare,
+                    down: top.down,
+                    up: below.up,
+                });
+            }
+            let last = ports.len() - 1;
+            // It divides a `u32`.
+            parallel[last] = spare as u32;
+            down[last] /= parallel[last];
+            up[last] /= parallel[last];
+        }
+        let shape = Self::Generalised { down, up, parallel };
+        shape.check()?;
+        Ok(shape)
+    }
+
+    /// Number of nodes.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub fn node_count(&self) -> Result<u32, TreesError> {
+        self.check()?;
+        let nodes: u32 = self.joints()?.iter().map(|joint| joint.children).product();
+        Ok(nodes)
+    }
+
+    /// Whether there is such a tree.
+    ///
+    /// # Errors
+    /// When the lists are of different lengths, a number of links is zero, or there are too many
+    /// nodes, ports or links.
+    pub fn check(&self) -> Result<(), TreesError> {
+        let joints = self.joints()?;
+        for (level, joint) in (1..).zip(&joints) {
+            let named = [
+                (joint.children, "links down"),
+                (joint.parents, "links up to it"),
+                (joint.parallel, "links between a switch and a child of it"),
+            ];
+            if let Some(&(_, what)) = named.iter().find(|(count, _)| *count == 0) {
+                return Err(TreesError::NoLinks { level, what });
+            }
+        }
+        let children: Vec<u32> = joints.iter().map(|joint| joint.children).collect();
+        let nodes = saturating_product(&children);
+        if nodes > MAX_NODES.into() {
+            return Err(TreesError::TooManyNodes { nodes });
+        }
+        if nodes < 2 {
+            return Err(TreesError::OneNode);
+        }
+        let (mut vertices, mut links) = (nodes, 0u64);
+        for level in 0..=joints.len() {
+            let below = level.checked_sub(1).map(|below| joints[below]);
+            let down = below.map_or(0, |joint| joint.down_ports());
+            let up = joints.get(level).map_or(0, Joint::up_ports);
+            let ports = down.saturating_add(up);
+            if ports > MAX_PORTS.into() {
+                let level = level as u32;
+                return Err(TreesError::TooManyPorts { level, ports });
+            }
+            links = links.saturating_add(vertices.saturating_mul(2 * up));
+            if links > MAX_LINKS.into() {
+                return Err(TreesError::TooManyLinks { links });
+            }
+            if let Some(joint) = joints.get(level) {
+                // Exact: the next level has as many times the parents as it has fewer subtrees.
+                vertices = vertices / u64::from(joint.children) * u64::from(joint.parents);
+            }
+        }
+        Ok(())
+    }
+
+    /// The levels of switches, not checked but for their number.
+    pub(super) fn joints(&self) -> Result<Vec<Joint>, TreesError> {
+        match self {
+            Self::KAry { levels: 0, .. } => Err(TreesError::NoLevels),
+            Self::KAry { arity: 0 | 1, .. } => {
+                let &Self::KAry { arity, .. } = self else {
+                    unreachable!("the arm is for it");
+                };
+                Err(TreesError::SmallArity { arity })
+            }
+            Self::KAry { arity, levels } if *levels > MAX_NODES.ilog2() => {
+                Err(TreesError::TooManyNodes {
+                    nodes: u64::from(*arity).saturating_pow(*levels),
+                })
+            }
+            Self::KAry { arity, levels } => Ok((1..=*levels)
+                .map(|level| Joint {
+                    children: *arity,
+                    parents: if level == 1 { 1 } else { *arity },
+                    parallel: 1,
+                })
+                .collect()),
+            Self::Generalised { down, up, parallel } => {
+                if down.len() != up.len() || down.len() != parallel.len() {
+                    return Err(TreesError::Lengths {
+                        down: down.len(),
+                        up: up.len(),
+                        parallel: parallel.len(),
+                    });
+                }
+                if down.is_empty() {
+                    return Err(TreesError::NoLevels);
+                }
+                let lists = down.iter().zip(up).zip(parallel);
+                Ok(lists
+                    .map(|((&children, &parents), &parallel)| Joint {
+                        children,
+                        parents,
+                        parallel,
+                    })
+                    .collect())
+            }
+        }
+    }
+}
+
+impl Joint {
+    pub(super) fn down_ports(&self) -> u64 {
+        u64::from(self.children) * u64::from(self.parallel)
+    }
+
+    pub(super) fn up_ports(&self) -> u64 {
+        u64::from(self.parents) * u64::from(self.parallel)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KAry { arity, levels } => write!(f, "{arity}-ary {levels}-tree"),
+            Self::Generalised { down, up, parallel } => {
+                let lists = format!("{}; {}; {}", down.len(), list(down, ","), list(up, ","));
+                if parallel.iter().all(|&parallel| parallel == 1) {
+                    write!(f, "XGFT({lists})")
+                } else {
+                    write!(f, "PGFT({lists}; {})", list(parallel, ","))
+                }
+            }
+        }
+    }
+}
+
+fn list(numbers: &[u32], separator: &str) -> String {
+    let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
+    numbers.join(separator)
+}
+
+fn saturating_product(factors: &[u32]) -> u64 {
+    let factors = factors.iter().map(|&factor| u64::from(factor));
+    factors.fold(1, u64::saturating_mul)
+}

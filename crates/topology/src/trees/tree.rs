@@ -1,0 +1,256 @@
+//! Trees: nodes, switches, ports.
+
+use std::ops::Range;
+
+use super::shape::Joint;
+use super::{Shape, TreesError};
+
+/// A fat tree of nodes and switches joined by directed links.
+///
+/// Nodes are `0..node_count`, switches `0..switch_count`, those of level 1 (leaf switches) first.
+/// The nodes below a switch of level i are one of the aligned runs of M_i nodes, M_i the product of
+/// the children on levels 1 to i; over each of these *subtrees* there are W_i such switches, W_i the
+/// product of the parents on these levels. The position of a switch within its level is
+/// subtree * W_i + *lane*; the lane in turn is the sequence of the parents, first to last, that a
+/// packet has chosen from any node of the subtree on its way to the switch.
+///
+/// In the tree of the QsNET paper, leaf switch = node / 4 and group = node / 16: port j up of a leaf
+/// switch leads to switch (group, j) of level 2, at group * 4 + j; port k of that leads to switch
+/// (j, k) of level 3, at j * 4 + k.
+///
+/// Ports up of a vertex are numbered so that port q leads to parent q mod w of w, over the parallel
+/// link q / w; ports down child by child, parallel links of a child next to one another. Links are
+/// numbered such that numbers rise along every route: first those up, level by level, vertex by
+/// vertex, port by port; then those down from the top level to the leaf switches, likewise.
+///
+/// ```
+/// use isthmus_topology::trees::{Ascent, Shape, Tree, Vertex};
+///
+/// let tree = Tree::new(&Shape::KAry { arity: 4, levels: 3 })?;
+/// assert_eq!((tree.node_count(), tree.switch_count(), tree.link_count()), (64, 48, 384));
+/// assert_eq!([1, 5, 16].map(|node| tree.switches_between(0, node)), [1, 3, 5]);
+///
+/// let mut path = Vec::new();
+/// tree.route(Ascent::Destination, 0, 63, &mut |_| unreachable!(), &mut path);
+/// let names: Vec<_> = path.iter().map(|&link| tree.link(link).to_string()).collect();
+/// assert_eq!(names, ["inject", "up 1", "up 2", "down 2", "down 1", "eject"]);
+/// assert_eq!(tree.target(path[5]), Vertex::Node(63));
+/// # Ok::<(), isthmus_topology::trees::TreesError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    shape: Shape,
+    /// From level 0 (nodes) to the top.
+    pub(super) levels: Vec<Level>,
+}
+
+/// The vertices of one level, and their links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Level {
+    /// Nodes below one of its vertices: M_i.
+    pub subtree: u32,
+    /// Vertices over one subtree: W_i.
+    pub lanes: u32,
+    /// How many vertices.
+    pub count: u32,
+    /// Number of its first switch; 0 for nodes.
+    pub first_switch: u32,
+    /// How it is joined to the level below; for nodes, to nothing.
+    pub down: Joint,
+    /// Ports down of each.
+    pub down_ports: u32,
+    /// Number of its first link down.
+    pub first_down: u32,
+    /// How it is joined to the level above; for the top, to nothing.
+    pub up: Joint,
+    /// Ports up of each.
+    pub up_ports: u32,
+    /// Number of its first link up.
+    pub first_up: u32,
+}
+
+/// A node or a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vertex {
+    /// The node of this number.
+    Node(u32),
+    /// The switch of this number.
+    Switch(u32),
+}
+
+/// Where to draw a node or switch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position {
+    /// 0 for nodes, then the level of the switch.
+    pub level: u32,
+    /// From left to right, in distances between neighbouring nodes; node 0 is at 0. The switches
+    /// over a subtree are spread evenly over the width of its nodes.
+    pub column: f64,
+}
+
+const NOTHING: Joint = Joint {
+    children: 1,
+    parents: 1,
+    parallel: 0,
+};
+
+impl Tree {
+    /// The tree of this shape.
+    ///
+    /// # Errors
+    /// Those of [`Shape::check`].
+    pub fn new(shape: &Shape) -> Result<Self, TreesError> {
+        shape.check()?;
+        let joints = shape.joints()?;
+        let node_count = shape.node_count()?;
+        let mut levels = Vec::with_capacity(joints.len() + 1);
+        let (mut subtree, mut lanes, mut switches, mut links) = (1, 1, 0, 0);
+        for level in 0..=joints.len() {
+            let down = match level {
+                0 => NOTHING,
+                _ => joints[level - 1],
+            };
+            let up = joints.get(level).copied().unwrap_or(NOTHING);
+            subtree *= down.children;
+            lanes *= down.parents;
+            let count = node_count / subtree * lanes;
+            let up_ports = up.parents * up.parallel;
+            levels.push(Level {
+                subtree,
+                lanes,
+                count,
+                first_switch: switches,
+                down,
+                down_ports: down.children * down.parallel,
+                first_down: 0,
+                up,
+                up_ports,
+                first_up: links,
+            });
+            links += count * up_ports;
+            if level > 0 {
+                switches += count;
+            }
+        }
+        for level in levels.iter_mut().rev() {
+            level.first_down = links;
+            links += level.count * level.down_ports;
+        }
+        Ok(Self {
+            shape: shape.clone(),
+            levels,
+        })
+    }
+
+    /// Name for people, such as "4-ary 3-tree".
+    pub fn name(&self) -> String {
+        self.shape.to_string()
+    }
+
+    /// The shape that it is of.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        self.levels[0].count
+    }
+
+    /// Levels of switches; the top is the one of this number.
+    pub fn level_count(&self) -> u32 {
+        self.levels.len() as u32 - 1
+    }
+
+    /// Number of switches.
+    pub fn switch_count(&self) -> u32 {
+        let top = self.top();
+        top.first_switch + top.count
+    }
+
+    /// Number of directed links; as many lead up as down.
+    pub fn link_count(&self) -> u32 {
+        let nodes = &self.levels[0];
+        // Nodes have no links down: theirs would be the last.
+        nodes.first_down
+    }
+
+    /// The switches of a level, 1 (leaf switches) to [`level_count`](Self::level_count).
+    ///
+    /// # Panics
+    /// When there is no such level of switches.
+    pub fn switches_of(&self, level: u32) -> Range<u32> {
+        assert!(level > 0, "level 0 has nodes");
+        let level = &self.levels[level as usize];
+        level.first_switch..level.first_switch + level.count
+    }
+
+    /// The level of a switch, or 0 for a node.
+    ///
+    /// # Panics
+    /// When there is no such switch.
+    pub fn level_of(&self, vertex: Vertex) -> u32 {
+        self.place(vertex).0 as u32
+    }
+
+    /// How many nodes are below a switch of this level; they have consecutive numbers, the first of
+    /// which is a multiple of this.
+    pub fn subtree_size(&self, level: u32) -> u32 {
+        self.levels[level as usize].subtree
+    }
+
+    /// The nodes below a switch, or the node itself.
+    ///
+    /// # Panics
+    /// When there is no such switch or node.
+    pub fn nodes_below(&self, vertex: Vertex) -> Range<u32> {
+        let (level, index) = self.place(vertex);
+        let level = &self.levels[level];
+        let first = index / level.lanes * level.subtree;
+        first..first + level.subtree
+    }
+
+    /// Where to draw a node or switch.
+    ///
+    /// # Panics
+    /// When there is no such switch or node.
+    pub fn position(&self, vertex: Vertex) -> Position {
+        let (number, index) = self.place(vertex);
+        let level = &self.levels[number];
+        let width = f64::from(level.subtree) / f64::from(level.lanes);
+        Position {
+            level: number as u32,
+            column: (f64::from(index) + 0.5) * width - 0.5,
+        }
+    }
+
+    pub(super) fn top(&self) -> &Level {
+        self.levels.last().expect("a tree has levels")
+    }
+
+    /// Level and position within it.
+    pub(super) fn place(&self, vertex: Vertex) -> (usize, u32) {
+        match vertex {
+            Vertex::Node(node) => {
+                assert!(node < self.node_count(), "node {node} of {}", self.shape);
+                (0, node)
+            }
+            Vertex::Switch(switch) => {
+                let count = self.switch_count();
+                assert!(switch < count, "switch {switch} of {}", self.shape);
+                let mut level = self.levels.len() - 1;
+                while self.levels[level].first_switch > switch {
+                    level -= 1;
+                }
+                (level, switch - self.levels[level].first_switch)
+            }
+        }
+    }
+
+    pub(super) fn vertex(&self, level: usize, index: u32) -> Vertex {
+        match level {
+            0 => Vertex::Node(index),
+            _ => Vertex::Switch(self.levels[level].first_switch + index),
+        }
+    }
+}

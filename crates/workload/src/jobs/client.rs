@@ -1,0 +1,175 @@
+//! Clients: processes with one message under way, asked for in time or one after another.
+
+use crate::jobs::spec::{Arrivals, Sizes, Spread};
+use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
+use isthmus_units::Time;
+use std::collections::VecDeque;
+
+/// Ticks, as an exact number.
+pub(super) fn ticks(time: Time, tick: Time) -> f64 {
+    time.ps() as f64 / tick.ps() as f64
+}
+
+/// When clients of one job ask.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Asking {
+    /// At random or equal gaps of this mean in ticks.
+    Open { mean: f64, gaps: Spread },
+    /// At every multiple of so many ticks, so many messages at once.
+    Bursts { period: f64, messages: u64 },
+    /// So many ticks after the last message is complete.
+    Closed { pause: Cycles },
+}
+
+impl Asking {
+    /// The arrivals of messages of these sizes.
+    pub(super) fn new(arrivals: Arrivals, sizes: Sizes, tick: Time) -> Self {
+        match arrivals {
+            Arrivals::Open { load, gaps } => {
+                let ps = sizes.mean.get() as f64 * 8e12 / load.bits_per_s() as f64;
+                Self::Open {
+                    mean: ps / tick.ps() as f64,
+                    gaps,
+                }
+            }
+            Arrivals::Closed { pause } => Self::Closed {
+                pause: ticks(pause, tick).round() as Cycles,
+            },
+        }
+    }
+}
+
+/// A length of `mean`, spread so.
+fn draw(spread: Spread, mean: f64, gap: &mut Gap, stream: &mut Stream) -> u64 {
+    match spread {
+        Spread::Fixed => gap.fixed(mean),
+        Spread::Exponential => gap.exponential(mean, stream),
+        Spread::Uniform => gap.fixed(2.0 * mean * unit_interval(stream)),
+    }
+}
+
+/// A message that a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// When it was asked for.
+    pub(super) asked: Cycles,
+    /// When it may begin.
+    pub(super) time: Cycles,
+    /// Its place in its burst.
+    pub(super) place: u64,
+}
+
+/// One process that asks for messages.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    arrival: Stream,
+    size: Stream,
+    gap: Gap,
+    rest: Gap,
+    /// Messages asked for and not begun, by time: the time, and how many of how many are left.
+    waiting: VecDeque<(Cycles, u64, u64)>,
+    /// Messages asked for, up to and with the last arrival that was drawn.
+    drawn: u64,
+    /// The last arrival that was drawn, and its messages.
+    last: Option<(Cycles, u64)>,
+}
+
+impl Client {
+    pub(super) fn new(arrival: Stream, size: Stream) -> Self {
+        Self {
+            arrival,
+            size,
+            gap: Gap::default(),
+            rest: Gap::default(),
+            waiting: VecDeque::new(),
+            drawn: 0,
+            last: None,
+        }
+    }
+
+    /// The next message, at `now` or later; nothing of this client is under way.
+    pub(super) fn next(&mut self, asking: &Asking, now: Cycles) -> Asked {
+        if let Asking::Closed { pause } = *asking {
+            let time = match self.last {
+                None => now,
+                Some(_) => now + pause,
+            };
+            self.note(time, 1);
+            let place = 0;
+            return Asked {
+                asked: time,
+                time,
+                place,
+            };
+        }
+        if self.waiting.is_empty() {
+            self.draw_arrival(asking);
+        }
+        let (asked, left, all) = match self.waiting.front_mut() {
+            Some(first) => {
+                first.1 -= 1;
+                *first
+            }
+            None => unreachable!("an arrival has just been drawn"),
+        };
+        if left == 0 {
+            self.waiting.pop_front();
+        }
+        Asked {
+            asked,
+            time: asked.max(now),
+            place: all - left - 1,
+        }
+    }
+
+    fn note(&mut self, time: Cycles, messages: u64) {
+        self.drawn += messages;
+        self.last = Some((time, messages));
+    }
+
+    fn draw_arrival(&mut self, asking: &Asking) {
+        let (time, messages) = match *asking {
+            Asking::Open { mean, gaps } => {
+                let begun = self.last.map_or(0, |(time, _)| time);
+                let gap = match (self.last, gaps) {
+                    // Equal gaps begin with a phase of their own, uniform over one gap.
+                    (None, Spread::Fixed) => {
+                        let phase = unit_interval(&mut self.arrival);
+                        self.gap.fixed(mean * phase)
+                    }
+                    _ => draw(gaps, mean, &mut self.gap, &mut self.arrival),
+                };
+                (begun + gap, 1)
+            }
+            Asking::Bursts { period, messages } => {
+                let next = self.last.map(|(time, _)| time + self.gap.fixed(period));
+                (next.unwrap_or(0), messages)
+            }
+            Asking::Closed { .. } => unreachable!("a closed loop has no arrivals"),
+        };
+        self.note(time, messages);
+        self.waiting.push_back((time, messages, messages));
+    }
+
+    /// Messages asked for by `now`, which never goes back from call to call.
+    pub(super) fn asked_by(&mut self, asking: &Asking, now: Cycles) -> u64 {
+        if !matches!(asking, Asking::Closed { .. }) {
+            while self.last.is_none_or(|(time, _)| time <= now) {
+                self.draw_arrival(asking);
+            }
+        }
+        match self.last {
+            Some((time, messages)) if time > now => self.drawn - messages,
+            _ => self.drawn,
+        }
+    }
+
+    /// The size of the next message, at least a byte.
+    pub(super) fn size(&mut self, sizes: Sizes) -> u64 {
+        let mean = sizes.mean.get();
+        match sizes.spread {
+            Spread::Fixed => mean,
+            spread => draw(spread, mean as f64, &mut self.rest, &mut self.size).max(1),
+        }
+    }
+}

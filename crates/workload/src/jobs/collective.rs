@@ -1,0 +1,283 @@
+//! Steps of collective operations: what each rank sends, and how many messages it waits for.
+
+use crate::jobs::spec::AllReduce;
+use std::collections::VecDeque;
+
+/// The steps of one round, the same for all members of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// Step s: to the rank s + 1 ahead.
+    AllToAll { ranks: u32, bytes: u64 },
+    /// Always to the next rank.
+    Ring { ranks: u32, bytes: u64 },
+    /// Ranks from `core` on hand their vector to rank - core first, and get the result last.
+    RecursiveDoubling { ranks: u32, core: u32, bytes: u64 },
+    /// One step: to the neighbours of each rank.
+    Neighbours { of: Vec<Vec<u32>>, bytes: u64 },
+}
+
+impl Plan {
+    pub(super) fn all_reduce(algorithm: AllReduce, ranks: u32, vector: u64) -> Self {
+        match algorithm {
+            AllReduce::Ring => Self::Ring {
+                ranks,
+                bytes: vector.div_ceil(u64::from(ranks)),
+            },
+            AllReduce::RecursiveDoubling => Self::RecursiveDoubling {
+                ranks,
+                core: 1 << ranks.ilog2(),
+                bytes: vector,
+            },
+        }
+    }
+
+    pub(super) fn neighbours(grid: &[u32], wrap: bool, bytes: u64) -> Self {
+        let ranks: u32 = grid.iter().product();
+        Self::Neighbours {
+            of: (0..ranks)
+                .map(|rank| neighbours(grid, wrap, rank))
+                .collect(),
+            bytes,
+        }
+    }
+
+    /// Number of steps of a round.
+    pub(super) fn steps(&self) -> u64 {
+        match self {
+            Self::AllToAll { ranks, .. } => u64::from(ranks - 1),
+            Self::Ring { ranks, .. } => 2 * u64::from(ranks - 1),
+            Self::RecursiveDoubling { ranks, core, .. } => {
+                u64::from(core.ilog2()) + if ranks > core { 2 } else { 0 }
+            }
+            Self::Neighbours { .. } => 1,
+        }
+    }
+
+    /// Length of every message.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::AllToAll { bytes, .. }
+            | Self::Ring { bytes, .. }
+            | Self::RecursiveDoubling { bytes, .. }
+            | Self::Neighbours { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Hands the ranks that `rank` sends to in `step` to `send`, and returns how many messages it
+    /// waits for.
+    pub(super) fn step(&self, rank: u32, step: u64, send: &mut impl FnMut(u32)) -> u32 {
+        // Steps of a round are fewer than 2^33, and less than the ranks where they are cast.
+        match self {
+            Self::AllToAll { ranks, .. } => {
+                send((rank + 1 + step as u32) % ranks);
+                1
+            }
+            Self::Ring { ranks, .. } => {
+                send((rank + 1) % ranks);
+                1
+            }
+            Self::RecursiveDoubling { ranks, core, .. } => {
+                let extra = ranks - core;
+                let bits = u64::from(core.ilog2());
+                let before = u64::from(extra > 0);
+                if step < before {
+                    if rank >= *core {
+                        send(rank - core);
+                    }
+                    return u32::from(rank < extra);
+                }
+                if step - before < bits {
+                    if rank >= *core {
+                        return 0;
+                    }
+                    send(rank ^ (1 << (step - before)));
+                    return 1;
+                }
+                if rank < extra {
+                    send(rank + core);
+                }
+                u32::from(rank >= *core)
+            }
+            Self::Neighbours { of, .. } => {
+                let neighbours = &of[rank as usize];
+                neighbours.iter().copied().for_each(send);
+                neighbours.len() as u32
+            }
+        }
+    }
+}
+
+/// The neighbours of `rank` in each dimension, none twice.
+fn neighbours(grid: &[u32], wrap: bool, rank: u32) -> Vec<u32> {
+    let mut found = Vec::with_capacity(2 * grid.len());
+    let mut stride = 1;
+    for &size in grid {
+        let place = rank / stride % size;
+        let line = rank - place * stride;
+        let back = match place {
+            0 => wrap.then_some(size - 1),
+            _ => Some(place - 1),
+        };
+        let ahead = match place + 1 == size {
+            true => wrap.then_some(0),
+            false => Some(place + 1),
+        };
+        for other in [back, ahead].into_iter().flatten() {
+            let neighbour = line + other * stride;
+            if neighbour != rank && !found.contains(&neighbour) {
+                found.push(neighbour);
+            }
+        }
+        stride *= size;
+    }
+    found
+}
+
+/// One rank on its way through the rounds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Member {
+    /// Steps done, over all rounds.
+    pub(super) step: u64,
+    /// Own messages of this step that are not complete.
+    outstanding: u32,
+    /// Messages of this step that have not come in.
+    awaited: u32,
+    /// Messages that have come in early: for the next step, the one after it and so on.
+    early: VecDeque<u32>,
+}
+
+impl Member {
+    /// Begins its present step, whose receivers it hands to `send`.
+    pub(super) fn begin(&mut self, plan: &Plan, rank: u32, send: &mut impl FnMut(u32)) {
+        let step = self.step % plan.steps();
+        let mut sent = 0;
+        let expected = plan.step(rank, step, &mut |to| {
+            sent += 1;
+            send(to);
+        });
+        let already = self.early.pop_front().unwrap_or(0);
+        self.outstanding = sent;
+        self.awaited = expected - already;
+    }
+
+    /// Whether everything of this step is sent and has come in.
+    pub(super) fn is_done(&self) -> bool {
+        self.outstanding == 0 && self.awaited == 0
+    }
+
+    /// One of its own messages is complete.
+    pub(super) fn completed(&mut self) {
+        self.outstanding -= 1;
+    }
+
+    /// A message of step `step` has come in.
+    pub(super) fn arrived(&mut self, step: u64) {
+        if step == self.step {
+            self.awaited -= 1;
+            return;
+        }
+        // At most a round ahead of this rank, since others wait for its messages in turn.
+        let ahead = (step - self.step - 1) as usize;
+        if self.early.len() <= ahead {
+            self.early.resize(ahead + 1, 0);
+        }
+        self.early[ahead] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn plans() -> Vec<(u32, Plan)> {
+        let mut plans = Vec::new();
+        for ranks in 2..=17 {
+            plans.push((ranks, Plan::AllToAll { ranks, bytes: 8 }));
+            for algorithm in [AllReduce::Ring, AllReduce::RecursiveDoubling] {
+                plans.push((ranks, Plan::all_reduce(algorithm, ranks, 64)));
+            }
+        }
+        for grid in [
+            vec![2],
+            vec![7],
+            vec![2, 2],
+            vec![3, 4],
+            vec![4, 1, 3],
+            vec![2, 3, 4],
+        ] {
+            let ranks = grid.iter().product();
+            for wrap in [false, true] {
+                plans.push((ranks, Plan::neighbours(&grid, wrap, 8)));
+            }
+        }
+        plans
+    }
+
+    #[test]
+    fn everybody_waits_for_what_is_sent_to_it() {
+        for (ranks, plan) in plans() {
+            for step in 0..plan.steps() {
+                let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
+                let mut expected = BTreeMap::new();
+                for rank in 0..ranks {
+                    let awaited = plan.step(rank, step, &mut |to| {
+                        assert!(to < ranks && to != rank);
+                        *sent.entry(to).or_default() += 1;
+                    });
+                    if awaited > 0 {
+                        expected.insert(rank, awaited);
+                    }
+                }
+                assert_eq!(sent, expected, "{plan:?} step {step}");
+            }
+        }
+    }
+
+    /// What each rank knows after one round: of whom it has heard, directly or not.
+    fn heard(ranks: u32, plan: &Plan) -> Vec<u128> {
+        let mut known: Vec<u128> = (0..ranks).map(|rank| 1 << rank).collect();
+        for step in 0..plan.steps() {
+            let before = known.clone();
+            for rank in 0..ranks {
+                plan.step(rank, step, &mut |to| {
+                    known[to as usize] |= before[rank as usize];
+                });
+            }
+        }
+        known
+    }
+
+    #[test]
+    fn after_an_all_reduce_everybody_has_heard_of_everybody() {
+        for ranks in 2..=40 {
+            for algorithm in [AllReduce::Ring, AllReduce::RecursiveDoubling] {
+                let plan = Plan::all_reduce(algorithm, ranks, 64);
+                let all = (1u128 << ranks) - 1;
+                assert!(
+                    heard(ranks, &plan).iter().all(|&known| known == all),
+                    "{plan:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_all_to_all_goes_to_each_other_rank_once() {
+        let plan = Plan::AllToAll { ranks: 5, bytes: 8 };
+        let mut to = Vec::new();
+        for step in 0..plan.steps() {
+            plan.step(3, step, &mut |rank| to.push(rank));
+        }
+        assert_eq!(to, [4, 0, 1, 2]);
+    }
+
+    #[test]
+    fn neighbours_are_those_of_the_grid() {
+        assert_eq!(neighbours(&[4, 3], false, 0), [1, 4]);
+        assert_eq!(neighbours(&[4, 3], true, 0), [3, 1, 8, 4]);
+        assert_eq!(neighbours(&[4, 3], false, 5), [4, 6, 1, 9]);
+        // Both ways round a ring of two lead to the same node.
+        assert_eq!(neighbours(&[2, 2], true, 3), [2, 1]);
+    }
+}

@@ -1,0 +1,16 @@
+//! Jobs that run side by side on sets of nodes, and the I/O servers that they share.
+//!
+//! [`spec`] says what runs where, [`Layout`] finds the nodes, and a [`JobsSource`] says which
+//! message each process sends next. It is told when messages are complete and when they have
+//! come in, and keeps no clock of its own.
+
+mod client;
+mod collective;
+mod layout;
+mod partners;
+mod roles;
+mod source;
+pub mod spec;
+
+pub use layout::{Layout, LayoutError};
+pub use source::{Demand, JobsSource, Operation, Process};

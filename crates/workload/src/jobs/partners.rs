@@ -1,0 +1,106 @@
+//! Fixed partners: which I/O server each client keeps to.
+
+use crate::jobs::spec::Destinations;
+
+/// The server of each client, so that no client has itself and every server has as many clients
+/// as any other, or one more or less; `None` for a client that is the only server, and for random
+/// destinations.
+///
+/// Client number i of n has server i mod S (interleaved) or i S / n (blocked) of S. Where that is
+/// the client itself, it changes places with the next one that leaves neither with itself.
+pub(super) fn partners(
+    destinations: Destinations,
+    clients: &[u32],
+    servers: &[u32],
+) -> Vec<Option<u32>> {
+    let count = servers.len();
+    if count == 0 || destinations == Destinations::Random {
+        return vec![None; clients.len()];
+    }
+    let first = |rank: usize| match destinations {
+        Destinations::Blocked => rank * count / clients.len(),
+        _ => rank % count,
+    };
+    let mut chosen: Vec<usize> = (0..clients.len()).map(first).collect();
+    for rank in 0..clients.len() {
+        let own = clients[rank];
+        if servers[chosen[rank]] != own {
+            continue;
+        }
+        let others = (1..clients.len()).map(|ahead| (rank + ahead) % clients.len());
+        let fits = |&other: &usize| {
+            let theirs = servers[chosen[other]];
+            theirs != own && own != clients[other]
+        };
+        match others.into_iter().find(fits) {
+            Some(other) => chosen.swap(rank, other),
+            // All others have this server as well: there are fewer clients than servers.
+            None => chosen[rank] = (chosen[rank] + 1) % count,
+        }
+    }
+    let partner = |(client, place): (&u32, usize)| {
+        let server = servers[place];
+        (server != *client).then_some(server)
+    };
+    clients.iter().zip(chosen).map(partner).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads of the servers, and whether somebody has itself.
+    fn balance(destinations: Destinations, clients: &[u32], servers: &[u32]) -> Vec<usize> {
+        let partners = partners(destinations, clients, servers);
+        for (client, partner) in clients.iter().zip(&partners) {
+            assert_ne!(Some(*client), *partner);
+        }
+        let load = |server: &u32| partners.iter().filter(|p| **p == Some(*server)).count();
+        servers.iter().map(load).collect()
+    }
+
+    /// Section 3.4 of the QsNET paper: 7 clients for each of 8 servers, 8 if servers are clients.
+    #[test]
+    fn the_paper_servers_are_balanced() {
+        let all: Vec<u32> = (0..64).collect();
+        let clustered: Vec<u32> = (56..64).collect();
+        let distributed: Vec<u32> = (0..8).map(|i| 8 * i).collect();
+        for destinations in [Destinations::Interleaved, Destinations::Blocked] {
+            for servers in [&clustered, &distributed] {
+                assert_eq!(balance(destinations, &all, servers), [8; 8]);
+                let clients: Vec<u32> = (0..64).filter(|node| !servers.contains(node)).collect();
+                assert_eq!(balance(destinations, &clients, servers), [7; 8]);
+            }
+        }
+        let interleaved = partners(Destinations::Interleaved, &all[..56], &clustered);
+        assert_eq!(interleaved[9], Some(57));
+        let blocked = partners(Destinations::Blocked, &all[..56], &clustered);
+        assert_eq!((blocked[6], blocked[7]), (Some(56), Some(57)));
+    }
+
+    #[test]
+    fn every_set_of_clients_and_servers_is_balanced() {
+        for nodes in 2..14u32 {
+            for count in 1..=nodes {
+                let servers: Vec<u32> = (nodes - count..nodes).collect();
+                for begin in 0..nodes {
+                    let clients: Vec<u32> = (begin..nodes).collect();
+                    for destinations in [Destinations::Interleaved, Destinations::Blocked] {
+                        let loads = balance(destinations, &clients, &servers);
+                        if clients.len() > servers.len() && count > 1 {
+                            let most = loads.iter().max().unwrap_or(&0);
+                            let least = loads.iter().min().unwrap_or(&0);
+                            assert!(most - least <= 1, "{nodes} {count} {begin} {loads:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_only_server_is_no_client() {
+        let partners = partners(Destinations::Interleaved, &[3, 4], &[4]);
+        assert_eq!(partners, [Some(4), None]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What each kind of traffic makes of the nodes of a job: members of a collective operation, or
+//! clients that ask on their own.
+
+use crate::jobs::client::{Asking, ticks};
+use crate::jobs::collective::Plan;
+use crate::jobs::partners::partners;
+use crate::jobs::spec::{Destinations, Io, Sizes, Spread, Targets, Traffic};
+use isthmus_kernel::Cycles;
+use isthmus_units::{Bytes, Time};
+
+/// What every client of a job does.
+pub(super) struct Clients {
+    pub(super) asking: Asking,
+    pub(super) sizes: Sizes,
+    pub(super) read_ratio: f64,
+    /// Length of the last message of a burst.
+    pub(super) tail: u64,
+    /// Where messages go that have no fixed partner.
+    pub(super) targets: Vec<u32>,
+    /// Nodes of the processes, each with its partner if that is fixed.
+    pub(super) nodes: Vec<(u32, Option<u32>)>,
+}
+
+/// The steps of a collective operation and the pause between its rounds; `None` for others.
+pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
+    match traffic {
+        Traffic::AllToAll { message, pause } => {
+            let bytes = message.get();
+            Some((Plan::AllToAll { ranks, bytes }, *pause))
+        }
+        Traffic::AllReduce {
+            vector,
+            algorithm,
+            pause,
+        } => Some((Plan::all_reduce(*algorithm, ranks, vector.get()), *pause)),
+        Traffic::Neighbours {
+            grid,
+            wrap,
+            message,
+            pause,
+        } => Some((Plan::neighbours(grid, *wrap, message.get()), *pause)),
+        Traffic::Uniform { .. }
+        | Traffic::Checkpoint { .. }
+        | Traffic::Io(_)
+        | Traffic::Ping { .. } => None,
+    }
+}
+
+/// What clients do that are no members of a collective operation.
+pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: Time) -> Clients {
+    let fixed = |mean: Bytes| Sizes {
+        mean,
+        spread: Spread::Fixed,
+    };
+    let closed = |pause: Time| Asking::Closed {
+        pause: ticks(pause, tick).round() as Cycles,
+    };
+    let writes = |asking, sizes| Clients {
+        asking,
+        sizes,
+        read_ratio: 0.0,
+        tail: 0,
+        targets: Vec::new(),
+        nodes: nodes.iter().map(|&node| (node, None)).collect(),
+    };
+    match traffic {
+        Traffic::Uniform { sizes, pause } => Clients {
+            targets: nodes.to_vec(),
+            ..writes(closed(*pause), *sizes)
+        },
+        Traffic::Checkpoint {
+            period,
+            volume,
+            message,
+            destinations,
+        } => {
+            let messages = volume.get().div_ceil(message.get());
+            let bursts = Asking::Bursts {
+                period: ticks(*period, tick),
+                messages,
+            };
+            Clients {
+                tail: volume.get() - (messages - 1) * message.get(),
+                ..writes(bursts, fixed(*message)).with_servers(*destinations, servers)
+            }
+        }
+        Traffic::Io(Io {
+            targets,
+            read_ratio,
+            sizes,
+            arrivals,
+        }) => {
+            let mut clients = Clients {
+                read_ratio: *read_ratio,
+                ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
+            };
+            match *targets {
+                Targets::Servers(destinations) => clients.with_servers(destinations, servers),
+                Targets::HotNode(hot) => {
+                    clients.nodes.retain(|&(node, _)| node != hot);
+                    for (_, partner) in &mut clients.nodes {
+                        *partner = Some(hot);
+                    }
+                    clients
+                }
+            }
+        }
+        Traffic::Ping {
+            message,
+            both_ways,
+            pause,
+        } => {
+            let pairs = nodes.as_chunks::<2>().0.iter();
+            let there = pairs.flat_map(|&[first, second]| {
+                let back = both_ways.then_some((second, Some(first)));
+                [Some((first, Some(second))), back]
+            });
+            Clients {
+                nodes: there.flatten().collect(),
+                ..writes(closed(*pause), fixed(*message))
+            }
+        }
+        Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
+            unreachable!("collective operations have a plan")
+        }
+    }
+}
+
+impl Clients {
+    fn with_servers(mut self, destinations: Destinations, servers: &[u32]) -> Self {
+        let nodes: Vec<u32> = self.nodes.iter().map(|&(node, _)| node).collect();
+        let partners = partners(destinations, &nodes, servers);
+        let random = destinations == Destinations::Random;
+        self.nodes = nodes.into_iter().zip(partners).collect();
+        self.nodes.retain(|&(node, partner)| match random {
+            true => servers != [node],
+            false => partner.is_some(),
+        });
+        self.targets = servers.to_vec();
+        self
+    }
+}

@@ -1,0 +1,478 @@
+//! Jobs on a network that delays every message by a rule of the test.
+
+use isthmus_kernel::{Cycles, Streams};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::spec::{
+    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
+    Spread, Targets, Traffic,
+};
+use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+const TICK: Time = Time::from_ps(100);
+
+fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
+    Job {
+        name: name.to_owned(),
+        nodes,
+        traffic,
+        active: true,
+    }
+}
+
+fn jobs(servers: Servers, mapping: Mapping, jobs: Vec<Job>) -> JobsTraffic {
+    JobsTraffic {
+        servers,
+        mapping,
+        jobs,
+    }
+}
+
+fn io(targets: Targets, arrivals: Arrivals) -> Io {
+    Io {
+        targets,
+        read_ratio: 0.0,
+        sizes: Sizes {
+            mean: Bytes::new(1_000_000),
+            spread: Spread::Exponential,
+        },
+        arrivals,
+    }
+}
+
+const CLOSED: Arrivals = Arrivals::Closed { pause: Time::ZERO };
+const RANDOM: Targets = Targets::Servers(Destinations::Random);
+
+fn source(traffic: &JobsTraffic, nodes: u32) -> JobsSource {
+    let layout = Layout::new(traffic, nodes).unwrap_or_else(|error| panic!("{error}"));
+    JobsSource::new(traffic, &layout, TICK, Streams::new(5, 0))
+}
+
+/// All demands until `until`, in the order of their times: each comes in `delay` after it began,
+/// and is complete 7 ticks later.
+fn run(
+    source: &mut JobsSource,
+    until: Cycles,
+    mut delay: impl FnMut(&Demand) -> Cycles,
+    mut at: impl FnMut(&mut JobsSource, Cycles),
+) -> Vec<Demand> {
+    let (mut all, mut fresh) = (Vec::new(), Vec::new());
+    let mut events: BinaryHeap<Reverse<(Cycles, usize, u8)>> = BinaryHeap::new();
+    source.begin(&mut fresh);
+    loop {
+        for demand in fresh.drain(..) {
+            events.push(Reverse((demand.time, all.len(), 0)));
+            all.push(demand);
+        }
+        let Some(Reverse((now, number, stage))) = events.pop() else {
+            break;
+        };
+        if now >= until {
+            break;
+        }
+        at(source, now);
+        let demand = all[number];
+        match stage {
+            0 => events.push(Reverse((now + delay(&demand), number, 1))),
+            1 => {
+                events.push(Reverse((now + 7, number, 2)));
+                if demand.operation == Operation::Write {
+                    source.arrived(now, &demand, &mut fresh);
+                }
+            }
+            _ => source.completed(now, demand.process, &mut fresh),
+        }
+        assert!(
+            fresh
+                .iter()
+                .all(|next| next.time >= now && next.asked <= next.time)
+        );
+    }
+    all.retain(|demand| demand.time < until);
+    all.sort_by_key(|demand| (demand.time, demand.process));
+    all
+}
+
+fn nothing(_: &mut JobsSource, _: Cycles) {}
+
+/// An open loop of mean size m at load L asks every m / L: 1 MB at 100 MB/s every 10 ms.
+#[test]
+fn open_loops_keep_their_load() {
+    for gaps in [Spread::Exponential, Spread::Uniform, Spread::Fixed] {
+        let load = Bandwidth::from_mb_per_s(100);
+        let traffic = jobs(
+            Servers::Clustered { count: 2 },
+            Mapping::Dedicated,
+            vec![job(
+                "io",
+                JobNodes::All,
+                Traffic::Io(io(RANDOM, Arrivals::Open { load, gaps })),
+            )],
+        );
+        let mut source = source(&traffic, 10);
+        let until = 100_000_000_000; // 10 s
+        let all = run(&mut source, until, |_| 50, nothing);
+        // 8 processes, 1000 messages each, variance of a count at most its mean (Poisson).
+        let (n, bytes) = (
+            all.len() as f64,
+            all.iter().map(|d| d.bytes as f64).sum::<f64>(),
+        );
+        assert!((n - 8_000.0).abs() < 4.0 * 8_000f64.sqrt(), "{gaps:?} {n}");
+        // Sizes are exponential: the standard error of their mean is m / sqrt(n).
+        assert!((bytes / n / 1e6 - 1.0).abs() < 4.0 / n.sqrt(), "{gaps:?}");
+        let asked: u64 = (0..8).map(|process| source.asked_by(process, until)).sum();
+        assert!(asked.abs_diff(all.len() as u64) <= 8);
+    }
+}
+
+/// What waits for its turn keeps the time at which it was asked for.
+#[test]
+fn a_slow_network_leaves_messages_waiting() {
+    let load = Bandwidth::from_mb_per_s(100);
+    let gaps = Spread::Fixed;
+    let traffic = jobs(
+        Servers::Clustered { count: 1 },
+        Mapping::Dedicated,
+        vec![job(
+            "io",
+            JobNodes::All,
+            Traffic::Io(io(RANDOM, Arrivals::Open { load, gaps })),
+        )],
+    );
+    let mut slow = source(&traffic, 2);
+    // Every 100 ms instead of every 10.
+    let all = run(&mut slow, 50_000_000_000, |_| 1_000_000_000 - 7, nothing);
+    for (k, demand) in all.iter().enumerate() {
+        assert_eq!(demand.asked, all[0].asked + k as u64 * 100_000_000);
+        assert_eq!(demand.time, all[0].asked + k as u64 * 1_000_000_000);
+    }
+    // A phase within a gap, then one every 10 ms in 5 s.
+    assert_eq!(slow.asked_by(0, 50_000_000_000 - 1), 500);
+    assert_eq!(all.len(), 50);
+}
+
+/// Looking at the queue of an open loop changes nothing of what follows.
+#[test]
+fn counting_draws_nothing_that_others_would_have_drawn() {
+    let load = Bandwidth::from_mb_per_s(250);
+    let gaps = Spread::Exponential;
+    let mut open = io(RANDOM, Arrivals::Open { load, gaps });
+    open.read_ratio = 0.5;
+    let traffic = jobs(
+        Servers::Distributed {
+            count: 2,
+            stride: None,
+            offset: 1,
+        },
+        Mapping::Shared,
+        vec![job("io", JobNodes::All, Traffic::Io(open))],
+    );
+    let delay = |demand: &Demand| demand.bytes * 30;
+    let until = 10_000_000_000;
+    let unseen = run(&mut source(&traffic, 8), until, delay, nothing);
+    let mut last = 0;
+    let seen = run(&mut source(&traffic, 8), until, delay, |source, now| {
+        let asked = (0..8).map(|process| source.asked_by(process, now)).sum();
+        assert!(asked >= last);
+        last = asked;
+    });
+    assert_eq!(unseen, seen);
+    let begun = seen.iter().filter(|demand| demand.asked < until).count() as u64;
+    assert!(last >= begun - 8 && begun > 200);
+}
+
+/// Section 3.5 of the QsNET paper: one blocking message at a time, to any other node of the job.
+#[test]
+fn compute_jobs_send_to_each_other_node_alike() {
+    let pause = Time::from_us(2);
+    let sizes = Sizes {
+        mean: Bytes::new(262_144),
+        spread: Spread::Fixed,
+    };
+    let traffic = jobs(
+        Servers::None,
+        Mapping::Shared,
+        vec![job(
+            "compute",
+            JobNodes::Listed(vec![9, 2, 4, 7, 30]),
+            Traffic::Uniform { sizes, pause },
+        )],
+    );
+    let all = run(&mut source(&traffic, 32), 1_000_000_000, |_| 73, nothing);
+    let mut pairs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut last: BTreeMap<u32, Cycles> = BTreeMap::new();
+    for demand in &all {
+        assert_eq!(
+            (demand.bytes, demand.operation),
+            (262_144, Operation::Write)
+        );
+        if let Some(last) = last.insert(demand.process, demand.time) {
+            // 73 ticks under way, 7 to be acknowledged, 20,000 of pause.
+            assert_eq!(demand.time, last + 20_080);
+        }
+        *pairs.entry((demand.from, demand.to)).or_default() += 1;
+    }
+    assert_eq!(pairs.len(), 5 * 4);
+    let mean = all.len() as f64 / 20.0;
+    // Chi-squared with 15 degrees of freedom: mean 15, standard deviation 5.5.
+    let chi2: f64 = pairs
+        .values()
+        .map(|&n| (f64::from(n) - mean).powi(2) / mean)
+        .sum();
+    assert!(chi2 < 15.0 + 4.0 * 5.5, "{chi2}");
+}
+
+#[test]
+fn clients_that_are_servers_write_to_the_others() {
+    let mut reads = io(RANDOM, CLOSED);
+    reads.read_ratio = 0.25;
+    let traffic = jobs(
+        Servers::Clustered { count: 4 },
+        Mapping::Shared,
+        vec![job("io", JobNodes::All, Traffic::Io(reads))],
+    );
+    let all = run(&mut source(&traffic, 8), 2_000_000, |_| 93, nothing);
+    let mut to: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for demand in &all {
+        assert!(demand.to >= 4 && demand.to != demand.from);
+        *to.entry((demand.from, demand.to)).or_default() += 1.0;
+    }
+    assert_eq!(to.len(), 4 * 4 + 4 * 3);
+    // 20,000 messages for each process.
+    for ((from, _), count) in &to {
+        let expected = if *from < 4 { 5_000.0 } else { 20_000.0 / 3.0 };
+        assert!(
+            (count - expected).abs() < 5.0 * f64::sqrt(expected),
+            "{count} {expected}"
+        );
+    }
+    let (n, reads) = (
+        all.len() as f64,
+        all.iter().filter(|d| d.operation == Operation::Read),
+    );
+    assert!((reads.count() as f64 / n - 0.25).abs() < 4.0 * (0.25f64 * 0.75 / n).sqrt());
+}
+
+/// Jobs can be compared alone and together: what one asks for does not depend on the others.
+#[test]
+fn a_job_asks_for_the_same_alone_and_beside_others() {
+    let load = Bandwidth::from_mb_per_s(30);
+    let gaps = Spread::Exponential;
+    let open = Traffic::Io(io(RANDOM, Arrivals::Open { load, gaps }));
+    let mut traffic = jobs(
+        Servers::Clustered { count: 2 },
+        Mapping::Shared,
+        vec![
+            job(
+                "compute",
+                JobNodes::Part { part: 1, of: 2 },
+                Traffic::AllToAll {
+                    message: Bytes::new(100),
+                    pause: Time::ZERO,
+                },
+            ),
+            job("io", JobNodes::Part { part: 2, of: 2 }, open),
+        ],
+    );
+    let until = 5_000_000_000;
+    let of_io = |traffic: &JobsTraffic| {
+        let mut all = run(&mut source(traffic, 16), until, |_| 1_000_000, nothing);
+        all.retain(|demand| demand.job == 1);
+        for demand in &mut all {
+            demand.process = 0;
+        }
+        all.sort_by_key(|demand| (demand.time, demand.from));
+        all
+    };
+    let together = of_io(&traffic);
+    traffic.jobs[0].active = false;
+    let layout = Layout::new(&traffic, 16).expect("it fits");
+    assert_eq!(layout.jobs[0].len(), 8);
+    assert_eq!(together, of_io(&traffic));
+    assert!(together.len() > 50);
+    traffic.jobs[1].active = false;
+    assert!(source(&traffic, 16).processes().is_empty());
+}
+
+/// A delay that differs from message to message, without an order.
+fn uneven(demand: &Demand) -> Cycles {
+    let key = u64::from(demand.from) * 131 + u64::from(demand.to) * 31 + demand.step * 7;
+    20 + key.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 977
+}
+
+/// Nobody begins a step before everything of its last one is sent and has come in; all messages
+/// of all steps are sent, whoever is late.
+#[test]
+fn collectives_advance_with_what_comes_in() {
+    let mut steps_seen = 0;
+    for ranks in [2u32, 3, 4, 6, 7, 8, 12] {
+        let pause = Time::from_ns(30);
+        let message = Bytes::new(64);
+        let vector = Bytes::new(100);
+        let reduce = |algorithm| Traffic::AllReduce {
+            vector,
+            algorithm,
+            pause,
+        };
+        let kinds = [
+            (
+                Traffic::AllToAll { message, pause },
+                u64::from(ranks - 1),
+                64,
+            ),
+            (
+                reduce(AllReduce::Ring),
+                2 * u64::from(ranks - 1),
+                100u64.div_ceil(ranks.into()),
+            ),
+            (
+                reduce(AllReduce::RecursiveDoubling),
+                u64::from(ranks.ilog2()) + if ranks.is_power_of_two() { 0 } else { 2 },
+                100,
+            ),
+            (
+                Traffic::Neighbours {
+                    grid: vec![ranks],
+                    wrap: true,
+                    message,
+                    pause,
+                },
+                1,
+                64,
+            ),
+        ];
+        for (traffic, steps, bytes) in kinds {
+            let jobs = jobs(
+                Servers::None,
+                Mapping::Dedicated,
+                vec![job(
+                    "c",
+                    JobNodes::Listed((0..ranks).rev().collect()),
+                    traffic.clone(),
+                )],
+            );
+            let mut arrivals: BTreeMap<(u32, u64), Vec<Cycles>> = BTreeMap::new();
+            let all = run(&mut source(&jobs, ranks), 300_000, uneven, nothing);
+            for demand in &all {
+                assert_eq!(demand.bytes, bytes);
+                let came_in = demand.time + uneven(demand);
+                arrivals
+                    .entry((demand.to, demand.step))
+                    .or_default()
+                    .push(came_in);
+            }
+            let mut per_step: BTreeMap<u64, usize> = BTreeMap::new();
+            for demand in &all {
+                *per_step.entry(demand.step).or_default() += 1;
+                // Everything of earlier steps for this node came in before.
+                for step in demand.step.saturating_sub(steps)..demand.step {
+                    let earlier = arrivals.get(&(demand.from, step));
+                    assert!(
+                        earlier
+                            .into_iter()
+                            .flatten()
+                            .all(|&time| time <= demand.time)
+                    );
+                }
+                let ends = demand.step.is_multiple_of(steps) && demand.step > 0;
+                let last = arrivals.get(&(demand.from, demand.step.wrapping_sub(1)));
+                if let Some(last) = last.filter(|_| ends).and_then(|times| times.iter().max()) {
+                    assert!(demand.time >= last + 300, "a pause of 30 ns between rounds");
+                }
+            }
+            let complete = per_step.len() as u64 / steps - 2;
+            assert!(complete > 5, "{traffic:?} of {ranks}: {complete} rounds");
+            for step in 0..complete * steps {
+                assert_eq!(
+                    per_step[&step],
+                    per_step[&(step % steps)],
+                    "{traffic:?} {step}"
+                );
+            }
+            steps_seen += per_step.len();
+        }
+    }
+    println!("{steps_seen} steps of collective operations");
+}
+
+#[test]
+fn checkpoints_are_written_piece_by_piece() {
+    let traffic = jobs(
+        Servers::Clustered { count: 2 },
+        Mapping::Dedicated,
+        vec![job(
+            "checkpoint",
+            JobNodes::All,
+            Traffic::Checkpoint {
+                period: Time::from_us(1_000),
+                volume: Bytes::new(2_500),
+                message: Bytes::new(1_000),
+                destinations: Destinations::Interleaved,
+            },
+        )],
+    );
+    let mut fast = source(&traffic, 6);
+    let until = 100_000_000; // 10 ms
+    let all = run(&mut fast, until, |_| 993, nothing);
+    assert_eq!(all.len(), 4 * 10 * 3);
+    for (k, demand) in all.iter().filter(|demand| demand.from == 3).enumerate() {
+        let (burst, piece) = (k as u64 / 3, k as u64 % 3);
+        assert_eq!(demand.asked, burst * 10_000_000);
+        assert_eq!(demand.time, demand.asked + piece * 1_000);
+        assert_eq!(demand.bytes, [1_000, 1_000, 500][piece as usize]);
+        assert_eq!(demand.to, 5);
+    }
+    assert_eq!(fast.asked_by(0, until - 1), 30);
+    // Four pieces in a period instead of three in no time: the queue grows.
+    let mut slow = source(&traffic, 6);
+    let begun = run(&mut slow, until, |_| 5_000_000 - 7, nothing).len();
+    assert_eq!(begun, 4 * 20);
+    assert_eq!(slow.asked_by(2, until - 1), 30);
+}
+
+#[test]
+fn pings_go_from_each_first_node_to_its_second() {
+    let ping = |both_ways| {
+        let message = Bytes::new(0);
+        let pause = Time::ZERO;
+        jobs(
+            Servers::None,
+            Mapping::Shared,
+            vec![job(
+                "ping",
+                JobNodes::Listed(vec![5, 0, 2, 3]),
+                Traffic::Ping {
+                    message,
+                    both_ways,
+                    pause,
+                },
+            )],
+        )
+    };
+    let pairs = |both_ways| {
+        let all = run(&mut source(&ping(both_ways), 6), 100, |_| 93, nothing);
+        assert!(all.iter().all(|demand| demand.bytes == 0));
+        all.iter()
+            .map(|demand| (demand.from, demand.to))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pairs(false), [(5, 0), (2, 3)]);
+    assert_eq!(pairs(true), [(5, 0), (0, 5), (2, 3), (3, 2)]);
+}
+
+#[test]
+fn hot_nodes_only_receive() {
+    let traffic = jobs(
+        Servers::None,
+        Mapping::Shared,
+        vec![job(
+            "hot",
+            JobNodes::All,
+            Traffic::Io(io(Targets::HotNode(2), CLOSED)),
+        )],
+    );
+    let all = run(&mut source(&traffic, 5), 1_000, |_| 93, nothing);
+    assert_eq!(all.len(), 40);
+    assert!(all.iter().all(|demand| demand.to == 2 && demand.from != 2));
+}
