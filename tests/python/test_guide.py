@@ -50,6 +50,9 @@ def checked(words: list[str]) -> list[str]:
     """`run` without running: the same file and changes, and options that it knows."""
     if words[1] == "papers":
         return ["isthmus", *words[1:], "--help"]
+    if words[1] == "faults":
+        files = [word for word in words[2:] if word.endswith(".toml")]
+        return ["isthmus", "check", *files[:1]]
     if words[1] != "run":
         return words
     from isthmus.cli.run import command

@@ -4,11 +4,12 @@ from dataclasses import replace
 import pytest
 
 from conftest import SMALL
-from fixtures import synthetic
+from fixtures import rings, synthetic
 from isthmus.errors import IsthmusError
 from isthmus.papers import find
+from isthmus.papers.figures import Figure, Panel, draw
 from isthmus.papers.folder import COLUMNS
-from isthmus.papers.select import Source, claim, conditions, is_analytic, value
+from isthmus.papers.select import Source, claim, conditions, is_analytic, points, value
 from isthmus.papers.verdict import judge
 from isthmus.results import Results
 from isthmus.value import Value
@@ -318,3 +319,84 @@ def test_rules(run, folder, rule, expected, tolerance, select, met):
     paper = find(str(folder))
     told = judge(paper, paper.rows()[0], run)
     assert told.verdict == ("reproduced" if met else "not reproduced")
+
+
+@pytest.fixture(scope="module")
+def fabrics():
+    """A result of fabrics: three tori, five loads; the last point of the last torus collapsed."""
+    data = rings.collapse(rings.result(), -1)
+    return Source(Results.from_json(json.dumps(data)).run)
+
+
+def test_selectors_of_fabrics(fabrics):
+    points_ = fabrics.run.points
+    torus, load = (axis.key for axis in fabrics.run.axes)
+    at = f"@ {torus}=bidirectional"
+    peak = value(f"peak accepted along {load} {at}", fabrics)
+    assert peak.value == max(
+        p.measure("accepted").mean for p in points_ if p.values[0].text == "bidirectional"
+    )
+    heavy = f"{at}; {load}=34 GB/s"
+    assert value(f"verdict {heavy}", fabrics).text == "saturated"
+    assert value(f"machine ring_count {heavy}", fabrics).value == 16
+    assert value(f"machine ring_nodes {heavy}", fabrics).value == 4
+    assert value(f"machine routing {heavy}", fabrics).text == "x first, then y"
+    (point,) = points(fabrics.run, {torus: "bidirectional", load: "34 GB/s"})
+    accepted = [use.accepted for use in point.nodes]
+    assert value(f"node 3 {heavy}", fabrics).value == accepted[3]
+    assert value(f"node lowest {heavy}", fabrics).value == min(accepted)
+    assert value(f"node highest {heavy}", fabrics).value == max(accepted)
+    assert claim(f"live {at}", fabrics).holds
+
+
+def test_collapses(fabrics):
+    torus, load = (axis.key for axis in fabrics.run.axes)
+    dead = f"@ {torus}=uniform-ring; {load}=34 GB/s"
+    assert value(f"verdict {dead}", fabrics).text == "collapsed"
+    assert value(f"collapse kind {dead}", fabrics).text == "livelock"
+    assert value(f"collapse nodes {dead}", fabrics).text == "3 9 8"
+    assert value(f"collapse replications {dead}", fabrics).value == 2
+    # 71,500 cycles of 2 ns.
+    assert value(f"collapse since {dead}", fabrics).value == pytest.approx(143)
+    assert claim(f"collapsed {dead}", fabrics).holds
+    assert claim(f"live @ {torus}=uniform-ring", fabrics).text == "4 of 5 live"
+    calm = f"@ {torus}=uniform-ring; {load}=0.6 GB/s"
+    assert value(f"collapse kind {calm}", fabrics).text == "live"
+    assert value(f"collapse replications {calm}", fabrics).value == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("machine lanes", r"machine lanes: not a figure of this kind of machine \(sci\)"),
+        ("collapse reason", r"no such field; there are kind, nodes, since, replications"),
+        ("node 99", r"node 99: no such node sends"),
+        ("equation 1", r"say of how many nodes"),
+        ("equation 5 @ nodes=4", r"5"),
+        ("equation 4 @ nodes=12", r"12 nodes make no square torus"),
+    ],
+)
+def test_selectors_of_fabrics_that_make_no_sense(fabrics, text, message):
+    torus, load = (axis.key for axis in fabrics.run.axes)
+    source = replace(fabrics, at={} if "@" in text else {torus: "bidirectional", load: "8 GB/s"})
+    with pytest.raises(IsthmusError, match=message):
+        value(text, source)
+
+
+def test_equations_need_no_scenario():
+    assert value("equation 1 @ nodes=4", Source(None)).value == pytest.approx(64 / 46)
+    assert value("equation 2 @ nodes=4", Source(None)).value == pytest.approx(64 / 14)
+    assert is_analytic("equation table 2 @ nodes=4 / machine ring_count")
+
+
+def test_a_figure_has_panels_or_is_a_plot(fabrics):
+    accepted = Figure("f", "", "s", (Panel("p", "accepted", bound=True),))
+    plot = draw(accepted, fabrics.run)
+    (axes,) = plot.axes
+    assert axes.get_ylabel() == "accepted load (GB/s)"
+    assert axes.get_ylim()[0] == 0
+    dashed = [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
+    assert len(dashed) == 3
+    assert draw(Figure("f", "", "s", plot="nodes"), fabrics.run).axes
+    with pytest.raises(TypeError, match="either panels or the name of a plot"):
+        Figure("f", "", "s")

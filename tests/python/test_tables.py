@@ -8,7 +8,7 @@ COLUMNS = [
     "point",
     "machine.lanes.io_link",
     "workload.arrival.mean [ms]",
-    "offered [/ms]",
+    "offered [1/ms]",
     "verdict",
     "measure",
     "statistic",

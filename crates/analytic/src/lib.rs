@@ -8,6 +8,7 @@
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
 //! | [`path`] | channels on the path of each message class: latency without contention |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
+//! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients, fair shares of links |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
 //!
 //! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
@@ -18,6 +19,7 @@
 
 pub mod balance;
 mod error;
+pub mod fattree;
 pub mod hypercube_io;
 pub mod moments;
 pub mod path;

@@ -2,7 +2,7 @@
 
 use crate::result::{Load, MachineSummary};
 use crate::subject::Subject;
-use crate::{hypercube, sci};
+use crate::{fattree, hypercube, sci};
 use isthmus_scenario::{Machine, Workload};
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub(crate) enum Built {
     Hypercube(hypercube::Built),
     Sci(sci::Built),
+    FatTree(fattree::Built),
 }
 
 /// Why a machine cannot be built: the field behind it, what is wrong and what would be right.
@@ -26,6 +27,7 @@ impl Built {
         match machine {
             Machine::Hypercube(spec) => hypercube::Built::new(spec).map(Self::Hypercube),
             Machine::Sci(spec) => sci::Built::new(spec).map(Self::Sci),
+            Machine::FatTree(spec) => fattree::Built::new(spec).map(Self::FatTree),
             _ => unreachable!("every kind of machine has an engine"),
         }
     }
@@ -34,6 +36,7 @@ impl Built {
         match (self, machine) {
             (Self::Hypercube(built), Machine::Hypercube(spec)) => built.spec() == spec,
             (Self::Sci(built), Machine::Sci(spec)) => built.spec() == spec,
+            (Self::FatTree(built), Machine::FatTree(spec)) => built.spec() == spec,
             _ => false,
         }
     }
@@ -43,6 +46,7 @@ impl Built {
         match (self, workload) {
             (Self::Hypercube(built), Workload::Hypercube(traffic)) => built.subject(traffic),
             (Self::Sci(built), Workload::Packets(traffic)) => built.subject(traffic),
+            (Self::FatTree(built), Workload::Jobs(traffic)) => built.subject(traffic),
             _ => unreachable!("a scenario has the workload of its machine"),
         }
     }
@@ -51,15 +55,18 @@ impl Built {
         match self {
             Self::Hypercube(built) => MachineSummary::Hypercube(built.summary()),
             Self::Sci(built) => MachineSummary::Sci(built.summary()),
+            Self::FatTree(built) => MachineSummary::FatTree(built.summary()),
         }
     }
 }
 
-/// The names of all latencies of machines of the kind of `machine`.
-pub fn measure_names(machine: &Machine) -> &'static [String] {
-    match machine {
-        Machine::Hypercube(_) => &hypercube::NAMES,
-        Machine::Sci(_) => &sci::NAMES,
+/// The names of all latencies of machines of the kind of `machine` under workloads such as
+/// `workload`.
+pub fn measure_names(machine: &Machine, workload: &Workload) -> Vec<String> {
+    match (machine, workload) {
+        (Machine::Hypercube(_), _) => hypercube::NAMES.clone(),
+        (Machine::Sci(_), _) => sci::NAMES.clone(),
+        (Machine::FatTree(_), Workload::Jobs(traffic)) => fattree::names(traffic),
         _ => unreachable!("every kind of machine has an engine"),
     }
 }
@@ -74,6 +81,7 @@ pub(crate) fn load(machine: &Machine) -> Load {
     match machine {
         Machine::Hypercube(_) => load("workload.rate", "offered load per PE", "/ms"),
         Machine::Sci(_) => load("workload.load", "offered load", "GB/s"),
+        Machine::FatTree(_) => load("workload.load", "offered load per node", "MB/s"),
         _ => unreachable!("every kind of machine has an engine"),
     }
 }

@@ -286,7 +286,11 @@ fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTe
         ..*test
     };
     let mut worst = Judged {
-        verdict: Verdict::Undecided,
+        verdict: if subject.limits_itself() {
+            Verdict::Stable
+        } else {
+            Verdict::Undecided
+        },
         flow: 0,
         judgement: None,
     };

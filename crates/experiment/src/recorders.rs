@@ -12,13 +12,14 @@ pub(crate) struct FlowCount {
     pub backlog: Backlog,
 }
 
-/// Demands by what became of them.
+/// Demands by what became of them, and the bytes carried for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Totals {
     offered: u64,
     done: u64,
     dropped: u64,
     retried: u64,
+    carried: u64,
 }
 
 impl Totals {
@@ -28,6 +29,7 @@ impl Totals {
             Fate::Done => self.done,
             Fate::Dropped => self.dropped,
             Fate::Retried => self.retried,
+            Fate::Carried => self.carried,
         }
     }
 }
@@ -63,6 +65,12 @@ impl FlowCount {
     #[inline]
     pub fn retry(&mut self, times: u64) {
         self.totals.retried += times;
+    }
+
+    /// So many bytes for demands of this flow have arrived.
+    #[inline]
+    pub fn carry(&mut self, bytes: u64) {
+        self.totals.carried += bytes;
     }
 }
 

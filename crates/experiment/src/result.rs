@@ -81,6 +81,9 @@ pub enum MachineSummary {
     Hypercube(HypercubeSummary),
     /// A fabric of SCI rings.
     Sci(SciSummary),
+    /// A fat tree.
+    #[serde(rename = "fat-tree")]
+    FatTree(FatTreeSummary),
 }
 
 impl MachineSummary {
@@ -89,6 +92,7 @@ impl MachineSummary {
         match self {
             Self::Hypercube(summary) => summary.cycle_us,
             Self::Sci(summary) => summary.cycle_us,
+            Self::FatTree(summary) => summary.cycle_us,
         }
     }
 }
@@ -146,6 +150,40 @@ pub struct SciSummary {
     pub cut_off: Vec<u32>,
 }
 
+/// A fat tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FatTreeSummary {
+    /// What it is, in words: `4-ary 3-tree`.
+    pub tree: String,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Switches of each level, the leaves first.
+    pub switches: Vec<u32>,
+    /// Links down of a switch of each level.
+    pub links_down: Vec<u32>,
+    /// Links up of a switch of each level; none at the top.
+    pub links_up: Vec<u32>,
+    /// Directed links.
+    pub links: u32,
+    /// Length of one cycle, what times are counted in.
+    pub cycle_us: f64,
+    /// Whether routing was proven free of deadlock, and how.
+    pub deadlock: String,
+}
+
+/// A job at one point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// Its name.
+    pub name: String,
+    /// Whether it ran.
+    pub active: bool,
+    /// Whether it moves data to or from the I/O servers.
+    pub io: bool,
+    /// Its nodes.
+    pub nodes: Vec<u32>,
+}
+
 /// One point of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
@@ -175,6 +213,10 @@ pub struct PointResult {
     pub channels: Vec<ChannelUse>,
     /// What each node sent; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
+    /// The jobs, where there are any.
+    pub jobs: Vec<JobSummary>,
+    /// The I/O servers of the jobs.
+    pub servers: Vec<u32>,
     /// Why no message arrives any more, if it came to that.
     pub collapse: Option<Collapse>,
 }
@@ -184,7 +226,8 @@ pub struct PointResult {
 pub struct Collapse {
     /// `livelock` if messages still move, `deadlock` if none does.
     pub kind: String,
-    /// When the last message arrived, in cycles.
+    /// When the last message arrived, in cycles; where others still arrive, when it was found that
+    /// some queues can never move again.
     pub since: u64,
     /// Messages that wait.
     pub waiting: u64,
@@ -199,8 +242,9 @@ pub struct Collapse {
 pub struct NodeUse {
     /// Its number.
     pub node: u32,
-    /// Offered load of this node alone, in the unit of `load`.
-    pub offered: f64,
+    /// Offered load of this node alone, in the unit of `load`; `None` where it depends on what is
+    /// accepted.
+    pub offered: Option<f64>,
     /// What of it arrived, in the unit of `load`.
     pub accepted: f64,
 }

@@ -137,7 +137,7 @@ impl Experiment {
     /// # Errors
     /// What is wrong with a machine or the journal; nothing has been changed then.
     pub fn new(scenario: Scenario, options: Options) -> Result<Self, SetupError> {
-        let names = machines::measure_names(&scenario.machine);
+        let names = machines::measure_names(&scenario.machine, &scenario.workload);
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
         if scenario.verdict.error_rate >= 0.5 {
@@ -242,7 +242,7 @@ impl Experiment {
     pub fn fabrics(&self) -> impl Iterator<Item = Option<&isthmus_machine::sci::Machine>> {
         self.machines.all().map(|built| match built {
             Built::Sci(built) => Some(built.machine()),
-            Built::Hypercube(_) => None,
+            Built::Hypercube(_) | Built::FatTree(_) => None,
         })
     }
 
@@ -346,6 +346,8 @@ impl Experiment {
                 histograms: report.histograms,
                 channels: report.channels,
                 nodes: report.nodes,
+                jobs: subject.jobs(),
+                servers: subject.servers(),
                 collapse: measurement.collapse(),
             })
         })
@@ -420,6 +422,8 @@ impl Experiment {
             histograms: Vec::new(),
             channels: Vec::new(),
             nodes: Vec::new(),
+            jobs: subject.jobs(),
+            servers: subject.servers(),
             collapse: None,
         }
     }

@@ -1,7 +1,7 @@
 //! What a point of any kind of machine must offer to be measured.
 
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Collapse, NodeUse};
+use crate::result::{ChannelUse, Collapse, JobSummary, NodeUse};
 use isthmus_kernel::Cycles;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,6 +28,12 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// The flows whose backlog tells saturation.
     fn flows(&self) -> &[FlowInfo];
 
+    /// Whether its load follows what is accepted, so that no backlog can grow and no flow is
+    /// offered anything.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
     /// The rates to report.
     fn rates(&self) -> Vec<RateInfo>;
 
@@ -42,6 +48,16 @@ pub(crate) trait Subject: Debug + Send + Sync {
 
     /// What each node sent and received; empty for kinds that do not count it.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
+
+    /// The jobs, where there are any.
+    fn jobs(&self) -> Vec<JobSummary> {
+        Vec::new()
+    }
+
+    /// The I/O servers of the jobs.
+    fn servers(&self) -> Vec<u32> {
+        Vec::new()
+    }
 }
 
 /// A simulation under way.
@@ -91,13 +107,14 @@ pub(crate) struct FlowInfo {
     pub sample_every: u64,
 }
 
-/// What happened to demands.
+/// What happened to demands, counted in demands but for bytes carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Offered,
     Done,
     Dropped,
     Retried,
+    Carried,
 }
 
 /// A rate to report.
@@ -108,7 +125,7 @@ pub(crate) struct RateInfo {
     pub fate: Fate,
     /// Positions of the flows that count.
     pub flows: Vec<usize>,
-    /// In `unit`, for one demand per cycle.
+    /// In `unit`, for one demand, or byte carried, per cycle.
     pub scale: f64,
 }
 

@@ -1,6 +1,6 @@
 //! What the engine counts.
 
-use crate::Fabric;
+use isthmus_topology::trees::Tree;
 
 /// Counts since the beginning, or since [`Counters::reset`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn new(fabric: &Fabric) -> Self {
-        let links = vec![0; fabric.link_count() as usize];
-        let nodes = vec![0; fabric.node_count() as usize];
+    pub(crate) fn new(tree: &Tree) -> Self {
+        let links = vec![0; tree.link_count() as usize];
+        let nodes = vec![0; tree.node_count() as usize];
         Self {
             busy: links.clone(),
             packets: links,

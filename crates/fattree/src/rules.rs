@@ -2,6 +2,7 @@
 
 use crate::Error;
 use isthmus_kernel::Cycles;
+use isthmus_topology::trees::Ascent;
 
 /// Virtual channels that a link may have.
 pub const CHANNELS_MAX: u32 = 16;
@@ -16,7 +17,7 @@ pub enum Switching {
     /// has come back over that link.
     Circuit {
         /// Packets that a node may have on their way, 1 or more. Each holds a virtual channel of
-        /// the node's link, so that no more than there are of these count.
+        /// a link of the node, so that no more than there are of these count.
         in_flight: u32,
     },
     /// A packet moves on as soon as the buffer behind the next link has room for all of it; credits
@@ -27,17 +28,6 @@ pub enum Switching {
         /// From a packet's tail leaving a buffer to the sender's knowing it.
         credit: Cycles,
     },
-}
-
-/// How the up link is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ascent {
-    /// The least loaded at the moment of choice.
-    Adaptive,
-    /// By the packet's destination, see [`Fabric::ascent`](crate::Fabric::ascent).
-    Destination,
-    /// By the packet's source.
-    Source,
 }
 
 /// From when a packet's age counts.
@@ -90,7 +80,7 @@ pub struct Interface {
 }
 
 /// The rules of a fabric. Times are in ticks, as long as the caller likes; lengths are in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Ticks that a byte takes on a link, 1 or more.
     pub byte: Cycles,
@@ -105,7 +95,7 @@ pub struct Rules {
     pub channels: u32,
     /// How packets hold links.
     pub switching: Switching,
-    /// How the up link is chosen.
+    /// Which link up is taken where there are several, and which of parallel ones down.
     pub ascent: Ascent,
     /// Who goes first.
     pub age: Age,

@@ -111,8 +111,9 @@ impl<T> Offers<T> {
     }
 }
 
-/// Learns what becomes of messages. Calls come in order of time; within a tick deliveries come
-/// before generations, and both in the order of the nodes that they happen at.
+/// Learns what becomes of messages. Calls come in order of time; within a tick arrivals come
+/// before generations, arrivals in the order of the links that they come over, generations in that
+/// of the nodes.
 pub trait Handler {
     /// What is attached to a message.
     type Tag: Copy;

@@ -25,11 +25,16 @@ impl Streams {
 
     /// The stream of entity number `index` of the kind `name`.
     pub fn stream(self, name: &str, index: u64) -> Stream {
+        Stream::seed_from_u64(self.seed(name, index))
+    }
+
+    /// A seed of entity number `index` of the kind `name`, for engines that draw by themselves.
+    pub fn seed(self, name: &str, index: u64) -> u64 {
         // FNV-1a over the name, then two rounds of mixing with key and index.
         let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });
-        Stream::seed_from_u64(mix(mix(self.key ^ name).wrapping_add(mix(index))))
+        mix(mix(self.key ^ name).wrapping_add(mix(index)))
     }
 }
 

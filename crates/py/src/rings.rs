@@ -5,7 +5,7 @@ use isthmus_experiment::result::{MachineSummary, SciSummary};
 use isthmus_experiment::{Experiment, Failures, Options};
 use isthmus_machine::sci::Machine;
 use isthmus_scenario::Scenario;
-use isthmus_topology::rings::Fabric;
+use isthmus_topology::rings::{Fabric, Faults};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,8 +65,16 @@ struct FailuresAnswer {
     single: Vec<FailureAnswer>,
     /// Number of pairs of single failures.
     pairs: u64,
+    double: Vec<PairAnswer>,
+}
+
+#[derive(Serialize)]
+struct PairAnswer {
     /// Positions in `single`.
-    double: Vec<(u32, u32)>,
+    first: u32,
+    second: u32,
+    /// Nodes that still reach one another.
+    live: usize,
 }
 
 #[derive(Serialize)]
@@ -77,6 +85,8 @@ struct FailureAnswer {
     rings: Vec<u32>,
     /// Links or nodes whose failure is this event.
     components: u32,
+    /// Nodes that still reach one another.
+    live: usize,
 }
 
 /// Describes the SCI fabrics of a scenario, as JSON.
@@ -135,6 +145,18 @@ fn described(
         },
         failures: failures.map(|asked| {
             let found = Failures::new(machine, asked.double, asked.seed);
+            let live = |faults: &Faults| {
+                let faulted = fabric.with_faults(faults);
+                faulted.map_or(0, |faulted| faulted.live_nodes().len())
+            };
+            let double = found.double.iter().map(|&(first, second)| {
+                let both = [first, second].map(|at| found.single[at as usize].faults());
+                PairAnswer {
+                    first,
+                    second,
+                    live: live(&both[0].and(&both[1])),
+                }
+            });
             FailuresAnswer {
                 single: found
                     .single
@@ -142,6 +164,7 @@ fn described(
                     .map(|failure| {
                         let faults = failure.faults();
                         FailureAnswer {
+                            live: live(&faults),
                             label: failure.to_string(),
                             nodes: faults.nodes,
                             links: faults.links,
@@ -151,7 +174,7 @@ fn described(
                     })
                     .collect(),
                 pairs: found.pairs,
-                double: found.double,
+                double: double.collect(),
             }
         }),
     }

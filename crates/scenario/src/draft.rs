@@ -4,6 +4,7 @@ use crate::document::{Entry, Node, Tree, parse_value, quoted};
 use crate::error::{Origin, Problem};
 use crate::field::{Field, Kind};
 use crate::kind::kind_names;
+use crate::named;
 use crate::schema::Schema;
 use crate::settings::{Layer, Setting, Settings};
 use crate::suggest::closest;
@@ -29,7 +30,10 @@ impl Draft {
             .enumerate()
             .map(|(index, text)| parse_override(index, text))
             .collect::<Result<_, _>>()?;
-        let schema = choose_schema(root, &overrides)?;
+        let mut schema = choose_schema(root, &overrides)?;
+        if let Some(named) = &schema.machine.named {
+            schema = schema.with_names(named::names(named, root)?);
+        }
         let mut draft = Self {
             schema,
             base: Settings::new(schema),
@@ -64,8 +68,8 @@ impl Draft {
             .iter()
             .filter(|field| self.base.overruled(field))
             .filter(|field| {
-                let selector = field.only.map_or("", |only| only.selector);
-                !self.axes.iter().any(|axis| axis.decides(selector))
+                let mut selectors = self.schema.selectors(field);
+                !selectors.any(|selector| self.axes.iter().any(|axis| axis.decides(selector)))
             })
             .map(|field| field.key)
             .collect();
@@ -139,7 +143,9 @@ impl Draft {
             return self.read_sweep(&path, &entry.node, layer);
         }
         let axis = match field {
-            Some(field) if field.sweepable() => sweep::read_values(field, &entry.node)?,
+            Some(field) if field.sweepable() => {
+                sweep::read_values(self.schema, field, &entry.node)?
+            }
             Some(_) => {
                 return Err(Problem::new(
                     format!("sweep.{path}"),
@@ -252,7 +258,12 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
 fn is_words(key: &str) -> bool {
     let text = |field: &Field| matches!(field.kind, Kind::Text | Kind::Name | Kind::Choice(_));
     let schemas = Schema::all().iter();
-    schemas.filter_map(|schema| schema.field(key)).any(text)
+    let rows = schemas
+        .clone()
+        .flat_map(|schema| schema.machine.workload_fields);
+    let named = rows.filter(|row| named::is_row(row) && named::is_key(key, row.key));
+    let fixed = schemas.filter_map(|schema| schema.field(key));
+    fixed.chain(named).any(text)
 }
 
 fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static Schema, Problem> {
@@ -285,6 +296,9 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
     let mut here = schema.names_in(parent);
     if parent.is_empty() {
         here.push("sweep");
+    }
+    if let Some((problem, hint)) = named::unknown_name(schema, path) {
+        return Problem::new(path, origin, problem, hint);
     }
     if let Some(problem) = schema.of_another_kind(path) {
         let known = match here[..] {

@@ -15,12 +15,14 @@ pub(crate) enum Kind {
     Share { above_zero: bool, below_one: bool },
     /// A span of time, and the unit that a bare number most likely lacks.
     Time { zero: bool, usual: &'static str },
-    /// An amount of data, in bytes; zero never is one.
+    /// An amount of data, in bytes.
     Bytes { min: u64, max: u64 },
     /// A bandwidth above zero.
     Bandwidth,
     /// An offered load as a bandwidth above zero.
-    Offered,
+    Offered { usual: &'static str },
+    /// An offered load of one node above zero: a bandwidth, or a share of what it can send.
+    NodeLoad,
     /// A rate above zero.
     Rate,
     /// A rate or a mean gap above zero.
@@ -46,6 +48,14 @@ pub(crate) enum Kind {
     Percentiles,
     /// A list of names of measures.
     Measures { example: &'static str },
+    /// The nodes of a job: all, a part of them, or a list of nodes and runs.
+    JobNodes,
+    /// Nodes in each dimension of a grid: `16` or `"4x4"`.
+    Grid,
+    /// Whole numbers, one for each level of a tree.
+    Levels,
+    /// Names of named tables, none twice; an axis may give a word that stands for several sets.
+    NameSet,
 }
 
 /// What holds if the field is not given.
@@ -195,7 +205,8 @@ impl Kind {
             Self::Share { .. } => "a share",
             Self::Time { .. } => "a time",
             Self::Bytes { .. } => "an amount of data",
-            Self::Bandwidth | Self::Offered => "a bandwidth",
+            Self::Bandwidth | Self::Offered { .. } => "a bandwidth",
+            Self::NodeLoad => "a bandwidth or a share",
             Self::Rate => "a rate",
             Self::Load => "a rate or a time",
             Self::Choice(_) => "a word",
@@ -208,6 +219,10 @@ impl Kind {
             Self::Rings => "a list of rings",
             Self::Percentiles => "a list of percentiles",
             Self::Measures { .. } => "a list of measures",
+            Self::JobNodes => "a set of nodes",
+            Self::Grid => "a grid",
+            Self::Levels => "a list of whole numbers",
+            Self::NameSet => "a list of names",
         }
     }
 
@@ -220,7 +235,8 @@ impl Kind {
             Self::Time { .. } => "\"0.156 ms\"".to_owned(),
             Self::Bytes { min, max } => format!("\"{} B\"", 4096.clamp(min, max)),
             Self::Bandwidth => "\"20 MB/s\"".to_owned(),
-            Self::Offered => "\"20 GB/s\"".to_owned(),
+            Self::Offered { usual } => format!("\"20 {usual}\""),
+            Self::NodeLoad => "\"20 MB/s\" or 0.3".to_owned(),
             Self::Rate => "\"6.4 /ms\"".to_owned(),
             Self::Load => "\"6.4 /ms\" or \"0.156 ms\"".to_owned(),
             Self::Choice(words) => alternatives(words),
@@ -233,6 +249,10 @@ impl Kind {
             Self::Rings => "[[0, 1, 2], [2, 3]]".to_owned(),
             Self::Percentiles => "[50, 90, 99]".to_owned(),
             Self::Measures { example } => example.to_owned(),
+            Self::JobNodes => "\"part 1 of 2\" or [0, \"8-15\"]".to_owned(),
+            Self::Grid => "\"4x4\"".to_owned(),
+            Self::Levels => "[4, 4, 4]".to_owned(),
+            Self::NameSet => "[\"io\"]".to_owned(),
         }
     }
 
@@ -242,7 +262,7 @@ impl Kind {
             Self::Time { usual, .. } => Some(usual),
             Self::Bytes { .. } => Some("B"),
             Self::Bandwidth => Some("MB/s"),
-            Self::Offered => Some("GB/s"),
+            Self::Offered { usual } => Some(usual),
             Self::Rate | Self::Load => Some("/ms"),
             _ => None,
         }
@@ -253,7 +273,8 @@ impl Kind {
         match self {
             Self::Time { .. } => "ps, ns, us, ms, s, min, h",
             Self::Bytes { .. } => "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
-            Self::Bandwidth | Self::Offered => {
+            Self::NodeLoad => "as a bandwidth; none, or % in text, for a share",
+            Self::Bandwidth | Self::Offered { .. } => {
                 "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s"
             }
             Self::Rate => "/s, /ms, /us, /ns",
@@ -286,7 +307,8 @@ impl Kind {
             Self::Time { zero: false, .. } => "above 0 s, to 24 h".to_owned(),
             Self::Bytes { min, max } if max == u64::MAX => format!("{min} B or more"),
             Self::Bytes { min, max } => format!("{min} B to {max} B"),
-            Self::Bandwidth | Self::Offered => "1 bit/s or more".to_owned(),
+            Self::Bandwidth | Self::Offered { .. } => "1 bit/s or more".to_owned(),
+            Self::NodeLoad => "1 bit/s or more; above 0, to 1 of what a node can send".to_owned(),
             Self::Rate => "above 0, a mean gap of 1 ps to 24 h".to_owned(),
             Self::Load => "as workload.rate or workload.interarrival".to_owned(),
             Self::Choice(words) => alternatives(words),
@@ -302,9 +324,21 @@ impl Kind {
             Self::Rings => "lists of two nodes or more, no node left out".to_owned(),
             Self::Percentiles => "between 0 and 100, both excluded; none twice".to_owned(),
             Self::Measures { .. } => "names of measures, none twice".to_owned(),
+            Self::JobNodes => {
+                "\"all\", \"part I of N\", or node numbers and runs of them, none twice".to_owned()
+            }
+            Self::Grid => "nodes in each dimension, 1 or more".to_owned(),
+            Self::Levels => "1 or more for each level, that of the leaf switches first".to_owned(),
+            Self::NameSet => format!(
+                "names of jobs, none twice; as an axis also {}",
+                alternatives(crate::sets::WORDS)
+            ),
         }
     }
 }
+
+/// Nodes of a tree at most.
+pub(crate) const NODES_MAX: u32 = 65_536;
 
 /// Most lanes of one link; far above any machine, far below what would overflow.
 pub(crate) const LANES_MAX: u64 = 65_535;

@@ -6,11 +6,12 @@
 use crate::error::Problem;
 use crate::field::{Default, Field, Kind};
 use crate::machine::Machine;
+use crate::named::Named;
 use crate::search::Load;
 use crate::settings::Settings;
 use crate::value::Value;
 use crate::workload::Workload;
-use crate::{hypercube, sci};
+use crate::{fattree, hypercube, sci};
 
 /// One kind of machine.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct MachineKind {
     pub(crate) fields: &'static [Field],
     /// The fields of `[workload]`, those of one table together.
     pub(crate) workload_fields: &'static [Field],
+    /// The tables among them that a file may repeat under names of its own, if there are such.
+    pub(crate) named: Option<Named>,
     /// Its form of the rows of the other tables that are [`Default::OfKind`].
     pub(crate) rows: &'static [Field],
     pub(crate) loads: Loads,
@@ -62,12 +65,12 @@ pub(crate) struct LoadValue {
     pub(crate) written: String,
 }
 
-pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND];
+pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND, fattree::KIND];
 
 /// `machine.kind` itself.
 pub(crate) const KIND_FIELD: Field = Field::new(
     "machine.kind",
-    Kind::Choice(&["hypercube", "sci"]),
+    Kind::Choice(&["hypercube", "sci", "fat-tree"]),
     Default::Required,
     "kind of machine",
     "Kind of machine; it decides which other fields of machine and workload there are",

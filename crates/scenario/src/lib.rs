@@ -66,6 +66,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Tables may repeat under names of one's own, and an axis may put them together in turn:
+//!
+//! ```
+//! use isthmus_scenario::Scenario;
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "interference"
+//!     [machine]
+//!     kind = "fat-tree"
+//!     arity = 4
+//!     levels = 3
+//!     [workload]
+//!     servers = { placement = "distributed", count = 8 }
+//!     [workload.jobs.compute]
+//!     traffic = "uniform"
+//!     nodes = "part 1 of 2"
+//!     [workload.jobs.io]
+//!     traffic = "io"
+//!     nodes = "part 2 of 2"
+//!     load = 0.3                              # of what a node can send
+//!     [sweep]
+//!     workload.active = "pairs"               # each alone, then both
+//!     workload.jobs.io.load = [0.1, 0.3, 0.5]
+//! "#;
+//! let scenario = Scenario::parse(text, "interference.toml", &[])?;
+//! let sets: Vec<&str> = scenario.axes[0].values.iter().map(|set| set.text.as_str()).collect();
+//! assert_eq!(sets, ["compute", "io", "compute + io"]);
+//! let first = &scenario.points()[0];
+//! let jobs = first.workload.as_jobs().expect("the nodes of a tree run jobs");
+//! assert!(jobs.jobs[0].active && !jobs.jobs[1].active);
+//! # Ok::<(), isthmus_scenario::ScenarioError>(())
+//! ```
+//!
 //! Knows nothing of engines: descriptions are plain values.
 
 mod canonical;
@@ -73,15 +107,18 @@ mod control;
 mod document;
 mod draft;
 mod error;
+mod fattree;
 mod field;
 mod hypercube;
 mod kind;
 mod machine;
+mod named;
 mod quantity;
 mod scenario;
 pub mod schema;
 mod sci;
 mod search;
+mod sets;
 mod settings;
 mod suggest;
 mod sweep;

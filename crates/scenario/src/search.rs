@@ -20,6 +20,8 @@ pub enum Load {
     Rate(Rate),
     /// Payload of all nodes together per time: SCI fabrics.
     Bandwidth(Bandwidth),
+    /// Data of each node per time: fat trees.
+    PerNode(Bandwidth),
 }
 
 impl Load {
@@ -27,15 +29,16 @@ impl Load {
     pub fn key(self) -> &'static str {
         match self {
             Self::Rate(_) => "workload.rate",
-            Self::Bandwidth(_) => "workload.load",
+            Self::Bandwidth(_) | Self::PerNode(_) => "workload.load",
         }
     }
 
-    /// The unit of [`amount`](Self::amount): `/ms` or `GB/s`.
+    /// The unit of [`amount`](Self::amount): `/ms`, `GB/s` or `MB/s`.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Rate(_) => "/ms",
             Self::Bandwidth(_) => "GB/s",
+            Self::PerNode(_) => "MB/s",
         }
     }
 
@@ -44,6 +47,7 @@ impl Load {
         match self {
             Self::Rate(rate) => rate.per_ms(),
             Self::Bandwidth(bandwidth) => bandwidth.bits_per_s() as f64 / 8e9,
+            Self::PerNode(bandwidth) => bandwidth.bits_per_s() as f64 / 8e6,
         }
     }
 
@@ -51,12 +55,12 @@ impl Load {
     /// per second.
     #[must_use]
     pub fn with_amount(self, amount: f64) -> Self {
+        // A float becomes the nearest integer there is: nothing of what is not above zero.
+        let bandwidth = |bits: f64| Bandwidth::from_bits_per_s((amount * bits).round() as u64);
         match self {
             Self::Rate(_) => Self::Rate(Rate::from_per_s(amount * 1e3)),
-            // A float becomes the nearest integer there is: nothing of what is not above zero.
-            Self::Bandwidth(_) => {
-                Self::Bandwidth(Bandwidth::from_bits_per_s((amount * 8e9).round() as u64))
-            }
+            Self::Bandwidth(_) => Self::Bandwidth(bandwidth(8e9)),
+            Self::PerNode(_) => Self::PerNode(bandwidth(8e6)),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::document::{Node, Tree, parse_value, quoted};
 use crate::error::{Origin, Problem};
-use crate::field::{Default, Field};
+use crate::field::{Default, Field, Kind, Only};
 use crate::schema::Schema;
 use crate::value::Value;
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeMap;
 
 /// Who has set a value; later ones win.
@@ -59,9 +60,10 @@ impl Setting {
 
     /// The value in words, without quotation marks.
     pub(crate) fn text(&self) -> String {
-        match &self.written {
-            toml::Value::String(text) => text.clone(),
-            other => other.to_string(),
+        match (&self.written, &self.value) {
+            (toml::Value::String(text), _) => text.clone(),
+            (_, Value::Names(names)) if self.field.kind == Kind::NameSet => names.join(" + "),
+            (other, _) => other.to_string(),
         }
     }
 }
@@ -200,12 +202,22 @@ impl Settings {
         Problem::new(key, self.origin(key), problem, hint)
     }
 
-    /// Whether the field of `only` holds one of the words that give `key` a meaning.
+    /// Whether the field that decides over `field` holds one of the words that give it a meaning,
+    /// and means anything itself.
     pub(crate) fn applies(&self, field: &Field) -> bool {
-        field.only.is_none_or(|only| {
-            let word = self.word(only.selector).0;
-            only.choices.contains(&word.as_str())
-        })
+        self.obstacle(field).is_none()
+    }
+
+    /// What leaves the field without a meaning: the condition that does not hold, its own or one
+    /// that it depends on, the word there and the layer that chose it.
+    fn obstacle(&self, field: &Field) -> Option<(Only, String, Layer)> {
+        let only = field.only?;
+        let selector = self.schema.field(only.selector);
+        if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
+            return Some(obstacle);
+        }
+        let (word, layer) = self.word(only.selector);
+        (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
     /// A word and the layer that decided it.
@@ -238,16 +250,8 @@ impl Settings {
 
     /// Whether an override has left the field without a meaning.
     pub(crate) fn overruled(&self, field: &Field) -> bool {
-        field.only.is_some_and(|only| {
-            self.word(only.selector).1 == Layer::Override && !self.applies(field)
-        })
-    }
-
-    fn outranked(&self, setting: &Setting) -> bool {
-        setting
-            .field
-            .only
-            .is_some_and(|only| self.word(only.selector).1 > setting.layer)
+        let obstacle = self.obstacle(field);
+        obstacle.is_some_and(|(_, _, layer)| layer == Layer::Override)
     }
 
     /// Checks that every field that must be given is given, and that none is given in vain.
@@ -259,9 +263,12 @@ impl Settings {
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
         for &field in self.schema.fields().iter().filter(|field| which(field.key)) {
             match self.set.get(field.key) {
-                Some(setting) if !self.applies(field) && !self.outranked(setting) => {
-                    return Err(self.in_vain(field));
-                }
+                Some(setting) => match self.obstacle(field) {
+                    // A later layer has chosen otherwise.
+                    Some((.., layer)) if layer > setting.layer => {}
+                    Some((only, word, _)) => return Err(self.in_vain(field, only, &word)),
+                    None => {}
+                },
                 None if field.default == Default::Required => self.check_present(field)?,
                 _ => {}
             }
@@ -269,16 +276,12 @@ impl Settings {
         Ok(())
     }
 
-    fn in_vain(&self, field: &Field) -> Problem {
-        let Some(only) = field.only else {
-            return self.problem(field.key, "it has no effect", "remove it");
-        };
-        let word = self.word(only.selector).0;
+    fn in_vain(&self, field: &Field, only: Only, word: &str) -> Problem {
         let selector = only.selector;
         let choices = crate::field::alternatives(only.choices);
         self.problem(
             field.key,
-            format!("it has no effect with {selector} = {}", quoted(&word)),
+            format!("it has no effect with {selector} = {}", quoted(word)),
             format!("remove it, or set {selector} = {choices}"),
         )
     }
@@ -422,6 +425,22 @@ impl Settings {
     pub(crate) fn rings(&self, key: &str) -> &[Vec<u32>] {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Rings(rings)) => rings,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn counts(&self, key: &str) -> &[u32] {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::Counts(counts)) => counts,
+            Some(_) => wrong_kind(key),
+            None => unset(key),
+        }
+    }
+
+    pub(crate) fn job_nodes(&self, key: &str) -> &JobNodes {
+        match self.setting(key).map(|setting| &setting.value) {
+            Some(Value::JobNodes(nodes)) => nodes,
             Some(_) => wrong_kind(key),
             None => unset(key),
         }

@@ -7,8 +7,10 @@ use crate::document::{Entry, Node, Tree, quoted};
 use crate::draft::join;
 use crate::error::Problem;
 use crate::field::{Default, Field, Kind};
+use crate::named;
 use crate::quantity;
 use crate::schema::{FieldInfo, Schema, info};
+use crate::sets;
 use crate::settings::{Layer, Setting, Settings};
 use crate::suggest::closest;
 
@@ -154,10 +156,19 @@ fn in_sweep(problem: Problem) -> Problem {
     }
 }
 
-/// Reads an axis over a field: a list or a range.
-pub(crate) fn read_values(field: &'static Field, node: &Node) -> Result<Axis, Problem> {
+/// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
+pub(crate) fn read_values(
+    schema: &Schema,
+    field: &'static Field,
+    node: &Node,
+) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", field.key);
     let settings = match &node.tree {
+        Tree::Text(word) if field.kind == Kind::NameSet => sets::sets(schema, word, node.origin)
+            .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
+            .iter()
+            .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
+            .collect::<Result<Vec<_>, _>>()?,
         Tree::Array(items) => items
             .iter()
             .map(|item| Setting::read(field, item, Layer::Axis).map_err(in_sweep))
@@ -404,7 +415,8 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
             format!("sweep one of its fields, or name the axis: [[sweep.NAME]] with {path}.*"),
         );
     }
-    if let Some((problem, hint)) = schema.of_another_kind(path) {
+    let elsewhere = || schema.of_another_kind(path);
+    if let Some((problem, hint)) = named::unknown_name(schema, path).or_else(elsewhere) {
         return Problem::new(key, entry.key_origin, problem, hint);
     }
     let hint = match meant(schema, path) {

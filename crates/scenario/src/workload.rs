@@ -1,5 +1,6 @@
 //! What a file describes as its workload.
 
+use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::packets::spec::PacketTraffic;
 use isthmus_workload::spec::TrafficSpec;
 
@@ -11,6 +12,8 @@ pub enum Workload {
     Hypercube(TrafficSpec),
     /// Packets between the nodes of a fabric.
     Packets(PacketTraffic),
+    /// Jobs on the nodes of a fat tree, and the I/O servers that they share.
+    Jobs(JobsTraffic),
 }
 
 impl Workload {
@@ -18,7 +21,7 @@ impl Workload {
     pub fn as_hypercube(&self) -> Option<&TrafficSpec> {
         match self {
             Self::Hypercube(traffic) => Some(traffic),
-            Self::Packets(_) => None,
+            _ => None,
         }
     }
 
@@ -26,7 +29,15 @@ impl Workload {
     pub fn as_packets(&self) -> Option<&PacketTraffic> {
         match self {
             Self::Packets(traffic) => Some(traffic),
-            Self::Hypercube(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The jobs of a fat tree; `None` for other workloads.
+    pub fn as_jobs(&self) -> Option<&JobsTraffic> {
+        match self {
+            Self::Jobs(traffic) => Some(traffic),
+            _ => None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Files that are wrong, and the one line that says so: the cases of `bad.toml` and `bad_sci.toml`.
+//! Files that are wrong, and the one line that says so: the cases of `bad.toml`, `bad_sci.toml` and
+//! `bad_fattree.toml`.
 
 use isthmus_scenario::{Place, Scenario};
 use serde::Deserialize;
@@ -27,9 +28,13 @@ struct Case {
 }
 
 /// One suite for each kind of machine.
-fn suites() -> [Suite; 2] {
-    [include_str!("bad.toml"), include_str!("bad_sci.toml")]
-        .map(|text| toml::from_str(text).expect("the suite is TOML"))
+fn suites() -> [Suite; 3] {
+    [
+        include_str!("bad.toml"),
+        include_str!("bad_sci.toml"),
+        include_str!("bad_fattree.toml"),
+    ]
+    .map(|text| toml::from_str(text).expect("the suite is TOML"))
 }
 
 fn text_of(base: &str, case: &Case) -> String {

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
-const GOOD: [&str; 7] = [
+const GOOD: [&str; 10] = [
     include_str!("good/hypercube_128.toml"),
     include_str!("good/everything.toml"),
     include_str!("good/closed.toml"),
@@ -13,6 +13,9 @@ const GOOD: [&str; 7] = [
     include_str!("good/sci_torus.toml"),
     include_str!("good/sci_everything.toml"),
     include_str!("good/sci_knee.toml"),
+    include_str!("good/fat_tree_everything.toml"),
+    include_str!("good/fat_tree_interference.toml"),
+    include_str!("good/fat_tree_knee.toml"),
 ];
 
 fn cases(count: u32) -> ProptestConfig {
@@ -218,7 +221,8 @@ fn fabric_file() -> impl Strategy<Value = String> {
 fn override_text() -> impl Strategy<Value = String> {
     let keys: Vec<String> = schema::fields()
         .into_iter()
-        .map(|field| field.key)
+        // The good files of fat trees have a job called io.
+        .map(|field| field.key.replace("NAME", "io"))
         .collect();
     let value = select(vec![
         "0",
@@ -250,9 +254,77 @@ fn override_text() -> impl Strategy<Value = String> {
         "2 GB/s",
         "[[0, 1, 2]]",
         "sci",
+        "fat-tree",
+        "ping",
+        "pairs",
+        "[\"io\"]",
+        "part 1 of 2",
+        "[4, 4]",
+        "cut-through",
     ]);
     (any::<bool>(), select(keys), value).prop_map(|(sweep, key, value)| {
         format!("{}{key}={value}", if sweep { "sweep." } else { "" })
+    })
+}
+
+/// An axis with its values, all of them possible with any jobs of the strategy below.
+fn tree_axis() -> impl Strategy<Value = Vec<String>> {
+    let load = (1u32..9, 10u32..40, 2u32..6).prop_map(|(from, to, points)| {
+        format!(
+            "workload.jobs.io.load = {{ from = \"{from} MB/s\", to = \"{to} MB/s\", \
+             points = {points} }}"
+        )
+    });
+    let all = (
+        subsequence(vec!["2", "3", "4"], 1..4)
+            .prop_map(|levels| format!("machine.levels = [{}]", levels.join(", "))),
+        subsequence(vec!["adaptive", "destination", "source", "random"], 1..4)
+            .prop_map(|ascents| format!("machine.ascent = {ascents:?}")),
+        load,
+        select(vec!["alone", "pairs"]).prop_map(|word| format!("workload.active = \"{word}\"")),
+        subsequence(vec!["dedicated", "shared"], 1..3)
+            .prop_map(|mappings| format!("workload.mapping = {mappings:?}")),
+        Just(
+            "kind = [{ label = \"io\" }, { workload.jobs.io.destinations = \"blocked\" }, \
+             { workload.jobs.compute.traffic = \"all-to-all\", machine.taper = 2 }]"
+                .to_owned(),
+        ),
+    );
+    all.prop_flat_map(|(a, b, c, d, e, f)| subsequence(vec![a, b, c, d, e, f], 0..5))
+        .prop_shuffle()
+}
+
+fn tree_file() -> impl Strategy<Value = String> {
+    let machine = select(vec![
+        "",
+        "switching = \"cut-through\"\nbuffer = 6\nvirtual_channels = 3\n",
+        "memory = \"main\"\nlate = \"charged\"\n",
+        "nic = { payload = \"64 B\", dma_period = \"1 us\" }\nage = \"unlimited\"\n",
+    ]);
+    let servers = select(vec![
+        "placement = \"clustered\"\ncount = 4\n",
+        "placement = \"distributed\"\ncount = 2\noffset = 3\n",
+        "placement = \"list\"\nnodes = [5, 0, 15]\n",
+    ]);
+    let io = select(vec![
+        "load = 0.25",
+        "load = \"2 MB/s\"\ngaps = \"uniform\"\nread_ratio = \"30%\"",
+        "load = 0.01\nsizes = \"fixed\"\nmessage = \"3 kB\"\ndestinations = \"interleaved\"",
+    ]);
+    let third = select(vec![
+        "",
+        "[workload.jobs.C-3]\ntraffic = \"checkpoint\"\nperiod = \"1 ms\"\nvolume = \"1 MB\"\n\
+         nodes = \"part 3 of 3\"\n",
+        "[workload.jobs._]\ntraffic = \"all-reduce\"\nnodes = \"part 3 of 3\"\n",
+    ]);
+    (machine, servers, io, third, tree_axis()).prop_map(|(machine, servers, io, third, axes)| {
+        format!(
+            "version = 1\nname = \"any\"\n[machine]\nkind = \"fat-tree\"\narity = 4\n\
+             levels = 3\n{machine}[workload.servers]\n{servers}[workload.jobs.io]\n\
+             traffic = \"io\"\nnodes = \"part 1 of 3\"\n{io}\n[workload.jobs.compute]\n\
+             traffic = \"uniform\"\nnodes = \"part 2 of 3\"\n{third}[sweep]\n{}\n",
+            axes.join("\n")
+        )
     })
 }
 
@@ -276,6 +348,14 @@ proptest! {
         // Axes may repeat a value; nothing else may fail.
         if let Err(error) = Scenario::parse(&text, "any.toml", &[]) {
             prop_assert!(error.problem.ends_with("occurs twice"), "{}\n{}", error, text);
+        }
+        check(&text, &[])?;
+    }
+
+    #[test]
+    fn a_right_file_of_a_tree_survives_its_canonical_form(text in tree_file()) {
+        if let Err(error) = Scenario::parse(&text, "any.toml", &[]) {
+            prop_assert!(false, "{}\n{}", error, text);
         }
         check(&text, &[])?;
     }

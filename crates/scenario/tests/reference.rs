@@ -23,7 +23,7 @@ fn keys_are_unique_and_rows_complete() {
 }
 
 /// A small file of each kind of machine.
-const SMALLEST: [(&str, &str); 2] = [
+const SMALLEST: [(&str, &str); 3] = [
     (
         "hypercube",
         "version = 1\nname = \"d\"\nmachine.kind = \"hypercube\"\nmachine.dimension = 4\n\
@@ -33,6 +33,11 @@ const SMALLEST: [(&str, &str); 2] = [
         "sci",
         "version = 1\nname = \"d\"\nmachine.kind = \"sci\"\nmachine.fabric = \"ring\"\n\
          machine.size = 8\nworkload.load = \"1 GB/s\"\n",
+    ),
+    (
+        "fat-tree",
+        "version = 1\nname = \"d\"\nmachine.kind = \"fat-tree\"\nmachine.arity = 4\n\
+         machine.levels = 3\nworkload.jobs.NAME.traffic = \"uniform\"\n",
     ),
 ];
 
@@ -79,7 +84,12 @@ fn stated_defaults_are_the_defaults() {
 #[test]
 fn documented_keys_are_known_to_their_kind() {
     let problem = |kind: &str, key: &str| {
+        // A job called NAME, so that the keys of the reference are those of that job.
         let base = format!("version = 1\nname = \"d\"\nmachine.kind = \"{kind}\"\n");
+        let base = match kind {
+            "fat-tree" => format!("{base}[workload.jobs.NAME]\n"),
+            _ => base,
+        };
         let setting = format!("{key}={{}}");
         Scenario::parse(&base, "base", &[setting])
             .expect_err("{} is no value")

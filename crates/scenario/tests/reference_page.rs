@@ -44,6 +44,13 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
          the SCI paper.",
     ),
     (
+        "machine",
+        "fat-tree",
+        "`[machine]` of a fat tree",
+        "`machine.kind = \"fat-tree\"`: nodes below levels of switches. Sections are those of the \
+         QsNET paper.",
+    ),
+    (
         "workload",
         "hypercube",
         "`[workload]` of a hypercube",
@@ -54,6 +61,13 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
         "sci",
         "`[workload]` of an SCI fabric",
         "What the nodes send each other.",
+    ),
+    (
+        "workload",
+        "fat-tree",
+        "`[workload]` of a fat tree",
+        "The jobs that run on the nodes, each in a table `[workload.jobs.NAME]` with a name of your \
+         own, and the I/O servers that they share.",
     ),
     (
         "sweep",

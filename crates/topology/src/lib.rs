@@ -14,6 +14,7 @@
 //! - [`BroadcastTree`]: from one node to all;
 //! - [`graph`]: networks of any shape, read from and written to files, and routings of them;
 //! - [`rings`]: fabrics of directed rings, and routes over them;
+//! - [`trees`]: fat trees, routes through them, and what traffic asks of their links;
 //! - [`distance`]: hops, histograms of them, and connected parts, for all of these networks.
 //!
 //! ```
@@ -45,6 +46,7 @@ mod matching;
 pub mod placement;
 mod ranks;
 pub mod rings;
+pub mod trees;
 
 pub use adjacency::Adjacency;
 pub use augmented::{AugmentedHypercube, AugmentedNode};

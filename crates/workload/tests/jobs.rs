@@ -41,7 +41,7 @@ fn io(targets: Targets, arrivals: Arrivals) -> Io {
     }
 }
 
-const CLOSED: Arrivals = Arrivals::Closed { pause: Time::ZERO };
+const CLOSED: Arrivals = Arrivals::Closed { think: Time::ZERO };
 const RANDOM: Targets = Targets::Servers(Destinations::Random);
 
 fn source(traffic: &JobsTraffic, nodes: u32) -> JobsSource {
@@ -185,7 +185,9 @@ fn counting_draws_nothing_that_others_would_have_drawn() {
 /// Section 3.5 of the QsNET paper: one blocking message at a time, to any other node of the job.
 #[test]
 fn compute_jobs_send_to_each_other_node_alike() {
-    let pause = Time::from_us(2);
+    let arrivals = Arrivals::Closed {
+        think: Time::from_us(2),
+    };
     let sizes = Sizes {
         mean: Bytes::new(262_144),
         spread: Spread::Fixed,
@@ -196,7 +198,7 @@ fn compute_jobs_send_to_each_other_node_alike() {
         vec![job(
             "compute",
             JobNodes::Listed(vec![9, 2, 4, 7, 30]),
-            Traffic::Uniform { sizes, pause },
+            Traffic::Uniform { sizes, arrivals },
         )],
     );
     let all = run(&mut source(&traffic, 32), 1_000_000_000, |_| 73, nothing);

@@ -31,7 +31,7 @@ const WRITES: Io = Io {
         mean: Bytes::new(1_000_000),
         spread: Spread::Fixed,
     },
-    arrivals: Arrivals::Closed { pause: Time::ZERO },
+    arrivals: Arrivals::Closed { think: Time::ZERO },
 };
 
 #[test]

@@ -81,6 +81,7 @@ def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
     for kind in dict.fromkeys(s.kind for s in told):
         parts = [
             f"the {study.sites[s.site].label} keeps {_percent(s.nodes_kept)} of its nodes and "
+            f"{'at least ' if s.collapsed else ''}"
             f"{_percent(s.throughput_kept.value)} of its throughput (worst "
             f"{_percent(s.nodes_kept_worst)} and {_percent(s.throughput_kept_worst.value)})"
             + (f"; {s.collapsed} of {s.cases} cases collapse under more" if s.collapsed else "")

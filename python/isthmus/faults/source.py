@@ -103,18 +103,20 @@ def _axis(name: str, values: list[Any]) -> list[tuple[str, Fields]]:
     for value in values:
         if isinstance(value, dict):
             fields = {key: each for key, each in value.items() if key != "label"}
-            axis.append((str(value["label"]), fields))
+            flat = dict(field for key, each in fields.items() for field in _field(key, each))
+            axis.append((str(value["label"]), flat))
         else:
             axis.append((str(value), {name: value}))
     return axis
 
 
 def _flat(table: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in table.items():
-        key = f"{prefix}.{name}"
-        found += _flat(value, key) if isinstance(value, dict) else [(key, value)]
-    return found
+    return [field for name, value in table.items() for field in _field(f"{prefix}.{name}", value)]
+
+
+def _field(key: str, value: Any) -> list[tuple[str, Any]]:
+    """A field, or those of a table below it."""
+    return _flat(value, key) if isinstance(value, dict) else [(key, value)]
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, read_toml
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Number = tuple[float | None, float | None, float | None]
 Pick = Callable[[PointResult], Number]
 
-BOUND = {"ls": (0, (6, 3)), "lw": 1.2}
+BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """How the analytic bound is drawn."""
 
 
@@ -108,15 +108,19 @@ def draw(figure: Figure, run: RunResult) -> Plot:
         plot, axes = panels(len(views), columns=columns)
         for ax, panel, layout in zip(axes, figure.panels, views, strict=True):
             model = _model_of(panel.measure) if panel.model else None
-            curves.curve_panel(ax, layout, _mean_of(panel.measure), model, log=panel.log)
-            ax.set_title(panel.title)
             unit = layout.unit(panel.measure)
-            label = "mean latency" if unit == "us" else measure_label(panel.measure)
-            ax.set_ylabel(with_unit(label, unit))
-            curves.finish(ax, layout)
+            is_rate = unit != "us"
+            log = False if is_rate and panel.log is None else panel.log
             for series in layout.series if panel.bound else ():
                 if (limit := curves.load_bound(layout, series)) is not None:
                     ax.axhline(limit, color=look(layout, series).colour, **BOUND)
+            curves.curve_panel(ax, layout, _mean_of(panel.measure), model, log=log)
+            ax.set_title(panel.title)
+            label = measure_label(panel.measure) if is_rate else "mean latency"
+            ax.set_ylabel(with_unit(label, unit))
+            curves.finish(ax, layout)
+            if is_rate and not log:
+                ax.set_ylim(bottom=0)
         modelled = any(panel.model for panel in figure.panels)
         entries = curves.marks(view(run), model=modelled)
         if any(panel.bound for panel in figure.panels):

@@ -86,8 +86,13 @@ class Load:
 
     @property
     def column(self) -> str:
-        """Name of its column in tables: ``offered [GB/s]``."""
-        return f"offered [{self.unit}]"
+        """Name of its column in tables: ``offered [GB/s]``, ``offered [1/ms]``."""
+        return f"offered [{self.plain}]"
+
+    @property
+    def plain(self) -> str:
+        """The unit with a number before a stroke: ``1/ms``."""
+        return f"1{self.unit}" if self.unit.startswith("/") else self.unit
 
     @property
     def words(self) -> str:

@@ -160,14 +160,13 @@ def nodes_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    unit = run.load.unit
     schema: dict[str, Any] = {
         "point": pl.Int64,
         **_axis_schema(run),
         "verdict": pl.String,
         "node": pl.Int64,
-        f"offered [{unit}]": pl.Float64,
-        f"accepted [{unit}]": pl.Float64,
+        run.load.column: pl.Float64,
+        f"accepted [{run.load.plain}]": pl.Float64,
     }
     numeric = _numeric_axes(run)
     rows = [

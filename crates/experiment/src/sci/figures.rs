@@ -77,7 +77,7 @@ pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
     (0..count)
         .map(|node| NodeUse {
             node: node as u32,
-            offered: mean(node, |(offered, _)| offered),
+            offered: Some(mean(node, |(offered, _)| offered)),
             accepted: mean(node, |(_, completed)| completed),
         })
         .collect()

@@ -1,10 +1,12 @@
 //! Circuits: a lane of each link is held until the acknowledgement has come back over it.
 
 use super::event::{Event, Kind};
+use super::packets::Packet;
+use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network};
-use crate::fabric::End;
 use crate::rules::tie;
 use isthmus_kernel::Cycles;
+use std::cmp::Reverse;
 
 /// The links of a circuit-switched network.
 #[derive(Debug, Clone)]
@@ -14,7 +16,7 @@ pub(super) struct Circuits {
     /// For each link, from when on its transmitter is free.
     transmitter: Vec<Cycles>,
     channels: u32,
-    /// Lanes of a node's link that its packets may hold.
+    /// Lanes that a node's packets may hold of its links.
     in_flight: u32,
 }
 
@@ -24,7 +26,7 @@ impl Circuits {
             free: vec![0; (links * channels) as usize],
             transmitter: vec![0; links as usize],
             channels,
-            in_flight: in_flight.min(channels),
+            in_flight,
         }
     }
 
@@ -45,12 +47,27 @@ impl Circuits {
         &self.free[begin..begin + self.channels as usize]
     }
 
-    /// When the first lane of a node's link is free, if that is known.
+    /// The lanes of a run of links.
     #[inline]
-    pub fn first_lane_free(&self, node: u32) -> Option<Cycles> {
-        let lanes = &self.lanes(node)[..self.in_flight as usize];
-        let time = lanes.iter().copied().fold(NEVER, Cycles::min);
-        (time < NEVER).then_some(time)
+    fn lanes_of(&self, run: Run) -> &[Cycles] {
+        let begin = (run.first * self.channels) as usize;
+        &self.free[begin..begin + (run.links * self.channels) as usize]
+    }
+
+    /// When a node can inject over some of its links, or should be asked again, as far as known.
+    #[inline]
+    pub fn free_at(&self, run: Run, all: Run, now: Cycles) -> Option<Cycles> {
+        let (mut held, mut next) = (0, NEVER);
+        for &free in self.lanes_of(all) {
+            if free > now {
+                held += 1;
+                next = next.min(free);
+            }
+        }
+        if held < self.in_flight && self.lanes_of(run).iter().any(|&free| free <= now) {
+            return Some(now);
+        }
+        (next < NEVER).then_some(next)
     }
 
     /// The first free lane of a link.
@@ -60,47 +77,47 @@ impl Circuits {
         Some(link * self.channels + channel as u32)
     }
 
-    /// The link of a group that a packet gets: most free lanes, earliest free transmitter, lot.
+    /// The lane that a packet gets: on the link with most free lanes, of those with the earliest
+    /// free transmitter, of those by lot; there the first.
     #[inline]
-    fn choose(&self, group: u32, links: u32, now: Cycles, lot: impl Fn() -> u64) -> Option<u32> {
+    fn choose(&self, run: Run, now: Cycles, lot: impl FnOnce() -> u64) -> Option<u32> {
+        let Run { first, links } = run;
         if links == 1 {
-            return self.free_lane(group, now);
+            return self.free_lane(first, now);
         }
-        let mut best = (0, NEVER);
-        let (mut first, mut ties) = (0, 0u64);
         let key = |link: u32| {
             let lanes = self.lanes(link).iter();
-            (lanes.filter(|&&free| free <= now).count(), self.start(link, now))
+            let free = lanes.filter(|&&free| free <= now).count();
+            (Reverse(free), self.start(link, now))
         };
-        for link in group..group + links {
-            let (lanes, start) = key(link);
-            if lanes > best.0 || (lanes == best.0 && start < best.1) {
-                best = (lanes, start);
-                first = link;
+        let mut best = key(first);
+        let (mut at, mut ties) = (first, 1);
+        for link in first + 1..first + links {
+            let other = key(link);
+            if other < best {
+                best = other;
+                at = link;
                 ties = 1;
-            } else if (lanes, start) == best {
+            } else if other == best {
                 ties += 1;
             }
         }
-        if best.0 == 0 {
+        if best.0.0 == 0 {
             return None;
         }
-        let mut link = first;
         if ties > 1 {
-            let skip = ((u128::from(lot()) * u128::from(ties)) >> 64) as usize;
-            let mut equal = (first..group + links).filter(|&link| key(link) == best);
-            link = equal.nth(skip).expect("as many as were counted");
+            let skip = one_of(ties, lot()) as usize;
+            let mut equal = (at..first + links).filter(|&link| key(link) == best);
+            at = equal.nth(skip).expect("as many as were counted");
         }
-        self.free_lane(link, now)
+        self.free_lane(at, now)
     }
 
-    /// When the next lane of a group comes free, as far as known.
+    /// When the next lane of a run comes free, as far as known.
     #[inline]
-    fn next_free(&self, group: u32, links: u32, now: Cycles) -> Cycles {
-        let begin = (group * self.channels) as usize;
-        let lanes = &self.free[begin..begin + (links * self.channels) as usize];
-        let later = lanes.iter().copied().filter(|&free| free > now);
-        later.fold(NEVER, Cycles::min)
+    fn next_free(&self, run: Run, now: Cycles) -> Cycles {
+        let lanes = self.lanes_of(run).iter().copied();
+        lanes.filter(|&free| free > now).fold(NEVER, Cycles::min)
     }
 }
 
@@ -113,9 +130,13 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    pub(super) fn circuit_inject(&mut self, packet: u32, node: u32, now: Cycles) {
-        let lane = self.circuits().free_lane(node, now);
-        self.circuit_grant(packet, node, lane.expect("a free lane was found"), now);
+    /// Gives a new packet a lane of one of these links, of which one is free. Answers when it starts.
+    pub(super) fn circuit_inject(&mut self, packet: u32, run: Run, now: Cycles) -> Cycles {
+        let &Packet { from, number, .. } = self.packets.get(packet);
+        let seed = self.seed;
+        let lot = || tie(seed, from, number, 0);
+        let lane = self.circuits().choose(run, now, lot);
+        self.circuit_grant(packet, lane.expect("a free lane was found"), now)
     }
 
     /// Gives lanes of a group to waiting headers as long as there are any.
@@ -132,19 +153,23 @@ impl<T: Copy> Engine<T> {
             let packet = waiters.waiting[index].packet;
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
-            let Some(lane) = network.choose(group, waiters.links, now, lot) else {
-                let time = network.next_free(group, waiters.links, now);
+            let run = Run {
+                first: group,
+                links: waiters.links,
+            };
+            let Some(lane) = network.choose(run, now, lot) else {
+                let time = network.next_free(run, now);
                 return self.wake_at(group, time);
             };
             waiters.take(index);
-            let link = lane / network.channels;
-            self.circuit_grant(packet, link, lane, now);
+            self.circuit_grant(packet, lane, now);
         }
     }
 
-    /// A packet gets a lane of a link.
-    fn circuit_grant(&mut self, packet: u32, link: u32, lane: u32, now: Cycles) {
+    /// A packet gets a lane. Answers when it starts on the link.
+    fn circuit_grant(&mut self, packet: u32, lane: u32, now: Cycles) -> Cycles {
         let network = self.circuits();
+        let link = lane / network.channels;
         let start = network.start(link, now);
         network.free[lane as usize] = NEVER;
         self.packets.step(packet, lane);
@@ -153,18 +178,19 @@ impl<T: Copy> Engine<T> {
         self.counters.busy[link as usize] += ticks;
         self.counters.packets[link as usize] += 1;
         self.circuits().transmitter[link as usize] = start + ticks;
-        match self.fabric.end(link) {
-            End::Switch(_) => {
+        match self.ways.node_at(link) {
+            None => {
                 let time = start + self.rules.hop;
                 self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
             }
-            End::Node(node) => {
+            Some(_) => {
                 let tail = start + ticks;
                 self.queue
-                    .push(tail, Event::new(Kind::Deliver, node, packet));
+                    .push(tail, Event::new(Kind::Deliver, link, packet));
                 self.release(packet, tail + self.rules.acknowledge);
             }
         }
+        start
     }
 
     /// The acknowledgement, on the last link at `time`, frees the lanes on its way back.
@@ -186,7 +212,7 @@ impl<T: Copy> Engine<T> {
             free += hop;
         }
         network.free[path[0] as usize] = free;
-        let node = path[0] / network.channels;
+        let node = self.packets.get(packet).from;
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {
             let time = nic.ready.max(free);

@@ -1,11 +1,13 @@
 //! Cut-through: finite buffers, and credits that tell what room there is.
 
 use super::event::{Event, Kind};
+use super::packets::Packet;
+use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network};
-use crate::fabric::End;
 use crate::rules::tie;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A virtual channel of a link and the buffer behind it.
 #[derive(Debug, Clone)]
@@ -57,14 +59,16 @@ impl Buffers {
         self.transmitter.fill(0);
     }
 
+    /// The lanes of a link.
     #[inline]
-    fn range(&self, link: u32, links: u32) -> std::ops::Range<usize> {
-        (link * self.channels) as usize..((link + links) * self.channels) as usize
+    fn lanes_of(&self, link: u32) -> Range<usize> {
+        (link * self.channels) as usize..((link + 1) * self.channels) as usize
     }
 
     /// Takes in the credits that have come back.
-    fn collect(&mut self, link: u32, links: u32, now: Cycles) {
-        let range = self.range(link, links);
+    fn collect(&mut self, run: Run, now: Cycles) {
+        let begin = self.lanes_of(run.first).start;
+        let range = begin..begin + (run.links * self.channels) as usize;
         for lane in &mut self.lanes[range] {
             while let Some(&(time, bytes)) = lane.returning.front()
                 && time <= now
@@ -81,7 +85,7 @@ impl Buffers {
         if free > now {
             return free;
         }
-        let lanes = self.lanes[self.range(link, 1)].iter();
+        let lanes = self.lanes[self.lanes_of(link)].iter();
         let times = lanes.filter_map(|lane| lane.returning.front());
         times.fold(NEVER, |first, &(time, _)| first.min(time))
     }
@@ -90,7 +94,7 @@ impl Buffers {
     fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
         let mut best = None;
         let mut most = 0;
-        for lane in self.range(link, 1) {
+        for lane in self.lanes_of(link) {
             let credits = self.lanes[lane].credits;
             if credits >= bytes && credits > most {
                 best = Some(lane as u32);
@@ -100,43 +104,48 @@ impl Buffers {
         best
     }
 
-    /// When a packet of `bytes` can start on a link or it should be asked again, as far as known.
-    pub fn room_at(&mut self, link: u32, bytes: u32, now: Cycles) -> Option<Cycles> {
-        self.collect(link, 1, now);
-        if self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some() {
+    /// Whether a packet of `bytes` can start on a link.
+    #[inline]
+    fn fits(&self, link: u32, bytes: u32, now: Cycles) -> bool {
+        self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some()
+    }
+
+    /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
+    /// as known.
+    pub fn room_at(&mut self, run: Run, bytes: u32, now: Cycles) -> Option<Cycles> {
+        self.collect(run, now);
+        let links = run.first..run.first + run.links;
+        if links.clone().any(|link| self.fits(link, bytes, now)) {
             return Some(now);
         }
-        let time = self.next_change(link, now);
+        let changes = links.map(|link| self.next_change(link, now));
+        let time = changes.fold(NEVER, Cycles::min);
         (time < NEVER).then_some(time)
     }
 
-    /// The most room in a lane of the links of a group whose transmitters are free.
-    fn room(&self, group: u32, links: u32, now: Cycles) -> u32 {
-        let idle = (group..group + links).filter(|&link| self.transmitter[link as usize] <= now);
-        let lanes = idle.flat_map(|link| &self.lanes[self.range(link, 1)]);
+    /// The most room in a lane of these links, if their transmitters are free.
+    fn room(&self, run: Run, now: Cycles) -> u32 {
+        let links = run.first..run.first + run.links;
+        let idle = links.filter(|&link| self.transmitter[link as usize] <= now);
+        let lanes = idle.flat_map(|link| &self.lanes[self.lanes_of(link)]);
         lanes.map(|lane| lane.credits).max().unwrap_or(0)
     }
 
-    /// The lane of a group that a packet gets: the link with most room in all, then by lot.
-    fn choose(&self, group: u32, links: u32, bytes: u32, now: Cycles, lot: u64) -> u32 {
+    /// The lane that a packet gets: of the links that it fits on that with most room in all, of
+    /// those by lot; there the one with most room, the first of those.
+    fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
         let room = |link: u32| {
-            let fits = self.transmitter[link as usize] <= now;
-            let fits = fits && self.roomiest(link, bytes).is_some();
-            let lanes = self.lanes[self.range(link, 1)].iter();
-            fits.then(|| lanes.map(|lane| u64::from(lane.credits)).sum::<u64>())
+            let lanes = self.lanes[self.lanes_of(link)].iter();
+            let total = || lanes.map(|lane| u64::from(lane.credits)).sum::<u64>();
+            self.fits(link, bytes, now).then(total)
         };
-        let all = group..group + links;
-        let most = all.clone().filter_map(room).max();
-        let best = all.filter(|&link| room(link) == most);
-        let skip = (u128::from(lot) * best.clone().count() as u128) >> 64;
-        let link = best.clone().nth(skip as usize).expect("one link has room");
+        let links = run.first..run.first + run.links;
+        let most = links.clone().filter_map(room).max();
+        let mut best = links.filter(|&link| room(link) == most);
+        let ties = best.clone().count() as u32;
+        let skip = if ties > 1 { one_of(ties, lot()) } else { 0 };
+        let link = best.nth(skip as usize).expect("one link has room");
         self.roomiest(link, bytes).expect("the link has room")
-    }
-
-    /// When the header of a packet that gets the link now starts: at once.
-    #[inline]
-    pub fn start(now: Cycles) -> Cycles {
-        now
     }
 }
 
@@ -149,10 +158,17 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    pub(super) fn cut_inject(&mut self, packet: u32, node: u32, now: Cycles) {
-        let wire = self.packets.get(packet).wire;
-        let lane = self.buffers().roomiest(node, wire).expect("room was found");
+    /// Gives a new packet a lane of one of these links, of which one has room. Answers when it
+    /// starts.
+    pub(super) fn cut_inject(&mut self, packet: u32, run: Run, now: Cycles) -> Cycles {
+        let &Packet {
+            from, number, wire, ..
+        } = self.packets.get(packet);
+        let seed = self.seed;
+        let lot = || tie(seed, from, number, 0);
+        let lane = self.buffers().choose(run, wire, now, lot);
         self.cut_grant(packet, lane, now);
+        now
     }
 
     /// A header has come to a switch. Whether it may ask for an output: only the first of its
@@ -176,8 +192,11 @@ impl<T: Copy> Engine<T> {
     /// fits.
     pub(super) fn cut_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
-        let links = self.groups[group as usize].links;
-        self.buffers().collect(group, links, now);
+        let run = Run {
+            first: group,
+            links: self.groups[group as usize].links,
+        };
+        self.buffers().collect(run, now);
         loop {
             let Network::CutThrough(network) = &self.network else {
                 unreachable!("a network with cut-through")
@@ -186,18 +205,18 @@ impl<T: Copy> Engine<T> {
             if waiters.waiting.is_empty() {
                 return;
             }
-            let room = network.room(group, links, now);
+            let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
             let Some(index) = waiters.oldest(horizon, fits) else {
-                let changes = (group..group + links).map(|link| network.next_change(link, now));
+                let changes = (group..group + run.links).map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
                 return self.wake_at(group, time);
             };
             let packet = waiters.take(index);
             let state = self.packets.get(packet);
-            let lot = tie(self.seed, state.from, state.number, u32::from(state.links));
-            let lane = network.choose(group, links, state.wire, now, lot);
+            let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
+            let lane = network.choose(run, state.wire, now, lot);
             self.cut_leave(packet, now);
             self.cut_grant(packet, lane, now);
         }
@@ -220,15 +239,14 @@ impl<T: Copy> Engine<T> {
         {
             self.queue.push(tail, Event::new(Kind::Arrive, 0, next));
         }
-        let link = lane / channels;
-        if link < self.fabric.node_count() {
-            let nic = &self.nics[link as usize];
+        if state.links == 1 {
+            let nic = &self.nics[state.from as usize];
             if !nic.run.is_empty() {
                 let time = nic.ready.max(back);
-                self.inject_at(link, time);
+                self.inject_at(state.from, time);
             }
         } else {
-            let group = self.group_of[link as usize];
+            let group = self.group_of[(lane / channels) as usize];
             if !self.groups[group as usize].waiting.is_empty() {
                 self.wake_at(group, back);
             }
@@ -247,22 +265,22 @@ impl<T: Copy> Engine<T> {
         self.counters.busy[link as usize] += ticks;
         self.counters.packets[link as usize] += 1;
         let hop = self.rules.hop;
-        let end = self.fabric.end(link);
+        let end = self.ways.node_at(link);
         let network = self.buffers();
         network.transmitter[link as usize] = now + ticks;
         let credit = network.credit;
         let to = &mut network.lanes[lane as usize];
         to.credits -= state.wire;
         match end {
-            End::Switch(_) => {
+            None => {
                 to.packets.push_back(packet);
                 self.queue
                     .push(now + hop, Event::new(Kind::Arrive, 0, packet));
             }
-            End::Node(node) => {
+            Some(_) => {
                 to.returning.push_back((now + ticks + credit, state.wire));
                 self.queue
-                    .push(now + ticks, Event::new(Kind::Deliver, node, packet));
+                    .push(now + ticks, Event::new(Kind::Deliver, link, packet));
             }
         }
     }

@@ -7,7 +7,7 @@ pub(super) struct Event(u64);
 /// What happens, in the order within a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A packet's tail arrives: rank its node, about the packet.
+    /// A packet's tail arrives: rank its last link, about the packet.
     Deliver,
     /// The time of a message has come: rank its node.
     Generate,

@@ -13,7 +13,7 @@ pub(super) struct Waiter {
 }
 
 /// Outputs of a switch that the same headers wait for: one link, or with adaptive ascent all its
-/// up links.
+/// links up and parallel links down.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,

@@ -12,19 +12,21 @@ mod group;
 mod messages;
 mod nic;
 mod packets;
+mod ways;
 
-use crate::fabric::End;
-use crate::rules::{AgeFrom, Ascent, Switching};
+use crate::rules::{AgeFrom, Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
-use crate::{Counters, Error, Fabric, Rules};
+use crate::{Counters, Error, Rules};
 use circuit::Circuits;
 use cut::Buffers;
 use event::{Event, Kind};
 use group::{Group, Waiter};
 use isthmus_kernel::{Cycles, EventQueue};
+use isthmus_topology::trees::Tree;
 use messages::Messages;
 use nic::Nic;
 use packets::{Packet, Packets};
+use ways::Ways;
 
 const NEVER: Cycles = Cycles::MAX;
 
@@ -35,21 +37,11 @@ enum Network {
     CutThrough(Buffers),
 }
 
-impl Network {
-    /// When the header of a packet that gets the link now starts.
-    #[inline]
-    fn start(&self, link: u32, now: Cycles) -> Cycles {
-        match self {
-            Self::Circuit(network) => network.start(link, now),
-            Self::CutThrough(_) => Buffers::start(now),
-        }
-    }
-}
-
 /// The engine: see the rules of the crate.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
-    fabric: Fabric,
+    tree: Tree,
+    ways: Ways,
     rules: Rules,
     seed: u64,
     now: Cycles,
@@ -60,7 +52,7 @@ pub struct Engine<T> {
     network: Network,
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
-    /// The group of each link that leaves a switch.
+    /// The group of each link.
     group_of: Vec<u32>,
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
@@ -73,9 +65,9 @@ impl<T: Copy> Engine<T> {
     ///
     /// # Errors
     /// If the rules cannot be followed.
-    pub fn new(fabric: &Fabric, rules: Rules, seed: u64) -> Result<Self, Error> {
+    pub fn new(tree: &Tree, rules: Rules, seed: u64) -> Result<Self, Error> {
         rules.check()?;
-        let (links, channels) = (fabric.link_count(), rules.channels);
+        let (links, channels) = (tree.link_count(), rules.channels);
         let network = match rules.switching {
             Switching::Circuit { in_flight } => {
                 Network::Circuit(Circuits::new(links, channels, in_flight))
@@ -86,32 +78,26 @@ impl<T: Copy> Engine<T> {
         };
         let mut groups = vec![Group::NONE; links as usize];
         let mut group_of: Vec<u32> = (0..links).collect();
-        for switch in 0..fabric.switch_count() {
-            let inputs = fabric.port_count(switch) * channels;
-            let ups = fabric.ups_of(switch);
-            for link in ups.clone().chain(fabric.downs_of(switch).iter().copied()) {
-                groups[link as usize].inputs = inputs;
-                groups[link as usize].links = 1;
-            }
-            if rules.ascent == Ascent::Adaptive && !ups.is_empty() {
-                groups[ups.start as usize].links = ups.len() as u32;
-                for link in ups.clone() {
-                    group_of[link as usize] = ups.start;
-                }
-            }
+        let ways = Ways::new(tree, rules.ascent);
+        for (run, ports) in ways.runs() {
+            let group = &mut groups[run.first as usize];
+            group.inputs = ports * channels;
+            group.links = run.links;
+            group_of[run.first as usize..][..run.links as usize].fill(run.first);
         }
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Ok(Self {
-            nics: vec![nic; fabric.node_count() as usize],
-            packets: Packets::new(fabric.level_count()),
+            nics: vec![nic; tree.node_count() as usize],
+            packets: Packets::new(tree.level_count()),
             messages: Messages::default(),
             queue: EventQueue::new(),
-            counters: Counters::new(fabric),
+            counters: Counters::new(tree),
             offers: Offers::default(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
-            fabric: fabric.clone(),
+            tree: tree.clone(),
+            ways,
             now: 0,
             network,
             groups,
@@ -129,8 +115,7 @@ impl<T: Copy> Engine<T> {
         self.messages.clear();
         self.packets.clear();
         let interface = &self.rules.interface;
-        self.nics
-            .fill(Nic::new(interface.queues, interface.slice));
+        self.nics.fill(Nic::new(interface.queues, interface.slice));
         match &mut self.network {
             Network::Circuit(network) => network.clear(),
             Network::CutThrough(network) => network.clear(),
@@ -173,7 +158,7 @@ impl<T: Copy> Engine<T> {
     /// # Panics
     /// If the time has passed, a node or queue does not exist, or the node writes to itself.
     pub fn send(&mut self, time: Cycles, message: Message<T>) {
-        let nodes = self.fabric.node_count();
+        let nodes = self.tree.node_count();
         let Message {
             from, to, queue, ..
         } = message;
@@ -275,23 +260,16 @@ impl<T: Copy> Engine<T> {
         let lane = self.packets.lane(packet);
         let (link, channel) = (lane / channels, lane % channels);
         let state = self.packets.get(packet);
-        let End::Switch(switch) = self.fabric.end(link) else {
-            unreachable!("headers ask at switches")
-        };
-        let group = if self.fabric.level(switch) < u32::from(state.top) {
-            match self.rules.ascent {
-                Ascent::Adaptive => self.fabric.ups_of(switch).start,
-                Ascent::Destination => self.fabric.ascent(switch, state.to),
-                Ascent::Source => self.fabric.ascent(switch, state.from),
-            }
-        } else {
-            self.fabric.down(switch, state.to)
-        };
+        let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
+        // On its way up it has crossed as many links as the switch has levels below it.
+        let up = state.links < state.top;
+        let run = self.ways.on(link, up, state.from, state.to, lot);
+        let group = run.first;
         let since = match self.rules.age.from {
             AgeFrom::Injection => state.injected,
             AgeFrom::Switch => now,
         };
-        let input = self.fabric.port(link) * channels + channel;
+        let input = self.ways.port(link) * channels + channel;
         self.groups[group as usize].waiting.push(Waiter {
             since,
             input,
@@ -333,7 +311,7 @@ impl<T: Copy> Engine<T> {
         match self.rules.late {
             Some(late)
                 if start - packet.injected > late.older_than
-                    && matches!(self.fabric.end(link), End::Node(_)) =>
+                    && self.ways.node_at(link).is_some() =>
             {
                 ticks + late.extra
             }

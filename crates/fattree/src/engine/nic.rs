@@ -3,7 +3,9 @@
 use super::event::{Event, Kind};
 use super::messages::State;
 use super::packets::Packet;
+use super::ways::Run;
 use super::{Engine, NEVER, Network};
+use crate::rules::tie;
 use crate::traffic::Message;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -66,7 +68,7 @@ impl<T: Copy> Engine<T> {
             packets: self.rules.packets(bytes),
             arrived: 0,
             completed: 0,
-            top: self.fabric.meeting_level(message.from, message.to) as u16,
+            top: self.tree.level_between(message.from, message.to) as u16,
         });
         let to_come = &mut self.nics[message.from as usize].to_come;
         let at = to_come.partition_point(|&(earlier, _)| earlier <= time);
@@ -84,8 +86,7 @@ impl<T: Copy> Engine<T> {
         queue.push_back(message);
         if queue.len() == 1 {
             let time = now + self.rules.interface.start;
-            self.queue
-                .push(time, Event::new(Kind::Start, node, number));
+            self.queue.push(time, Event::new(Kind::Start, node, number));
         }
         message
     }
@@ -138,48 +139,46 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Injects a packet if there is one and nothing is in the way; otherwise sees to it that this
-    /// is tried again in time.
+    /// Injects a packet if there is one and nothing is in the way, and sees to it that this is
+    /// tried again in time.
     pub(super) fn inject(&mut self, node: u32, now: Cycles) {
-        let nic = &self.nics[node as usize];
-        let Some(&message) = nic.run.front() else {
-            return;
-        };
-        let ready = nic.ready;
-        if ready > now {
-            if let Some(time) = self.nic_link_free(node, message, now) {
-                self.inject_at(node, time.max(ready));
-            }
-            return;
-        }
-        match self.nic_link_free(node, message, now) {
-            Some(time) if time <= now => {}
-            Some(time) => return self.inject_at(node, time),
-            None => return,
-        }
-        self.inject_now(node, message, now);
-        if let Some(&message) = self.nics[node as usize].run.front()
-            && let Some(time) = self.nic_link_free(node, message, now)
-        {
+        while let Some(&message) = self.nics[node as usize].run.front() {
+            let run = self.links_out(node, message);
+            let free = self.links_free(node, run, message, now);
             let ready = self.nics[node as usize].ready;
-            self.inject_at(node, time.max(ready));
+            match free {
+                Some(free) if free.max(ready) <= now => self.inject_now(node, run, message, now),
+                Some(free) => return self.inject_at(node, free.max(ready)),
+                // Whoever makes it known tells.
+                None => return,
+            }
         }
     }
 
-    /// When the node's link can take the next packet of the message, as far as known.
+    /// The links that the next packet of a message may take from its source.
     #[inline]
-    fn nic_link_free(&mut self, node: u32, message: u32, now: Cycles) -> Option<Cycles> {
+    fn links_out(&self, node: u32, message: u32) -> Run {
+        let number = self.nics[node as usize].number;
+        let to = self.messages.get(message).ends().1;
+        let lot = || tie(self.seed, node, number, 0);
+        self.ways.out(node, to, lot)
+    }
+
+    /// When one of these links can take the next packet of the message, or should be asked again,
+    /// as far as known.
+    #[inline]
+    fn links_free(&mut self, node: u32, run: Run, message: u32, now: Cycles) -> Option<Cycles> {
         match &mut self.network {
-            Network::Circuit(network) => network.first_lane_free(node),
+            Network::Circuit(network) => network.free_at(run, self.ways.of_node(node), now),
             Network::CutThrough(network) => {
                 let left = self.messages.get(message).left;
                 let payload = left.min(u64::from(self.rules.payload));
-                network.room_at(node, self.rules.wire_bytes(payload) as u32, now)
+                network.room_at(run, self.rules.wire_bytes(payload) as u32, now)
             }
         }
     }
 
-    fn inject_now(&mut self, node: u32, message: u32, now: Cycles) {
+    fn inject_now(&mut self, node: u32, run: Run, message: u32, now: Cycles) {
         let rules = &self.rules;
         let state = self.messages.get_mut(message);
         let payload = state.left.min(u64::from(rules.payload));
@@ -189,13 +188,10 @@ impl<T: Copy> Engine<T> {
         let to = state.ends().1;
         let top = state.top;
         let nic = &mut self.nics[node as usize];
-        let start = self.network.start(node, now);
-        if state.injected.is_none() {
-            state.injected = Some(start);
-        }
         let number = nic.number;
         nic.number = nic.number.wrapping_add(1);
-        nic.ready = now + rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
+        nic.ready =
+            now + rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
         nic.left -= 1;
         if last {
             nic.run.pop_front();
@@ -213,13 +209,12 @@ impl<T: Copy> Engine<T> {
                 if time <= now {
                     nic.run.push_back(next);
                 } else {
-                    self.queue
-                        .push(time, Event::new(Kind::Start, node, number));
+                    self.queue.push(time, Event::new(Kind::Start, node, number));
                 }
             }
         }
         let packet = self.packets.insert(Packet {
-            injected: start,
+            injected: now,
             message,
             from: node,
             to,
@@ -231,9 +226,12 @@ impl<T: Copy> Engine<T> {
             links: 0,
             ready: false,
         });
-        match &mut self.network {
-            Network::Circuit(_) => self.circuit_inject(packet, node, now),
-            Network::CutThrough(_) => self.cut_inject(packet, node, now),
-        }
+        let start = match &mut self.network {
+            Network::Circuit(_) => self.circuit_inject(packet, run, now),
+            Network::CutThrough(_) => self.cut_inject(packet, run, now),
+        };
+        self.packets.get_mut(packet).injected = start;
+        let message = self.messages.get_mut(message);
+        message.injected.get_or_insert(start);
     }
 }

@@ -1,44 +1,7 @@
 //! What a fat tree is made of: plain values, no behaviour.
 
+pub use isthmus_topology::trees::{Ascent, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
-
-/// How the switches of a fat tree are joined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
-    /// A k-ary n-tree: `levels` levels of switches, each with `arity` links down and, but for the
-    /// topmost, as many up (section 2.2 of the QsNET paper: 4-ary, of dimension 3).
-    KAry {
-        /// k: links down, and up, of a switch; 2 or more.
-        arity: u32,
-        /// n: levels of switches; there are k^n nodes.
-        levels: u32,
-    },
-    /// An extended generalised fat tree: one entry of each list for each level, the one of the
-    /// leaf switches first. The nodes are the product of `down`.
-    Generalised {
-        /// Children of a switch of this level.
-        down: Vec<u32>,
-        /// Parents that each child has on this level: the first entry is the links of a node, the
-        /// next the links up of a leaf switch. Fewer than `down` taper the tree.
-        up: Vec<u32>,
-        /// Links between a child and each of its parents on this level.
-        parallel: Vec<u32>,
-    },
-}
-
-/// Which of its links up a switch chooses for a packet that has to go higher.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ascent {
-    /// The one with the most free virtual channels, then the earliest free transmitter, then one
-    /// at random.
-    Adaptive,
-    /// The one that the number of the destination gives (d-mod-k).
-    Destination,
-    /// The one that the number of the source gives (s-mod-k).
-    Source,
-    /// Any, at random.
-    Random,
-}
 
 /// How packets take and leave links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,4 +95,19 @@ pub struct FatTreeSpec {
     pub nic: Nic,
     /// The cost of packets that wait long, if it is to be charged.
     pub late: Option<LatePackets>,
+}
+
+impl FatTreeSpec {
+    /// The most payload that a node can send: full packets as fast as its link and its DMA engine
+    /// allow (section 4.1 of the QsNET paper: the asymptotic bandwidth). Acknowledgements that come
+    /// late may hold it below that.
+    pub fn injection_bandwidth(&self) -> Bandwidth {
+        let nic = &self.nic;
+        let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
+        let wire = blocks * nic.padding.get().max(1) + nic.overhead.get();
+        let wire_ps = wire as f64 * 8e12 / self.bandwidth.bits_per_s() as f64;
+        let engine_ps = nic.dma_period.ps() as f64 + blocks as f64 * nic.dma_block.ps() as f64;
+        let bits = nic.payload.get() as f64 * 8.0;
+        Bandwidth::from_bits_per_s((bits * 1e12 / wire_ps.max(engine_ps)).round() as u64)
+    }
 }

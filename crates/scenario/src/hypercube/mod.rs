@@ -18,6 +18,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
     name: "hypercube",
     fields: machine::FIELDS,
     workload_fields: workload::FIELDS,
+    named: None,
     rows: ROWS,
     loads: Loads {
         keys: workload::LOAD_KEYS,

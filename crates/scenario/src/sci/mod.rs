@@ -18,6 +18,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
     name: "sci",
     fields: fields::FIELDS,
     workload_fields: workload::FIELDS,
+    named: None,
     rows: ROWS,
     loads: Loads {
         keys: workload::LOAD_KEYS,
@@ -43,8 +44,8 @@ const ROWS: &[Field] = &[
     )
     .only("stop.rule", &["precision"]),
     search::over(workload::LOAD_KEYS),
-    search::from(Kind::Offered, "\"1 GB/s\""),
-    search::to(Kind::Offered, "\"20 GB/s\""),
+    search::from(Kind::Offered { usual: "GB/s" }, "\"1 GB/s\""),
+    search::to(Kind::Offered { usual: "GB/s" }, "\"20 GB/s\""),
 ];
 
 fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {

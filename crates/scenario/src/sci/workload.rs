@@ -18,7 +18,7 @@ pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
 pub(super) const FIELDS: &[Field] = &[
     Field::new(
         "workload.load",
-        Kind::Offered,
+        Kind::Offered { usual: "GB/s" },
         Absent("required, unless swept or searched"),
         "offered load",
         "Total offered load: payload that all nodes together offer (Table 1); each sending node \

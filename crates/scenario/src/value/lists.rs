@@ -201,7 +201,7 @@ impl<'n> Reader<'n> {
     }
 }
 
-fn node_number(node: &Node) -> Result<u32, Flaw> {
+pub(super) fn node_number(node: &Node) -> Result<u32, Flaw> {
     match node.tree {
         Tree::Integer(n) => u32::try_from(n)
             .map_err(|_| flaw_at(node, format!("{n} is no node number"), "give 0 or more")),
@@ -213,6 +213,6 @@ fn node_number(node: &Node) -> Result<u32, Flaw> {
     }
 }
 
-fn twice(node: &Node, what: impl std::fmt::Display) -> Flaw {
+pub(super) fn twice(node: &Node, what: impl std::fmt::Display) -> Flaw {
     flaw_at(node, format!("{what} is listed twice"), "list it once")
 }

@@ -1,5 +1,6 @@
 //! Reads one value as the kind that its field holds.
 
+mod jobs;
 mod lists;
 
 use crate::document::{Node, Tree, quoted};
@@ -7,6 +8,7 @@ use crate::error::Origin;
 use crate::field::{Kind, LANES_MAX, alternatives};
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
+use isthmus_workload::jobs::spec::JobNodes;
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +26,9 @@ pub(crate) enum Value {
     /// Nodes in each dimension; one or more, each 2 or more.
     Sizes(Vec<u32>),
     Rings(Vec<Vec<u32>>),
+    JobNodes(JobNodes),
+    /// Whole numbers, each 1 or more.
+    Counts(Vec<u32>),
     Numbers(Vec<f64>),
     Names(Vec<String>),
 }
@@ -67,13 +72,15 @@ impl Kind {
                     )?;
                     Ok(Value::Bandwidth(bandwidth))
                 }),
-            Self::Offered => reader
-                .quantity(str::parse::<Bandwidth>)
-                .and_then(|bandwidth| {
-                    let bits_per_s = bandwidth.bits_per_s() as f64;
-                    reader.above_zero(bits_per_s, "no traffic at all", "a load above 0")?;
-                    Ok(Value::Bandwidth(bandwidth))
-                }),
+            Self::Offered { .. } => {
+                reader
+                    .quantity(str::parse::<Bandwidth>)
+                    .and_then(|bandwidth| {
+                        let bits_per_s = bandwidth.bits_per_s() as f64;
+                        reader.above_zero(bits_per_s, "no traffic at all", "a load above 0")?;
+                        Ok(Value::Bandwidth(bandwidth))
+                    })
+            }
             Self::Rate => reader.rate(),
             Self::Load => reader.load(),
             Self::Choice(words) => reader.choice(words),
@@ -89,6 +96,11 @@ impl Kind {
             Self::Rings => reader.rings(),
             Self::Percentiles => reader.percentiles(),
             Self::Measures { example } => reader.measures(example),
+            Self::NodeLoad => reader.node_load(),
+            Self::JobNodes => reader.job_nodes(),
+            Self::Grid => reader.grid(),
+            Self::Levels => reader.levels(),
+            Self::NameSet => reader.name_set(),
         }
     }
 }
@@ -248,7 +260,9 @@ impl<'n> Reader<'n> {
     fn bytes(&self, min: u64, max: u64) -> Result<Value, Flaw> {
         let bytes = self.quantity(str::parse::<Bytes>)?;
         let range = self.kind.range();
-        self.above_zero(bytes.get() as f64, "no data", &range)?;
+        if min > 0 {
+            self.above_zero(bytes.get() as f64, "no data", &range)?;
+        }
         if (min..=max).contains(&bytes.get()) {
             return Ok(Value::Bytes(bytes));
         }

@@ -1,7 +1,7 @@
 //! Clients and crossbars: what happens inside a node.
 
 use super::Engine;
-use super::parts::{Exit, OutputSlot};
+use super::parts::{Exit, OutputSlot, Transfer};
 use crate::traffic::{Class, Dropped};
 use crate::{Handler, Source};
 use isthmus_kernel::Cycles;
@@ -88,17 +88,16 @@ impl<T: Copy> Engine<T> {
         self.slots += 1;
     }
 
-    /// Takes packets that are through the crossbar out of their input queues.
-    pub(super) fn finish_transfers(&mut self) {
-        for input in &mut self.inputs {
-            if let Some(class) = input.crossbar {
-                let queue = &mut input.queues[class.number()];
-                if queue[0].moved == Some(queue[0].symbols) {
-                    queue.pop_front();
-                    input.count -= 1;
-                    input.crossbar = None;
-                }
-            }
+    /// Takes a packet that is through the crossbar out of its input queue.
+    #[inline]
+    pub(super) fn finish_transfer(&mut self, port: usize) {
+        let input = &mut self.inputs[port];
+        if let Some(transfer) = input.crossbar
+            && transfer.left == 0
+        {
+            input.queues[transfer.class.number()].pop_front();
+            input.count -= 1;
+            input.crossbar = None;
         }
     }
 
@@ -108,31 +107,31 @@ impl<T: Copy> Engine<T> {
         if self.inputs[port].count == 0 {
             return;
         }
+        self.finish_transfer(port);
         if self.inputs[port].crossbar.is_none() {
             for class in [Class::Response, Class::Request] {
                 let Some(slot) = self.inputs[port].queues[class.number()].front() else {
                     continue;
                 };
-                let (packet, exit) = (slot.packet, slot.exit);
+                let (packet, exit, left) = (slot.packet, slot.exit, slot.symbols);
                 if self.is_full(exit, self.rules.output_slots) {
                     continue;
                 }
                 self.take_slot(exit, packet, self.now + self.rules.ring_change);
-                let input = &mut self.inputs[port];
-                input.queues[class.number()][0].moved = Some(0);
-                input.crossbar = Some(class);
+                self.inputs[port].crossbar = Some(Transfer { class, left });
                 break;
             }
         }
         let input = &mut self.inputs[port];
-        if let Some(class) = input.crossbar {
-            let slot = &mut input.queues[class.number()][0];
-            let moved = slot.moved.as_mut().expect("a packet in transfer");
+        if let Some(transfer) = &mut input.crossbar {
             debug_assert!(
-                slot.header + Cycles::from(*moved) <= self.now,
+                {
+                    let slot = &input.queues[transfer.class.number()][0];
+                    slot.header + Cycles::from(slot.symbols - transfer.left) <= self.now
+                },
                 "a symbol has not come yet"
             );
-            *moved += 1;
+            transfer.left -= 1;
         }
     }
 }

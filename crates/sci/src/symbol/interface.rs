@@ -1,43 +1,27 @@
 //! Decoders and outputs: what happens on the ring side of an interface.
 
 use super::Engine;
-use super::parts::{InputSlot, Kind, Sending, Subaction, Symbol};
+use super::parts::{InputSlot, Kind, Subaction, Symbol};
 use crate::traffic::Delivery;
 use crate::{FlowControl, Handler};
 
 impl<T: Copy> Engine<T> {
-    /// An interface looks at the symbol that arrives, and decides what goes on.
+    /// An interface looks at a special symbol, and decides what goes on.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
         came: Symbol,
         handler: &mut H,
     ) -> Symbol {
-        if came.kind != Kind::Idle && came.place == 0 {
+        if matches!(came.kind(), Kind::SendIdle | Kind::EchoIdle) {
+            return self.take_last(port, came);
+        }
+        if came.place() == 0 {
             self.look_at_header(port, came, handler);
         }
-        let decoder = &mut self.decoders[port];
-        let mut symbol = match came.kind {
-            Kind::Send if decoder.mine && came.place < decoder.echo_begins => Symbol::free(false),
-            Kind::Send if decoder.mine => Symbol {
-                kind: Kind::Echo,
-                place: came.place - decoder.echo_begins,
-                ..came
-            },
-            Kind::Echo if decoder.mine => Symbol::free(came.go),
-            _ => came,
-        };
-        if came.kind == Kind::Idle || !came.idle {
-            // Go bits are extended over free idles and what is stripped, to the next packet.
-            if symbol.idle {
-                symbol.go |= decoder.came_go;
-                decoder.came_go = symbol.go;
-            }
-        } else {
-            decoder.came_go = came.go;
-            if decoder.mine {
-                self.take_last(port, came);
-            }
+        let symbol = self.decoders[port].carry(came);
+        if symbol.kind() == Kind::Echo && came.kind() == Kind::Send {
+            self.counters.echo_symbols[port] += u64::from(self.rules.echo) + 1;
         }
         symbol
     }
@@ -49,35 +33,39 @@ impl<T: Copy> Engine<T> {
         header: Symbol,
         handler: &mut H,
     ) {
-        let action = self.actions.get(header.action);
-        let (home, symbols) = match header.kind {
+        let action = self.actions.get(header.action());
+        let (home, symbols) = match header.kind() {
             Kind::Send => (action.target, action.symbols),
             _ => (action.source, self.rules.echo as u16),
         };
         let decoder = &mut self.decoders[port];
         decoder.mine = home as usize == port;
         decoder.echo_begins = symbols - self.rules.echo as u16;
-        if decoder.mine {
-            match header.kind {
-                Kind::Send => self.accept_or_refuse(port, header.action, handler),
-                _ => self.take_echo(port, header.action),
-            }
+        let through = u64::from(symbols) + 1;
+        match (header.kind(), decoder.mine) {
+            (Kind::Send, true) => self.accept_or_refuse(port, header.action(), handler),
+            (Kind::Send, false) => self.counters.send_symbols[port] += through,
+            (_, true) => self.take_echo(port, header.action()),
+            (_, false) => self.counters.echo_symbols[port] += through,
         }
     }
 
-    /// What has come to where it goes is complete.
-    fn take_last(&mut self, port: usize, idle: Symbol) {
-        match idle.kind {
+    /// What has come to where it goes is complete. Returns the idle that goes on.
+    fn take_last(&mut self, port: usize, idle: Symbol) -> Symbol {
+        if idle.kind() == Kind::SendIdle {
             // The client has taken it.
-            Kind::Send => self.inputs[port].for_client = None,
-            _ => {
-                self.actions.remove(idle.action);
-            }
+            self.inputs[port].for_client = None;
+            let place = self.rules.echo as u16;
+            Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go())
+        } else {
+            self.actions.remove(idle.action());
+            Symbol::free(idle.go())
         }
     }
 
     /// A header has come for this interface.
     fn accept_or_refuse<H: Handler<Tag = T>>(&mut self, port: usize, number: u32, handler: &mut H) {
+        self.finish_transfer(port);
         let action = self.actions.get_mut(number);
         let (packet, class) = (action.packet, action.class);
         let input = &mut self.inputs[port];
@@ -100,7 +88,6 @@ impl<T: Copy> Engine<T> {
                 exit,
                 symbols,
                 header: self.now,
-                moved: None,
             });
             return;
         }
@@ -122,7 +109,7 @@ impl<T: Copy> Engine<T> {
             retries: traveller.retries,
         };
         self.under_way -= 1;
-        self.last_delivery = self.now;
+        self.last_delivery = self.last_delivery.max(self.now);
         self.counters.delivered[node as usize] += 1;
         handler.delivered(&delivery, &mut self.offers);
         self.take_offers(node);
@@ -147,86 +134,16 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// The symbol that leaves `port` in this cycle.
-    pub(super) fn output(&mut self, port: usize) -> Symbol {
+    /// The symbol that leaves `port` in this cycle, where nothing is on its way out or waits: the
+    /// header of an own packet, or what comes in.
+    pub(super) fn begin(&mut self, port: usize) -> Symbol {
         let incoming = self.passing[port];
-        if incoming.place == 0 {
-            self.count(port, incoming);
+        if let Some((queue, place)) = self.choose(port) {
+            self.outputs[port].store(incoming);
+            self.start(port, queue, place)
+        } else {
+            self.outputs[port].pass(incoming)
         }
-        let out = &self.outputs[port];
-        let mut symbol = match out.sending {
-            Some(Sending::Own(symbol, last)) => {
-                self.store(port, incoming);
-                let place = symbol.place + 1;
-                let following = Symbol {
-                    place,
-                    idle: place == last,
-                    ..symbol
-                };
-                self.outputs[port].sending =
-                    (!symbol.idle).then_some(Sending::Own(following, last));
-                symbol
-            }
-            None if out.bypass.is_empty() => {
-                let Some((queue, place)) = self.choose(port) else {
-                    return self.pass(port, incoming);
-                };
-                self.store(port, incoming);
-                self.start(port, queue, place)
-            }
-            Some(Sending::Through) if out.bypass.is_empty() => return self.pass(port, incoming),
-            _ => {
-                self.store(port, incoming);
-                let symbol = self.outputs[port].bypass.pop_front();
-                self.forward(port, symbol.expect("it is not empty"))
-            }
-        };
-        // What was kept back is let go with the idle after which nothing waits.
-        let out = &mut self.outputs[port];
-        let release = out.sending.is_none() && out.bypass.is_empty();
-        symbol.go = release && std::mem::take(&mut out.saved_go);
-        out.emitted_go = symbol.go;
-        symbol
-    }
-
-    /// Lets go on at once what comes in.
-    fn pass(&mut self, port: usize, incoming: Symbol) -> Symbol {
-        self.outputs[port].emitted_go = incoming.go;
-        self.forward(port, incoming)
-    }
-
-    /// Counts what has come to be passed on.
-    fn count(&mut self, port: usize, header: Symbol) {
-        match header.kind {
-            Kind::Idle => {}
-            Kind::Send => {
-                let symbols = u64::from(self.actions.get(header.action).symbols);
-                self.counters.send_symbols[port] += symbols + 1;
-            }
-            Kind::Echo => self.counters.echo_symbols[port] += u64::from(self.rules.echo) + 1,
-        }
-    }
-
-    /// Keeps a symbol that cannot go on yet. Free idles are absorbed, go bits kept back.
-    fn store(&mut self, port: usize, symbol: Symbol) {
-        let out = &mut self.outputs[port];
-        out.saved_go |= symbol.go;
-        if symbol.kind != Kind::Idle {
-            out.bypass.push_back(Symbol {
-                go: false,
-                ..symbol
-            });
-            debug_assert!(
-                out.bypass.len() <= self.rules.symbols_max as usize + 2,
-                "a bypass FIFO overflows"
-            );
-        }
-    }
-
-    /// Lets a symbol go on that came from another node.
-    fn forward(&mut self, port: usize, symbol: Symbol) -> Symbol {
-        self.outputs[port].sending = (!symbol.idle).then_some(Sending::Through);
-        symbol
     }
 
     /// The queue and the place in it of the own packet to be sent: the oldest that is ready of the
@@ -272,22 +189,10 @@ impl<T: Copy> Engine<T> {
         });
         slot.action = Some(action);
         let last = packet.symbols as u16;
-        let header = Symbol {
-            kind: Kind::Send,
-            idle: false,
-            go: false,
-            place: 0,
-            action,
-        };
-        let following = Symbol {
-            place: 1,
-            idle: last == 1,
-            ..header
-        };
-        out.sending = Some(Sending::Own(following, last));
-        self.last_start = self.now;
+        out.emitted_go = false;
+        self.last_start = self.last_start.max(self.now);
         self.counters.sends[port] += 1;
         self.counters.send_symbols[port] += u64::from(last) + 1;
-        header
+        out.own(action, 0, last)
     }
 }

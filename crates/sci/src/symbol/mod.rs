@@ -3,6 +3,9 @@
 //! Moves every symbol on every link in every cycle: links are delay lines, bypass FIFOs hold
 //! symbols, crossbars move one symbol per cycle. It shares nothing with the event-driven engine but
 //! the face, the fabric and the search for circles of full queues.
+//!
+//! Since a symbol needs a hop from node to node, each node is served for as many cycles in a row.
+//! That changes nothing but the time it takes.
 
 mod agent;
 mod interface;
@@ -12,7 +15,7 @@ mod stall;
 use crate::traffic::{CLASSES, Packet};
 use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
 use isthmus_kernel::Cycles;
-use parts::{Decoder, Exit, Input, Output, Places, Subaction, Symbol, Traveller};
+use parts::{Decoder, Exit, Input, Output, Places, Sending, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
 
 /// A node's client.
@@ -30,7 +33,8 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// What arrives at each interface in each of the next `hop` cycles: a circle of rows.
+    /// What arrives at each interface: for each a circle of twice `hop` cycles, so that one half is
+    /// read while the other is written.
     lines: Vec<Symbol>,
     /// What each interface lets go on in this cycle.
     passing: Vec<Symbol>,
@@ -69,7 +73,7 @@ impl<T: Copy> Engine<T> {
         let output = |interface: &crate::Interface| Output {
             node: interface.node,
             next: interface.next,
-            sending: None,
+            sending: Sending::Nothing,
             saved_go: false,
             emitted_go: true,
             waiting: 0,
@@ -85,7 +89,7 @@ impl<T: Copy> Engine<T> {
     }
 
     fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Symbol> {
-        vec![Symbol::FIRST; fabric.interfaces().len() * rules.hop as usize]
+        vec![Symbol::free(true); 2 * rules.hop as usize * fabric.interfaces().len()]
     }
 
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
@@ -128,28 +132,57 @@ impl<T: Copy> Engine<T> {
         self.offers.clear();
     }
 
-    /// Serves one cycle.
-    fn cycle<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
-        self.finish_transfers();
-        let width = self.outputs.len();
-        let line = (self.now % self.rules.hop) as usize * width;
-        for port in 0..width {
-            let came = self.lines[line + port];
+    /// Serves one cycle at one node. What arrives is read from place `read` of the circles, what
+    /// leaves is written to place `write`.
+    fn cycle<H: Handler<Tag = T>>(
+        &mut self,
+        node: usize,
+        [read, write]: [usize; 2],
+        handler: &mut H,
+    ) {
+        let ports = self.fabric.of_node(node as u32);
+        let circle = 2 * self.rules.hop as usize;
+        // What needs to know more than the symbol itself follows after the rest.
+        let mut special = 0u32;
+        let decoders = self.decoders[ports.clone()].iter_mut();
+        let passing = self.passing[ports.clone()].iter_mut();
+        for (index, (decoder, passing)) in decoders.zip(passing).enumerate() {
+            let came = self.lines[(ports.start + index) * circle + read];
+            *passing = decoder.carry(came);
+            special |= u32::from(decoder.is_special(came)) << index;
+        }
+        for port in places(special, ports.start) {
+            let came = self.lines[port * circle + read];
             self.passing[port] = self.decode(port, came, handler);
         }
-        for node in 0..self.clients.len() {
-            self.generate(node, handler);
-        }
-        for port in 0..width {
+        self.generate(node, handler);
+        for port in ports.clone() {
             self.transfer(port);
         }
-        for port in 0..width {
-            let symbol = self.output(port);
-            let next = self.outputs[port].next as usize;
-            self.lines[line + next] = symbol;
+        let mut special = 0u32;
+        let outputs = self.outputs[ports.clone()].iter_mut();
+        let passing = &self.passing[ports.clone()];
+        for (index, (output, &incoming)) in outputs.zip(passing).enumerate() {
+            match output.carry(incoming) {
+                Some(symbol) => self.lines[output.next as usize * circle + write] = symbol,
+                None => special |= 1 << index,
+            }
         }
-        self.now += 1;
+        for port in places(special, ports.start) {
+            let symbol = self.begin(port);
+            let next = self.outputs[port].next as usize;
+            self.lines[next * circle + write] = symbol;
+        }
     }
+}
+
+/// The places of the bits that are set, counted from `start`.
+fn places(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (place < 32).then_some(start + place)
+    })
 }
 
 impl<T: Copy> crate::Engine<T> for Engine<T> {
@@ -159,7 +192,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         Ok(Self {
             now: 0,
             lines: Self::lines(fabric, &rules),
-            passing: vec![Symbol::FIRST; fabric.interfaces().len()],
+            passing: vec![Symbol::free(true); fabric.interfaces().len()],
             decoders,
             inputs,
             outputs,
@@ -206,7 +239,19 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while self.now < limit && !handler.finished() {
-            self.cycle(handler);
+            let begin = self.now;
+            let end = limit.min(begin + self.rules.hop);
+            let hop = self.rules.hop as usize;
+            let first = [begin, begin + self.rules.hop].map(|time| time as usize % (2 * hop));
+            for node in 0..self.clients.len() {
+                let mut places = first;
+                for now in begin..end {
+                    self.now = now;
+                    self.cycle(node, places, handler);
+                    places = places.map(|place| if place + 1 == 2 * hop { 0 } else { place + 1 });
+                }
+            }
+            self.now = end;
         }
     }
 

@@ -5,44 +5,78 @@ use isthmus_kernel::Cycles;
 use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
 
-/// What a symbol is part of.
+/// What a symbol is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Kind {
-    /// Nothing: an idle that may be absorbed.
+    /// A free idle, which may be absorbed.
     Idle,
-    /// A send, or the idle that follows it.
+    /// Part of a send.
     Send,
-    /// An echo, or the idle that follows it.
+    /// The idle that follows a send.
+    SendIdle,
+    /// Part of an echo.
     Echo,
+    /// The idle that follows an echo.
+    EchoIdle,
 }
 
-/// One symbol on a link or in a bypass FIFO.
+/// One symbol on a link or in a bypass FIFO, packed into a word: so many of them are moved.
+///
+/// From the top: the number of the subaction (32 bits), the place in the packet (16 bits; the idle
+/// that follows comes after the last), the kind (8 bits), and for idles whether whoever lets it go
+/// on may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Symbol {
-    pub kind: Kind,
-    /// Whether it is an idle: a free one, or that which follows a packet.
-    pub idle: bool,
-    /// For idles: whether whoever lets it go on may send.
-    pub go: bool,
-    /// Its place in the packet; the idle that follows comes after the last.
-    pub place: u16,
-    /// Number of the subaction; none for a free idle.
-    pub action: u32,
-}
+pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// What is on the links at the beginning.
-    pub const FIRST: Self = Self::free(true);
-
     /// A free idle.
+    #[inline]
     pub const fn free(go: bool) -> Self {
-        Self {
-            kind: Kind::Idle,
-            idle: true,
-            go,
-            place: 0,
-            action: u32::MAX,
+        Self::new(Kind::Idle, u32::MAX, 0).with_go(go)
+    }
+
+    /// A symbol without go bit.
+    #[inline]
+    pub const fn new(kind: Kind, action: u32, place: u16) -> Self {
+        Self((action as u64) << 32 | (place as u64) << 16 | (kind as u64) << 8)
+    }
+
+    #[inline]
+    pub const fn with_go(self, go: bool) -> Self {
+        Self(self.0 & !1 | go as u64)
+    }
+
+    #[inline]
+    pub fn kind(self) -> Kind {
+        match self.0 >> 8 & 0xFF {
+            0 => Kind::Idle,
+            1 => Kind::Send,
+            2 => Kind::SendIdle,
+            3 => Kind::Echo,
+            _ => Kind::EchoIdle,
         }
+    }
+
+    #[inline]
+    pub fn go(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    #[inline]
+    pub fn place(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    #[inline]
+    pub fn action(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whether something else may leave after it.
+    #[inline]
+    pub fn ends(self) -> bool {
+        !matches!(self.kind(), Kind::Send | Kind::Echo)
     }
 }
 
@@ -149,8 +183,14 @@ pub(super) struct InputSlot {
     pub symbols: u32,
     /// When the first symbol came.
     pub header: Cycles,
-    /// Symbols that have gone through the crossbar; `None` before the first may.
-    pub moved: Option<u32>,
+}
+
+/// What a crossbar is in the middle of: the first packet of a class.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transfer {
+    pub class: Class,
+    /// Symbols that have not gone through yet.
+    pub left: u32,
 }
 
 /// The decoder of an interface.
@@ -162,6 +202,42 @@ pub(super) struct Decoder {
     pub echo_begins: u16,
     /// The go bit of the idle that came last.
     pub came_go: bool,
+}
+
+impl Decoder {
+    /// Whether a symbol begins a packet, or for one that is for this interface is where its echo
+    /// begins or ends.
+    #[inline]
+    pub fn is_special(self, came: Symbol) -> bool {
+        match came.kind() {
+            Kind::Idle => false,
+            Kind::Send if self.mine && came.place() == self.echo_begins => true,
+            Kind::Send | Kind::Echo => came.place() == 0,
+            Kind::SendIdle | Kind::EchoIdle => self.mine,
+        }
+    }
+
+    /// What goes on in place of a symbol that is not special.
+    #[inline]
+    pub fn carry(&mut self, came: Symbol) -> Symbol {
+        match came.kind() {
+            // Go bits are extended over free idles and what is stripped, to the next packet.
+            Kind::Idle => {
+                self.came_go |= came.go();
+                came.with_go(self.came_go)
+            }
+            Kind::SendIdle | Kind::EchoIdle => {
+                self.came_go = came.go();
+                came
+            }
+            _ if !self.mine => came,
+            Kind::Send if came.place() >= self.echo_begins => {
+                let place = came.place() - self.echo_begins;
+                Symbol::new(Kind::Echo, came.action(), place)
+            }
+            _ => Symbol::free(self.came_go),
+        }
+    }
 }
 
 /// The side of an interface that faces its node.
@@ -176,8 +252,7 @@ pub(super) struct Input {
     pub count: usize,
     /// A packet for the client that comes in holds a slot of its class.
     pub for_client: Option<Class>,
-    /// The class that the crossbar serves.
-    pub crossbar: Option<Class>,
+    pub crossbar: Option<Transfer>,
 }
 
 /// The side of an interface that faces the ring.
@@ -186,7 +261,7 @@ pub(super) struct Output {
     pub node: u32,
     pub next: u32,
     /// What it is in the middle of.
-    pub sending: Option<Sending>,
+    pub sending: Sending,
     /// A go bit has come and is kept back.
     pub saved_go: bool,
     /// The symbol that left last was an idle with its go bit set.
@@ -204,8 +279,84 @@ pub(super) struct Output {
 /// What an output is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// An own packet: the symbol that comes next, and the place of the idle.
-    Own(Symbol, u16),
+    /// Nothing: another packet may start.
+    Nothing,
+    /// An own packet.
+    Own {
+        action: u32,
+        /// The place of the symbol that comes next, and that of the idle.
+        place: u16,
+        last: u16,
+    },
     /// Something that passes through.
     Through,
+}
+
+impl Output {
+    /// The next symbol, if that is settled without looking at the queues: if a packet is on its
+    /// way out or something waits in the bypass FIFO.
+    #[inline]
+    pub fn carry(&mut self, incoming: Symbol) -> Option<Symbol> {
+        let symbol = match self.sending {
+            Sending::Own {
+                action,
+                place,
+                last,
+            } => {
+                self.store(incoming);
+                self.own(action, place, last)
+            }
+            Sending::Nothing if self.bypass.is_empty() => return None,
+            Sending::Through if self.bypass.is_empty() => return Some(self.pass(incoming)),
+            _ => {
+                self.store(incoming);
+                let symbol = self.bypass.pop_front().expect("it is not empty");
+                self.sending = if symbol.ends() {
+                    Sending::Nothing
+                } else {
+                    Sending::Through
+                };
+                symbol
+            }
+        };
+        // What was kept back is let go with the idle after which nothing waits.
+        let release = self.sending == Sending::Nothing && self.bypass.is_empty();
+        self.emitted_go = release && std::mem::take(&mut self.saved_go);
+        Some(symbol.with_go(self.emitted_go))
+    }
+
+    /// A symbol of an own packet.
+    pub fn own(&mut self, action: u32, place: u16, last: u16) -> Symbol {
+        let ends = place == last;
+        self.sending = if ends {
+            Sending::Nothing
+        } else {
+            Sending::Own {
+                action,
+                place: place + 1,
+                last,
+            }
+        };
+        let kind = if ends { Kind::SendIdle } else { Kind::Send };
+        Symbol::new(kind, action, place)
+    }
+
+    /// Lets go on at once what comes in.
+    pub fn pass(&mut self, incoming: Symbol) -> Symbol {
+        self.sending = if incoming.ends() {
+            Sending::Nothing
+        } else {
+            Sending::Through
+        };
+        self.emitted_go = incoming.go();
+        incoming
+    }
+
+    /// Keeps a symbol that cannot go on yet. Free idles are absorbed, go bits kept back.
+    pub fn store(&mut self, symbol: Symbol) {
+        self.saved_go |= symbol.go();
+        if symbol.kind() != Kind::Idle {
+            self.bypass.push_back(symbol.with_go(false));
+        }
+    }
 }

@@ -50,7 +50,9 @@ impl<T: Copy> Engine<T> {
         for (index, input) in self.inputs.iter().enumerate() {
             for (class, queue) in input.queues.iter().enumerate() {
                 if queue.len() == self.rules.input_slots as usize
-                    && queue[0].moved.is_none()
+                    && input
+                        .crossbar
+                        .is_none_or(|transfer| transfer.class.number() != class)
                     && self.is_full(queue[0].exit, self.rules.output_slots)
                 {
                     let exit = queue[0].exit;

@@ -127,7 +127,9 @@ impl Tree {
 
     fn first_bundle(&self, level: usize) -> u32 {
         let nodes = self.node_count();
-        let subtrees = self.levels[..level].iter().map(|level| nodes / level.subtree);
+        let subtrees = self.levels[..level]
+            .iter()
+            .map(|level| nodes / level.subtree);
         2 * subtrees.sum::<u32>()
     }
 
@@ -143,7 +145,7 @@ impl Tree {
             level -= 1;
         }
         let number = bundle - self.first_bundle(level);
-        (level, number / 2, number % 2 == 0)
+        (level, number / 2, number.is_multiple_of(2))
     }
 }
 

@@ -143,7 +143,8 @@ impl<'a> Sums<'a> {
         for level in 0..self.leaving.len() {
             let counts = spread.by_subtree(level);
             for (subtree, count) in counts.into_iter().enumerate() {
-                self.leaving[level][subtree] += count.share * (spread.destination_count - count.ends);
+                self.leaving[level][subtree] +=
+                    count.share * (spread.destination_count - count.ends);
                 self.entering[level][subtree] += (spread.share - count.share).max(0.0) * count.ends;
             }
         }
@@ -169,12 +170,7 @@ impl<'a> Sums<'a> {
             levels.push((crossing(level - 1) - crossing(level)).max(0.0));
         }
         if Keyed::by(ascent).is_none() {
-            for bundle in 0..tree.bundle_count() {
-                let (nodes, up) = tree.bundle_nodes(bundle);
-                let level = tree.levels.partition_point(|level| (level.subtree as usize) < nodes.len());
-                let _ = (up, level);
-            }
-            self.spread_over_bundles();
+            self.share_among_links();
         }
         Loads {
             links: self.links,
@@ -182,5 +178,19 @@ impl<'a> Sums<'a> {
         }
     }
 
-    fn spread_over_bundles(&mut self) {}
+    /// All links between a subtree and the rest alike.
+    fn share_among_links(&mut self) {
+        let tree = self.tree;
+        for (level, (leaving, entering)) in self.leaving.iter().zip(&self.entering).enumerate() {
+            let width = tree.width(level) as usize;
+            let first = tree.levels[level].first_up as usize;
+            for (subtree, (up, down)) in leaving.iter().zip(entering).enumerate() {
+                for link in first + subtree * width..first + (subtree + 1) * width {
+                    self.links[link] = up / width as f64;
+                    let beside = tree.reverse(link as u32);
+                    self.links[beside as usize] = down / width as f64;
+                }
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::tree::Level;
 use super::{Ascent, Tree, Vertex};
 use crate::deadlock::{self, DependencyCycle, Numbering};
 
@@ -17,9 +18,7 @@ impl Tree {
             source < count && destination < count,
             "nodes {source} and {destination} of {count}"
         );
-        let joins = |level: &super::tree::Level| {
-            source / level.subtree == destination / level.subtree
-        };
+        let joins = |level: &Level| source / level.subtree == destination / level.subtree;
         let level = self.levels.iter().position(joins);
         level.expect("the top is above all nodes") as u32
     }
@@ -94,7 +93,8 @@ impl Tree {
         let (up, back) = match crossing.up {
             true => {
                 let parallel = self.levels[crossing.level + 1].down.parallel;
-                let first = self.reverse(link) - crossing.port / self.levels[crossing.level].up.parents;
+                let first =
+                    self.reverse(link) - crossing.port / self.levels[crossing.level].up.parents;
                 (self.ascents(to), first..first + parallel)
             }
             false => (0..0, 0..0),

@@ -73,7 +73,7 @@ impl Shape {
     pub fn tapered(arity: u32, levels: u32, taper: u32) -> Result<Self, TreesError> {
         let k_ary = Self::KAry { arity, levels };
         k_ary.check()?;
-        if taper == 0 || arity % taper != 0 {
+        if taper == 0 || !arity.is_multiple_of(taper) {
             return Err(TreesError::Taper { arity, taper });
         }
         let up = (1..=levels).map(|level| match level {
@@ -98,7 +98,7 @@ impl Shape {
     /// // 648 nodes, 2:1: 27 leaf switches with 24 ports down and 12 up, 12 switches above.
     /// let shape = Shape::from_ports(648, &[Ports { down: 24, up: 12 }, Ports { down: 27, up: 0 }])?;
     /// assert_eq!(shape.to_string(), "XGFT(2; 24,27; 1,12)");
-    /// // Four of the leaf switches leave ports for two links to each of six.
+    /// // Four leaf switches do not fill switches of 8 ports, but two links to each of them do.
     /// let shape = Shape::from_ports(96, &[Ports { down: 24, up: 12 }, Ports { down: 8, up: 0 }])?;
     /// assert_eq!(shape.to_string(), "PGFT(2; 24,4; 1,6; 1,2)");
     /// # Ok::<(), isthmus_topology::trees::TreesError>(())
@@ -125,7 +125,7 @@ impl Shape {
             nodes,
             ports: list(),
         };
-        if nodes == 0 || places == 0 || places % u64::from(nodes) != 0 {
+        if nodes == 0 || places == 0 || !places.is_multiple_of(u64::from(nodes)) {
             return Err(error);
         }
         let mut up: Vec<u32> = [1].into_iter().chain(lower.iter().map(|p| p.up)).collect();
@@ -135,7 +135,7 @@ impl Shape {
             let Some(below) = lower.last() else {
                 return Err(error);
             };
-            let divides = |ports: u32| u64::from(ports) % spare == 0;
+            let divides = |ports: u32| u64::from(ports).is_multiple_of(spare);
             if !divides(top.down) || !divides(below.up) {
                 return Err(TreesError::Parallel {
                     nodes,

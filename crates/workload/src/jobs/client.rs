@@ -18,7 +18,7 @@ pub(super) enum Asking {
     /// At every multiple of so many ticks, so many messages at once.
     Bursts { period: f64, messages: u64 },
     /// So many ticks after the last message is complete.
-    Closed { pause: Cycles },
+    Closed { think: Cycles },
 }
 
 impl Asking {
@@ -32,9 +32,14 @@ impl Asking {
                     gaps,
                 }
             }
-            Arrivals::Closed { pause } => Self::Closed {
-                pause: ticks(pause, tick).round() as Cycles,
-            },
+            Arrivals::Closed { think } => Self::closed(think, tick),
+        }
+    }
+
+    /// One message after another.
+    pub(super) fn closed(think: Time, tick: Time) -> Self {
+        Self::Closed {
+            think: ticks(think, tick).round() as Cycles,
         }
     }
 }
@@ -89,10 +94,10 @@ impl Client {
 
     /// The next message, at `now` or later; nothing of this client is under way.
     pub(super) fn next(&mut self, asking: &Asking, now: Cycles) -> Asked {
-        if let Asking::Closed { pause } = *asking {
+        if let Asking::Closed { think } = *asking {
             let time = match self.last {
                 None => now,
-                Some(_) => now + pause,
+                Some(_) => now + think,
             };
             self.note(time, 1);
             let place = 0;

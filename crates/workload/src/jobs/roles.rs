@@ -5,7 +5,6 @@ use crate::jobs::client::{Asking, ticks};
 use crate::jobs::collective::Plan;
 use crate::jobs::partners::partners;
 use crate::jobs::spec::{Destinations, Io, Sizes, Spread, Targets, Traffic};
-use isthmus_kernel::Cycles;
 use isthmus_units::{Bytes, Time};
 
 /// What every client of a job does.
@@ -52,9 +51,6 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
         mean,
         spread: Spread::Fixed,
     };
-    let closed = |pause: Time| Asking::Closed {
-        pause: ticks(pause, tick).round() as Cycles,
-    };
     let writes = |asking, sizes| Clients {
         asking,
         sizes,
@@ -64,9 +60,9 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
         nodes: nodes.iter().map(|&node| (node, None)).collect(),
     };
     match traffic {
-        Traffic::Uniform { sizes, pause } => Clients {
+        Traffic::Uniform { sizes, arrivals } => Clients {
             targets: nodes.to_vec(),
-            ..writes(closed(*pause), *sizes)
+            ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
         },
         Traffic::Checkpoint {
             period,
@@ -117,7 +113,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             });
             Clients {
                 nodes: there.flatten().collect(),
-                ..writes(closed(*pause), fixed(*message))
+                ..writes(Asking::closed(*pause, tick), fixed(*message))
             }
         }
         Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {

@@ -103,7 +103,7 @@ pub enum Arrivals {
     /// This time after the last one is complete.
     Closed {
         /// The time.
-        pause: Time,
+        think: Time,
     },
 }
 
@@ -138,8 +138,8 @@ pub enum Traffic {
     Uniform {
         /// Sizes of messages.
         sizes: Sizes,
-        /// From the completion of one to the next.
-        pause: Time,
+        /// When a node asks.
+        arrivals: Arrivals,
     },
     /// Rounds in which each node sends to each other one: first to the next rank, then to the one
     /// after it; a node goes on when it has sent and received.

@@ -1,0 +1,26 @@
+//! I/O on fat trees: bounds from links and network interfaces, closed loops of clients, fair shares.
+//!
+//! S. Coll, F. Petrini, E. Frachtenberg, A. Hoisie, *Performance evaluation of I/O traffic and
+//! placement of I/O nodes on a high performance network*, called the QsNET paper below.
+//!
+//! | item | what it answers |
+//! |---|---|
+//! | [`Rules`] | what one node can send and receive, one way and both ways; latency (sections 4.1, 4.2) |
+//! | [`hot_spot`] | what each client of one server gets (section 4.3), between two rules of sharing |
+//! | [`closed`] | what blocking clients get from servers that they choose at random (section 4.4) |
+//! | [`bottleneck`] | the most of any traffic that links of given capacities carry |
+//! | [`max_min`], [`Interference`] | who gets what when flows share links fairly, per job (section 4.5) |
+//!
+//! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name
+//! says otherwise. Links are numbered as the caller likes.
+
+pub mod closed;
+mod fairness;
+mod filling;
+pub mod hot_spot;
+mod interference;
+mod rules;
+
+pub use fairness::{Bottleneck, Flow, bottleneck, max_min};
+pub use interference::Interference;
+pub use rules::{Bound, Interface, Limit, Link, Rules};

@@ -1,0 +1,383 @@
+//! What one node can send and receive: bounds from its packets, its interface and its links.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::{check, check_not_negative, check_probability};
+
+/// A link and the switch behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Bytes per ns in one direction, everything included (section 2.2 of the QsNET paper: 0.4).
+    pub bandwidth: f64,
+    /// From a header's arrival at a switch to its departure, if nothing is in its way.
+    pub switch_ns: f64,
+    /// From the last byte of a packet at its destination to the acknowledgement; 0 when no circuit
+    /// is held for it.
+    pub acknowledgement_ns: f64,
+    /// What the acknowledgement takes for each switch on its way back.
+    pub acknowledgement_switch_ns: f64,
+    /// Packets that can hold the link at a time: its virtual channels; infinite when packets do not
+    /// hold a circuit.
+    pub circuits: f64,
+}
+
+/// A network interface and the memory behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interface {
+    /// Most data of a packet, in bytes.
+    pub payload: f64,
+    /// Bytes that a packet has beside its payload.
+    pub overhead: f64,
+    /// Data is padded to a multiple of as many bytes.
+    pub padding: f64,
+    /// Packets of a node that may be under way at a time; infinite when nothing limits them.
+    pub in_flight: f64,
+    /// Time between two packets of the DMA engine.
+    pub dma_ns: f64,
+    /// What each packet received delays a busy DMA engine.
+    pub receive_ns: f64,
+    /// From a message being asked for to its first packet.
+    pub software_ns: f64,
+}
+
+/// A node on its network.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Its links.
+    pub link: Link,
+    /// Its interface.
+    pub interface: Interface,
+}
+
+/// What holds a rate down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Packets one after the other on a link.
+    Wire,
+    /// The DMA engine, or the memory bus behind it.
+    Dma,
+    /// Circuits held until the acknowledgement: packets in flight, or virtual channels.
+    Circuits,
+}
+
+/// The most that is possible, and why.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Bytes of payload per ns.
+    pub rate: f64,
+    /// What is in the way of more.
+    pub limit: Limit,
+}
+
+impl Rules {
+    /// The same rules when they can be.
+    ///
+    /// # Errors
+    /// A number that is negative or not finite (circuits and packets in flight may be infinite), a
+    /// link without bandwidth, packets without payload, no circuit, nothing in flight.
+    pub fn checked(self) -> Result<Self, Error> {
+        let Self { link, interface } = self;
+        let positive = |field, value: f64| check(field, value, "above zero", value > 0.0);
+        positive("bandwidth of a link", link.bandwidth)?;
+        positive("payload of a packet", interface.payload)?;
+        for (field, value) in [
+            ("latency of a switch", link.switch_ns),
+            ("time of an acknowledgement", link.acknowledgement_ns),
+            (
+                "time of an acknowledgement at a switch",
+                link.acknowledgement_switch_ns,
+            ),
+            ("overhead of a packet", interface.overhead),
+            ("padding of data", interface.padding),
+            ("time of the DMA engine for a packet", interface.dma_ns),
+            ("delay by a packet received", interface.receive_ns),
+            ("software latency", interface.software_ns),
+        ] {
+            check_not_negative(field, value)?;
+        }
+        for (field, value) in [
+            ("circuits of a link", link.circuits),
+            ("packets in flight", interface.in_flight),
+        ] {
+            if value != f64::INFINITY {
+                check(field, value, "1 or more", value >= 1.0)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Time on a link of a packet with as much data, padding and overhead included.
+    pub fn packet_ns(&self, data: f64) -> f64 {
+        let Interface {
+            padding, overhead, ..
+        } = self.interface;
+        let padded = match padding > 0.0 {
+            true => (data / padding).ceil() * padding,
+            false => data,
+        };
+        (padded + overhead) / self.link.bandwidth
+    }
+
+    /// Payload that a link carries when full packets follow one right after the other: what a
+    /// destination can receive at most.
+    pub fn wire_rate(&self) -> f64 {
+        self.interface.payload / self.packet_ns(self.interface.payload)
+    }
+
+    /// From a packet's first byte at its source to the acknowledgement back there, on a route over
+    /// as many switches on which nothing is in its way.
+    pub fn circuit_ns(&self, switches: u32) -> f64 {
+        let Link {
+            switch_ns,
+            acknowledgement_ns,
+            acknowledgement_switch_ns,
+            ..
+        } = self.link;
+        self.packet_ns(self.interface.payload)
+            + f64::from(switches) * (switch_ns + acknowledgement_switch_ns)
+            + acknowledgement_ns
+    }
+
+    /// One node sends to one other, over as many switches (section 4.1 of the QsNET paper).
+    pub fn one_way(&self, switches: u32) -> Bound {
+        self.bound(switches, self.interface.dma_ns)
+    }
+
+    /// Two nodes send to each other: the rate of each (section 4.2 of the QsNET paper). With each
+    /// packet sent the engine is delayed by one received, so that it takes D + d, d the delay by a
+    /// packet received.
+    pub fn both_ways(&self, switches: u32) -> Bound {
+        let Interface {
+            dma_ns, receive_ns, ..
+        } = self.interface;
+        self.bound(switches, dma_ns + receive_ns)
+    }
+
+    /// A node sends while it receives at the rate `receiving`. In a time T its engine, always busy,
+    /// is delayed by d for each of the r T packets received: (1 - r d) / D packets per ns.
+    ///
+    /// # Errors
+    /// A rate that is negative or not finite.
+    pub fn sending(&self, switches: u32, receiving: f64) -> Result<Bound, Error> {
+        let receiving = check_not_negative("rate received", receiving)?;
+        let Interface {
+            payload,
+            dma_ns,
+            receive_ns,
+            ..
+        } = self.interface;
+        let left = (1.0 - receive_ns * receiving / payload).max(0.0);
+        Ok(self.bound(switches, dma_ns / left))
+    }
+
+    /// A server that is written to and read from without pause, writes being this share of the
+    /// data: the rate of both together. Its link limits the larger of the two; its engine, while the
+    /// packets of the reads take D each and those of the writes delay it by d each.
+    ///
+    /// # Errors
+    /// A share that is no probability.
+    pub fn server(&self, switches: u32, write_share: f64) -> Result<Bound, Error> {
+        let writes = check_probability("share of writes", write_share)?;
+        let reads = 1.0 - writes;
+        let Interface {
+            payload,
+            dma_ns,
+            receive_ns,
+            ..
+        } = self.interface;
+        let wire = self.wire_rate() / writes.max(reads);
+        // A server that is only written to has nothing to send, so that nothing is delayed.
+        let busy = reads * dma_ns
+            + if reads > 0.0 {
+                writes * receive_ns
+            } else {
+                0.0
+            };
+        let circuits = self.circuits(switches) / reads;
+        Ok(least([
+            (Limit::Wire, wire),
+            (Limit::Dma, payload / busy),
+            (Limit::Circuits, circuits),
+        ]))
+    }
+
+    /// What `clients` nodes that write at full speed get from one server together (section 4.3 of
+    /// the QsNET paper): its link, unless they are too few to fill it. No rule of arbitration gives
+    /// more; each gets the same if it is the oldest that goes first ([`hot_spot`](super::hot_spot)
+    /// for other rules).
+    pub fn writers(&self, clients: u32, switches: u32) -> Bound {
+        let each = self.one_way(switches);
+        let together = Bound {
+            rate: each.rate * f64::from(clients),
+            ..each
+        };
+        if together.rate < self.wire_rate() {
+            together
+        } else {
+            Bound {
+                rate: self.wire_rate(),
+                limit: Limit::Wire,
+            }
+        }
+    }
+
+    /// From a message of `bytes` being asked for to its last byte at the destination, with no other
+    /// message about. Packets follow one another at the pace of [`one_way`](Self::one_way).
+    ///
+    /// # Errors
+    /// A length that is negative or not finite.
+    pub fn message_ns(&self, bytes: f64, switches: u32) -> Result<f64, Error> {
+        let bytes = check_not_negative("length of a message", bytes)?;
+        let payload = self.interface.payload;
+        let full = ((bytes / payload).ceil() - 1.0).max(0.0);
+        let pace = payload / self.one_way(switches).rate;
+        Ok(self.interface.software_ns
+            + full * pace
+            + self.packet_ns(bytes - full * payload)
+            + f64::from(switches) * self.link.switch_ns)
+    }
+
+    /// Time between the end of one blocking message and the first packet of the next, which a closed
+    /// loop loses with each message: the way of the first packet, the acknowledgement of the last
+    /// one, the software.
+    pub fn turn_ns(&self, switches: u32) -> f64 {
+        let way = self.circuit_ns(switches) - self.packet_ns(self.interface.payload);
+        way + self.interface.software_ns
+    }
+
+    fn bound(&self, switches: u32, dma_ns: f64) -> Bound {
+        least([
+            (Limit::Wire, self.wire_rate()),
+            (Limit::Dma, self.interface.payload / dma_ns),
+            (Limit::Circuits, self.circuits(switches)),
+        ])
+    }
+
+    fn circuits(&self, switches: u32) -> f64 {
+        let most = self.interface.in_flight.min(self.link.circuits);
+        most * self.interface.payload / self.circuit_ns(switches)
+    }
+}
+
+/// The first of the lowest.
+fn least(bounds: [(Limit, f64); 3]) -> Bound {
+    let [first, rest @ ..] = bounds.map(|(limit, rate)| Bound { rate, limit });
+    let lower = |least: Bound, next: Bound| if next.rate < least.rate { next } else { least };
+    rest.into_iter().fold(first, lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in the reading of the QsNET paper: what is measured there for one node and for two.
+    const ELAN: Rules = Rules {
+        link: Link {
+            bandwidth: 0.4,
+            switch_ns: 35.0,
+            acknowledgement_ns: 50.0,
+            acknowledgement_switch_ns: 35.0,
+            circuits: 2.0,
+        },
+        interface: Interface {
+            payload: 320.0,
+            overhead: 58.0,
+            padding: 64.0,
+            in_flight: 2.0,
+            dma_ns: 955.2,
+            receive_ns: 188.0,
+            software_ns: 1880.0,
+        },
+    };
+
+    fn main_memory() -> Rules {
+        Rules {
+            interface: Interface {
+                dma_ns: 1600.0,
+                receive_ns: 2400.0,
+                ..ELAN.interface
+            },
+            ..ELAN
+        }
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn one_node_and_two() {
+        let ping = ELAN.one_way(5);
+        assert_eq!(ping.limit, Limit::Dma);
+        near(ping.rate, 320.0 / 955.2);
+        near(ELAN.wire_rate(), 320.0 / 945.0);
+        near(main_memory().one_way(5).rate, 0.2);
+        near(ELAN.both_ways(5).rate, 320.0 / 1143.2);
+        near(main_memory().both_ways(5).rate, 0.08);
+        // One packet in flight: 945 + 5 * 35 to get there, 50 + 5 * 35 back.
+        let mut single = ELAN;
+        single.interface.in_flight = 1.0;
+        let bound = single.one_way(5);
+        assert_eq!(bound.limit, Limit::Circuits);
+        near(bound.rate, 320.0 / 1345.0);
+    }
+
+    #[test]
+    fn latency_of_short_messages() {
+        let ns = |bytes| ELAN.message_ns(bytes, 5).unwrap();
+        // 58 bytes and 122 bytes at 2.5 ns, five switches.
+        near(ns(0.0), 1880.0 + 145.0 + 175.0);
+        near(ns(1.0), ns(64.0));
+        near(ns(64.0), 1880.0 + 305.0 + 175.0);
+        // One byte more than a packet holds is another packet.
+        near(ns(321.0), 1880.0 + 955.2 + 305.0 + 175.0);
+        near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
+    }
+
+    #[test]
+    fn sending_while_receiving() {
+        let sending = |rate| ELAN.sending(1, rate).unwrap().rate;
+        near(sending(0.0), ELAN.one_way(1).rate);
+        // As much as it sends: both ways.
+        let both = ELAN.both_ways(1).rate;
+        near(sending(both), both);
+        assert_eq!(main_memory().sending(1, 0.3).unwrap().rate, 0.0);
+        assert!(ELAN.sending(1, -0.1).is_err());
+    }
+
+    #[test]
+    fn servers() {
+        let server = |writes| ELAN.server(3, writes).unwrap();
+        near(server(1.0).rate, ELAN.wire_rate());
+        assert_eq!(server(1.0).limit, Limit::Wire);
+        near(server(0.0).rate, ELAN.one_way(3).rate);
+        // Half and half is twice what two nodes send to each other.
+        near(server(0.5).rate, 2.0 * ELAN.both_ways(3).rate);
+        assert!(ELAN.server(3, 1.1).is_err());
+        near(ELAN.writers(0, 5).rate, 0.0);
+        near(ELAN.writers(1, 5).rate, ELAN.one_way(5).rate);
+        near(ELAN.writers(2, 5).rate, ELAN.wire_rate());
+        near(main_memory().writers(2, 5).rate, ELAN.wire_rate());
+    }
+
+    #[test]
+    fn rules_that_cannot_be_are_refused() {
+        assert!(ELAN.checked().is_ok());
+        let mut rules = ELAN;
+        rules.link.circuits = f64::INFINITY;
+        rules.interface.in_flight = f64::INFINITY;
+        assert!(rules.checked().is_ok());
+        near(rules.one_way(5).rate, ELAN.one_way(5).rate);
+        rules.interface.in_flight = 0.0;
+        let message = rules.checked().unwrap_err().to_string();
+        assert_eq!(message, "packets in flight is 0; it must be 1 or more");
+        rules = ELAN;
+        rules.link.bandwidth = 0.0;
+        assert!(rules.checked().is_err());
+        rules = ELAN;
+        rules.interface.receive_ns = f64::NAN;
+        assert!(rules.checked().is_err());
+    }
+}

@@ -1,0 +1,332 @@
+//! Fat trees with the jobs that run on them, as subjects of experiments.
+
+mod figures;
+
+use crate::machines::Refusal;
+use crate::recorders::Recorders;
+use crate::result::{ChannelUse, Collapse, FatTreeSummary, JobSummary, NodeUse};
+use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use isthmus_kernel::Cycles;
+use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::fattree::{Completed, Machine, MachineError, Observer, Packet, Simulation};
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What is measured of each job: messages from being asked for, and from being handed to the
+/// network; packets from their injection.
+const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
+
+/// Bytes per microsecond and node are MB/s.
+const UNIT: &str = "MB/s";
+
+/// A fat tree with its description.
+#[derive(Debug, Clone)]
+pub(crate) struct Built {
+    machine: Arc<Machine>,
+}
+
+impl Built {
+    pub fn new(spec: &FatTreeSpec) -> Result<Self, Refusal> {
+        Ok(Self {
+            machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+        })
+    }
+
+    pub fn spec(&self) -> &FatTreeSpec {
+        self.machine.spec()
+    }
+
+    pub fn summary(&self) -> FatTreeSummary {
+        figures::summary(&self.machine)
+    }
+
+    /// The tree with the jobs of `traffic`.
+    pub fn subject(&self, traffic: &JobsTraffic) -> Result<Arc<dyn Subject>, Refusal> {
+        let nodes = self.machine.tree().node_count();
+        let layout = Layout::new(traffic, nodes).map_err(|error| Refusal {
+            field: "workload.jobs",
+            problem: error.to_string(),
+            hint: "place servers and jobs elsewhere".to_owned(),
+        })?;
+        let io: Vec<bool> = traffic.jobs.iter().map(is_io).collect();
+        let flows = traffic.jobs.iter().map(|job| FlowInfo {
+            name: Cow::Owned(job.name.clone()),
+            sample_every: 1,
+        });
+        let servers = FlowInfo {
+            name: Cow::Borrowed("servers"),
+            sample_every: 1,
+        };
+        let point = Point {
+            machine: Arc::clone(&self.machine),
+            names: names(traffic),
+            flows: flows.chain([servers]).collect(),
+            traffic: traffic.clone(),
+            layout,
+            io,
+            open: traffic.jobs.iter().map(is_open).collect(),
+        };
+        Ok(Arc::new(point))
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn refusal(error: MachineError) -> Refusal {
+    let (field, hint) = match &error {
+        MachineError::Tree(_) => ("machine", "give other sizes"),
+        MachineError::Bandwidth(_) => (
+            "machine.bandwidth",
+            "give one at which a byte takes whole picoseconds, such as 400 MB/s or 12.5 GB/s",
+        ),
+        MachineError::Engine(_) | MachineError::TooLong(_) => ("machine", "choose other values"),
+    };
+    Refusal {
+        field,
+        problem: error.to_string(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// The names of all latencies of these jobs, in the order in which results list them.
+pub(crate) fn names(traffic: &JobsTraffic) -> Vec<String> {
+    let jobs = traffic.jobs.iter();
+    jobs.flat_map(|job| QUANTITIES.map(|quantity| format!("{}.{quantity}", job.name)))
+        .collect()
+}
+
+/// Whether the data of a job goes to or comes from I/O servers.
+fn is_io(job: &Job) -> bool {
+    matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
+}
+
+/// Whether a job asks for messages however many of it wait.
+fn is_open(job: &Job) -> bool {
+    match &job.traffic {
+        Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
+        Traffic::Uniform { arrivals, .. } => matches!(arrivals, Arrivals::Open { .. }),
+        Traffic::Checkpoint { .. } => true,
+        _ => false,
+    }
+}
+
+#[derive(Debug)]
+struct Point {
+    machine: Arc<Machine>,
+    traffic: JobsTraffic,
+    layout: Layout,
+    names: Vec<String>,
+    /// One for each job, then that of the I/O servers.
+    flows: Vec<FlowInfo>,
+    /// Which jobs move data to or from the I/O servers.
+    io: Vec<bool>,
+    /// Which jobs ask for messages however many wait.
+    open: Vec<bool>,
+}
+
+impl Point {
+    /// MB/s that a byte per tick is.
+    fn mb_per_s(&self) -> f64 {
+        1.0 / self.machine.tick_us()
+    }
+}
+
+impl Subject for Point {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        let simulation = Simulation::new(
+            &self.machine,
+            &self.traffic,
+            &self.layout,
+            seed,
+            replication,
+        );
+        Box::new(Running {
+            simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
+            io: self.io.clone(),
+            open: self.open.clone(),
+            sent: vec![0; self.machine.tree().node_count() as usize],
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.machine.tick_us()
+    }
+
+    /// Any run: closed loops fill no delays of their own.
+    fn cycles_min(&self) -> Cycles {
+        0
+    }
+
+    fn measures(&self) -> &[String] {
+        &self.names
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        self.traffic.jobs[measure / QUANTITIES.len()].active
+    }
+
+    fn flows(&self) -> &[FlowInfo] {
+        &self.flows
+    }
+
+    fn limits_itself(&self) -> bool {
+        let mut jobs = self.traffic.jobs.iter().zip(&self.open);
+        !jobs.any(|(job, open)| job.active && *open)
+    }
+
+    /// Data of each job for each of its nodes, and of all I/O for each server.
+    fn rates(&self) -> Vec<RateInfo> {
+        let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
+            name: Cow::Owned(name),
+            unit: UNIT,
+            fate: Fate::Carried,
+            flows: vec![flow],
+            scale: self.mb_per_s() / nodes.max(1) as f64,
+        };
+        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
+        let mut rates: Vec<RateInfo> = jobs
+            .enumerate()
+            .filter(|(_, (job, _))| job.active)
+            .map(|(number, (job, nodes))| {
+                per_node(format!("{}.accepted", job.name), number, nodes.len())
+            })
+            .collect();
+        let servers = self.layout.servers.len();
+        if servers > 0 {
+            let flow = self.flows.len() - 1;
+            rates.push(per_node("servers.accepted".to_owned(), flow, servers));
+        }
+        rates
+    }
+
+    /// What the nodes of all open loops ask for, per node that asks.
+    fn load(&self) -> Option<f64> {
+        let open = |job: &Job| match &job.traffic {
+            Traffic::Io(io) => Some(io.arrivals),
+            Traffic::Uniform { arrivals, .. } => Some(*arrivals),
+            _ => None,
+        };
+        let jobs = self.traffic.jobs.iter().filter(|job| job.active);
+        jobs.filter_map(open).find_map(|arrivals| match arrivals {
+            Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
+            Arrivals::Closed { .. } => None,
+        })
+    }
+
+    fn overlay(&self) -> Overlay {
+        Overlay::default()
+    }
+
+    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
+        figures::channels(counted, &self.machine, overlay)
+    }
+
+    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
+        figures::nodes(counted, self.mb_per_s())
+    }
+
+    fn jobs(&self) -> Vec<JobSummary> {
+        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
+        jobs.map(|(job, nodes)| JobSummary {
+            name: job.name.clone(),
+            active: job.active,
+            io: is_io(job),
+            nodes: nodes.clone(),
+        })
+        .collect()
+    }
+
+    fn servers(&self) -> Vec<u32> {
+        self.layout.servers.clone()
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+    io: Vec<bool>,
+    open: Vec<bool>,
+    /// Bytes that have arrived for the processes of each node.
+    sent: Vec<u64>,
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        let mut seen = Seen {
+            recorders,
+            io: &self.io,
+            open: &self.open,
+            sent: &mut self.sent,
+        };
+        let left = self.simulation.run_until(&mut seen, until);
+        left || seen.finished()
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.restart_counts();
+        self.sent.fill(0);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            channels: self.simulation.busy().to_vec(),
+            nodes: self.sent.iter().map(|&bytes| (0, bytes)).collect(),
+        }
+    }
+
+    /// Ascent and descent close no cycle of links.
+    fn collapse(&self) -> Option<Collapse> {
+        None
+    }
+}
+
+struct Seen<'a> {
+    recorders: &'a mut Recorders,
+    io: &'a [bool],
+    open: &'a [bool],
+    sent: &'a mut [u64],
+}
+
+impl Observer for Seen<'_> {
+    fn offered(&mut self, job: u32) {
+        // A closed loop has no backlog that could grow.
+        if self.open[job as usize] {
+            self.recorders.flows[job as usize].offer();
+        }
+    }
+
+    #[inline]
+    fn packet(&mut self, packet: &Packet) {
+        let (job, recorders) = (packet.job as usize, &mut *self.recorders);
+        recorders.delivered += 1;
+        recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
+        recorders.flows[job].carry(packet.bytes);
+        if self.io[job] {
+            let servers = self.io.len();
+            recorders.flows[servers].carry(packet.bytes);
+        }
+        self.sent[packet.client as usize] += packet.bytes;
+    }
+
+    fn completed(&mut self, completed: &Completed) {
+        let (job, recorders) = (completed.job as usize, &mut *self.recorders);
+        recorders.latencies[QUANTITIES.len() * job].push(completed.response);
+        recorders.latencies[QUANTITIES.len() * job + 1].push(completed.network);
+        if self.open[job] {
+            recorders.flows[job].complete();
+        }
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.recorders.finished()
+    }
+}

@@ -1,0 +1,391 @@
+//! The engine against the tick-by-tick reference: every packet, with its times and its way, and
+//! everything else that is told, in order, on random trees, rules and loads.
+
+mod reference;
+
+use isthmus_fattree::{
+    Age, AgeFrom, Counters, Delivery, Engine, Handler, Interface, Kind, Late, Message, Offers,
+    PacketSeen, Rules, Switching,
+};
+use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
+use isthmus_topology::trees::{Ascent, Shape, Tree};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use reference::{Reference, Told};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let k_ary = (2u32..5, 1u32..4)
+        .prop_filter("few nodes", |(k, n)| k.pow(*n) <= 27)
+        .prop_map(|(arity, levels)| Shape::KAry { arity, levels });
+    let level = || (2u32..5, 1u32..4, prop_oneof![3 => Just(1u32), 1 => Just(2)]);
+    let any = (prop::collection::vec(level(), 1..4), any::<bool>()).prop_map(|(levels, one)| {
+        let mut up: Vec<u32> = levels.iter().map(|level| level.1).collect();
+        let mut parallel: Vec<u32> = levels.iter().map(|level| level.2).collect();
+        if one {
+            (up[0], parallel[0]) = (1, 1);
+        }
+        Shape::Generalised {
+            down: levels.iter().map(|level| level.0).collect(),
+            up,
+            parallel,
+        }
+    });
+    let few = |shape: &Shape| shape.check().is_ok() && shape.node_count().unwrap() <= 32;
+    prop_oneof![1 => k_ary, 2 => any.prop_filter("few nodes", few)]
+}
+
+fn interface() -> impl Strategy<Value = Interface> {
+    (
+        1u32..4,
+        0u64..20,
+        prop_oneof![1u64..10, 10u64..60],
+        0u64..3,
+        prop_oneof![Just(0u64), 1u64..20],
+        1u32..5,
+        0u32..3,
+        0u64..20,
+    )
+        .prop_map(
+            |(queues, start, packet, packet_block, receive, slice, request, turnaround)| {
+                Interface {
+                    queues,
+                    start,
+                    packet,
+                    packet_block,
+                    receive,
+                    slice,
+                    request,
+                    turnaround,
+                }
+            },
+        )
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let ascents = [
+        Ascent::Adaptive,
+        Ascent::Adaptive,
+        Ascent::Destination,
+        Ascent::Source,
+        Ascent::Random,
+    ];
+    let age = (
+        prop::sample::select(vec![AgeFrom::Injection, AgeFrom::Switch]),
+        prop::option::of(prop_oneof![0u64..60, 60u64..400]),
+    );
+    let late = prop::option::weighted(0.3, (0u64..150, 1u64..15));
+    let times = (1u64..4, 1u64..8, 0u64..9, 0u64..5);
+    let lengths = (3u32..24, 1u32..8, 1u32..6);
+    // In flight, or room for more than a packet in halves of one, and the way back of credits.
+    let switching = (any::<bool>(), 1u32..6, 0u32..5, 0u64..9);
+    (
+        times,
+        1u32..5,
+        switching,
+        prop::sample::select(ascents.to_vec()),
+        age,
+        late,
+        lengths,
+        interface(),
+    )
+        .prop_map(
+            |(times, channels, switching, ascent, age, late, lengths, interface)| {
+                let (payload, overhead, block) = lengths;
+                let packet = payload.div_ceil(block) * block + overhead;
+                Rules {
+                    byte: times.0,
+                    hop: times.1,
+                    acknowledge: times.2,
+                    acknowledge_hop: times.3,
+                    channels,
+                    switching: if switching.0 {
+                        Switching::Circuit {
+                            in_flight: switching.1,
+                        }
+                    } else {
+                        Switching::CutThrough {
+                            buffer: packet + packet * switching.2 / 2,
+                            credit: switching.3,
+                        }
+                    },
+                    ascent,
+                    age: Age {
+                        from: age.0,
+                        saturates: age.1,
+                    },
+                    late: late.map(|(older_than, extra)| Late { older_than, extra }),
+                    payload,
+                    overhead,
+                    block,
+                    interface,
+                }
+            },
+        )
+}
+
+/// How messages are drawn.
+#[derive(Debug, Clone)]
+struct Load {
+    /// Messages that are offered beforehand.
+    first: u32,
+    /// Messages that answer deliveries (closed loop) or generations (open loop), in all.
+    more: u32,
+    /// Times are whole multiples of this.
+    grain: u64,
+    /// The last of the first is generated within so many ticks.
+    window: u64,
+    /// Most bytes of a message.
+    bytes: u64,
+    /// In sixteenths: reads, messages to node 0, generations that are answered.
+    sixteenths: [u32; 3],
+    seed: u64,
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    (
+        prop_oneof![1u32..12, 12u32..60],
+        0u32..60,
+        prop_oneof![Just(1u64), 2u64..40],
+        prop_oneof![Just(1u64), 2u64..3000],
+        prop_oneof![0u64..30, 30u64..400],
+        [0u32..17, 0u32..17, 0u32..17],
+        any::<u64>(),
+    )
+        .prop_map(
+            |(first, more, grain, window, bytes, sixteenths, seed)| Load {
+                first,
+                more,
+                grain,
+                window,
+                bytes,
+                sixteenths,
+                seed,
+            },
+        )
+}
+
+/// Draws messages, the same for both as long as they are told the same.
+struct Source {
+    load: Load,
+    nodes: u32,
+    queues: u32,
+    stream: Stream,
+    left: u32,
+    tag: u32,
+    told: Vec<Told>,
+}
+
+impl Source {
+    fn new(tree: &Tree, rules: &Rules, load: &Load) -> Self {
+        Self {
+            nodes: tree.node_count(),
+            queues: rules.interface.queues,
+            stream: Streams::new(load.seed, 0).stream("messages", 0),
+            left: load.more,
+            tag: 0,
+            load: load.clone(),
+            told: Vec::new(),
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        u64::from(Uniform::below(bound as u32).draw(&mut self.stream))
+    }
+
+    fn chance(&mut self, which: usize) -> bool {
+        self.below(16) < u64::from(self.load.sixteenths[which])
+    }
+
+    fn message(&mut self) -> Message<u32> {
+        let from = self.below(u64::from(self.nodes)) as u32;
+        let mut to = if self.chance(1) {
+            0
+        } else {
+            self.below(u64::from(self.nodes)) as u32
+        };
+        if to == from {
+            to = (to + 1) % self.nodes;
+        }
+        self.tag += 1;
+        Message {
+            from,
+            to,
+            bytes: self.below(self.load.bytes + 1),
+            kind: if self.chance(0) {
+                Kind::Read
+            } else {
+                Kind::Write
+            },
+            queue: self.below(u64::from(self.queues)) as u32,
+            tag: self.tag,
+        }
+    }
+
+    fn first(&mut self) -> Vec<(Cycles, Message<u32>)> {
+        let grain = self.load.grain;
+        (0..self.load.first)
+            .map(|_| (self.below(self.load.window) / grain * grain, self.message()))
+            .collect()
+    }
+
+    /// Writes down what is told and answers it.
+    fn answer(&mut self, told: &Told) -> Vec<(Cycles, Message<u32>)> {
+        self.told.push(told.clone());
+        let time = match *told {
+            Told::Delivered { completed, .. } => completed,
+            Told::Generated { time, .. } if self.chance(2) => time,
+            _ => return Vec::new(),
+        };
+        if self.left == 0 {
+            return Vec::new();
+        }
+        self.left -= 1;
+        let pause = self.below(3) * self.below(40);
+        vec![(time + pause, self.message())]
+    }
+}
+
+impl Handler for Source {
+    type Tag = u32;
+
+    fn generated(&mut self, time: Cycles, message: &Message<u32>, offers: &mut Offers<u32>) {
+        let told = Told::Generated {
+            time,
+            tag: message.tag,
+        };
+        for (time, message) in self.answer(&told) {
+            offers.send(time, message);
+        }
+    }
+
+    fn delivered(&mut self, delivery: &Delivery<u32>, offers: &mut Offers<u32>) {
+        let told = Told::Delivered {
+            tag: delivery.message.tag,
+            generated: delivery.generated,
+            injected: delivery.injected,
+            arrived: delivery.arrived,
+            completed: delivery.completed,
+            packets: delivery.packets,
+        };
+        for (time, message) in self.answer(&told) {
+            offers.send(time, message);
+        }
+    }
+
+    fn packet(&mut self, packet: &PacketSeen<'_, u32>) {
+        let told = Told::Packet {
+            tag: packet.tag,
+            from: packet.from,
+            to: packet.to,
+            request: packet.request,
+            number: packet.number,
+            payload: packet.payload,
+            injected: packet.injected,
+            arrived: packet.arrived,
+            path: packet.path().collect(),
+        };
+        assert!(self.answer(&told).is_empty());
+    }
+}
+
+/// All that a run shows: what was told, and at the end of each part what is under way.
+type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
+
+const PARTS: u64 = 3;
+const PART: Cycles = 1500;
+
+fn by_engine(tree: &Tree, rules: Rules, load: &Load) -> Shown {
+    let mut source = Source::new(tree, &rules, load);
+    let mut engine = Engine::new(tree, rules, load.seed).unwrap();
+    for (time, message) in source.first() {
+        engine.send(time, message);
+    }
+    let mut parts = Vec::new();
+    for part in 1..=PARTS {
+        engine.run_until(part * PART, &mut source);
+        assert_eq!(engine.now(), part * PART);
+        parts.push(engine.under_way());
+    }
+    (source.told, parts, engine.counters().clone())
+}
+
+fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
+    let mut source = Source::new(tree, &rules, load);
+    let mut reference = Reference::new(tree, rules, load.seed);
+    for (time, message) in source.first() {
+        reference.send(time, message);
+    }
+    let mut parts = Vec::new();
+    for part in 1..=PARTS {
+        reference.run_until(part * PART, &mut |told: &Told| source.answer(told));
+        parts.push(reference.under_way());
+    }
+    (source.told, parts, reference.counters)
+}
+
+#[test]
+fn engine_and_reference_tell_the_same() {
+    let cases = 400;
+    let [packets, delivered, circuits, open, several] = [const { Cell::new(0u64) }; 5];
+    let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
+    let spent = [const { Cell::new(Duration::ZERO) }; 2];
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    runner
+        .run(&(shape(), rules(), load()), |(shape, rules, load)| {
+            let tree = Tree::new(&shape).unwrap();
+            let start = Instant::now();
+            let fast = by_engine(&tree, rules, &load);
+            let middle = Instant::now();
+            let slow = by_reference(&tree, rules, &load);
+            spent[0].set(spent[0].get() + (middle - start));
+            spent[1].set(spent[1].get() + middle.elapsed());
+            if let Some(at) =
+                (0..fast.0.len().max(slow.0.len())).find(|&at| fast.0.get(at) != slow.0.get(at))
+            {
+                let difference = format!(
+                    "told as number {at}: engine {:?}, reference {:?}",
+                    fast.0.get(at),
+                    slow.0.get(at)
+                );
+                return Err(TestCaseError::fail(difference));
+            }
+            prop_assert_eq!(&fast.1, &slow.1, "under way");
+            prop_assert_eq!(&fast.2, &slow.2, "counters");
+            let count =
+                |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
+            add(&packets, count(|told| matches!(told, Told::Packet { .. })));
+            add(
+                &delivered,
+                count(|told| matches!(told, Told::Delivered { .. })),
+            );
+            let circuit = matches!(rules.switching, Switching::Circuit { .. });
+            add(&circuits, u64::from(circuit));
+            add(&open, u64::from(fast.1[PARTS as usize - 1].0 > 0));
+            let links = tree.ascents(isthmus_topology::trees::Vertex::Node(0)).len();
+            add(&several, u64::from(links > 1));
+            Ok(())
+        })
+        .unwrap();
+    println!(
+        "{cases} random trees, rules and loads ({} of circuits, {} with several links at each \
+         node): {} packets, {} messages delivered, {} runs ended with messages under way: no \
+         difference",
+        circuits.get(),
+        several.get(),
+        packets.get(),
+        delivered.get(),
+        open.get(),
+    );
+    eprintln!(
+        "engine {:?}, reference {:?}",
+        spent[0].get(),
+        spent[1].get()
+    );
+    assert!(packets.get() > 10_000 && circuits.get() > 100);
+}

@@ -1,0 +1,72 @@
+//! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
+
+mod build;
+mod fields;
+mod jobs;
+mod jobs_fields;
+mod misfit;
+
+use crate::field::Default::Value;
+use crate::field::{Field, Kind};
+use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
+use crate::machine::Machine;
+use crate::named::Named;
+use crate::search::{self, Load};
+use crate::value;
+use crate::workload::Workload;
+
+pub(crate) const KIND: MachineKind = MachineKind {
+    name: "fat-tree",
+    fields: fields::FIELDS,
+    workload_fields: jobs_fields::FIELDS,
+    named: Some(Named {
+        table: "workload.jobs",
+        one: "job",
+        most: 64,
+    }),
+    rows: ROWS,
+    loads: Loads {
+        keys: jobs_fields::LOAD_KEYS,
+        read: read_load,
+        write: write_load,
+    },
+    build: |settings| build::build(settings).map(Machine::FatTree),
+    build_workload: |settings, machine| match machine {
+        Machine::FatTree(spec) => jobs::build(settings, spec).map(Workload::Jobs),
+        _ => unreachable!("the schema of a fat tree builds a fat tree"),
+    },
+};
+
+const ROWS: &[Field] = &[
+    Field::new(
+        "stop.of",
+        Kind::Measures {
+            example: "[\"latency\"]",
+        },
+        Value("[\"latency\"]"),
+        "measures",
+        "Measures that must be known; one that a point cannot give is not waited for",
+    )
+    .only("stop.rule", &["precision"]),
+    search::over(jobs_fields::LOAD_KEYS),
+    search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
+    search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),
+];
+
+fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {
+    match value {
+        value::Value::Bandwidth(bandwidth) => Ok(Load::PerNode(*bandwidth)),
+        _ => unreachable!("the ends of a search are read as bandwidths"),
+    }
+}
+
+fn write_load(load: Load) -> Result<LoadValue, &'static str> {
+    match load {
+        Load::PerNode(bandwidth) if bandwidth.bits_per_s() > 0 => Ok(LoadValue {
+            key: "workload.load",
+            value: value::Value::Bandwidth(bandwidth),
+            written: format!("{} bit/s", bandwidth.bits_per_s()),
+        }),
+        _ => Err("give a bandwidth above 0"),
+    }
+}

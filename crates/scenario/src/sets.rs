@@ -1,0 +1,55 @@
+//! Words that stand for several sets of named tables, for studies of one beside another.
+
+use crate::document::{Node, Tree, quoted};
+use crate::error::Origin;
+use crate::schema::Schema;
+use crate::suggest::closest;
+
+/// Each alone; and each pair; and all together, last.
+pub(crate) const WORDS: &[&str] = &["alone", "pairs"];
+
+/// The sets that `word` stands for, as lists of names in the order of the file. The error is a
+/// problem and a hint.
+///
+/// `"alone"`: each by itself. `"pairs"`: each by itself, then each pair. Both end with all
+/// together, unless that is among them already.
+pub(crate) fn sets(
+    schema: &Schema,
+    word: &str,
+    origin: Origin,
+) -> Result<Vec<Node>, (String, String)> {
+    let names = schema.names();
+    let mut sets: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str()]).collect();
+    match word {
+        "alone" => {}
+        "pairs" => {
+            for (at, first) in names.iter().enumerate() {
+                sets.extend(
+                    names[at + 1..]
+                        .iter()
+                        .map(|second| vec![first.as_str(), second]),
+                );
+            }
+        }
+        _ => {
+            let hint = match closest(word, WORDS.iter().copied()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => "give \"alone\", \"pairs\" or a list of sets".to_owned(),
+            };
+            return Err((format!("{} is not known here", quoted(word)), hint));
+        }
+    }
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    if !all.is_empty() && !sets.contains(&all) {
+        sets.push(all);
+    }
+    let text = |name: &&str| Node {
+        tree: Tree::Text((*name).to_owned()),
+        origin,
+    };
+    let set = |set: &Vec<&str>| Node {
+        tree: Tree::Array(set.iter().map(text).collect()),
+        origin,
+    };
+    Ok(sets.iter().map(set).collect())
+}

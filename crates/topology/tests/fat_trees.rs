@@ -1,0 +1,442 @@
+//! Fat trees against their recursive definition: links, routes, expected loads.
+
+mod tree_paths;
+
+use std::collections::BTreeSet;
+
+use isthmus_topology::trees::{Ascent, Demand, LinkKind, Ports, Shape, Tree, TreesError, Vertex};
+use proptest::prelude::*;
+use tree_paths::{Levels, Naive, levels, place, shape, steps};
+
+const RULES: [Ascent; 4] = [
+    Ascent::Adaptive,
+    Ascent::Destination,
+    Ascent::Source,
+    Ascent::Random,
+];
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 1e-9 * (1.0 + expected.abs())
+}
+
+fn tree(levels: &Levels) -> Tree {
+    Tree::new(&shape(levels)).unwrap()
+}
+
+fn quaternary() -> Tree {
+    Tree::new(&Shape::KAry {
+        arity: 4,
+        levels: 3,
+    })
+    .unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn trees_are_joined_as_they_are_defined(levels in levels()) {
+        let (tree, naive) = (tree(&levels), Naive::new(&levels));
+        prop_assert_eq!(tree.node_count(), naive.nodes);
+        prop_assert_eq!(tree.shape().node_count().unwrap(), naive.nodes);
+        prop_assert_eq!(tree.switch_count() as usize, naive.down.len());
+        let mut seen = BTreeSet::new();
+        let nodes = (0..tree.node_count()).map(Vertex::Node);
+        for vertex in nodes.chain((0..tree.switch_count()).map(Vertex::Switch)) {
+            let at = place(&tree, vertex);
+            prop_assert_eq!(tree.level_of(vertex) as usize, at.0);
+            let ports = |links: std::ops::Range<u32>| -> Vec<_> {
+                links.map(|link| place(&tree, tree.target(link))).collect()
+            };
+            prop_assert_eq!(Some(ports(tree.ascents(vertex))), naive.up.get(&at).cloned().or(Some(vec![])));
+            prop_assert_eq!(Some(ports(tree.all_descents(vertex))), naive.down.get(&at).cloned().or(Some(vec![])));
+            for link in tree.ascents(vertex).chain(tree.all_descents(vertex)) {
+                prop_assert!(seen.insert(link) && link < tree.link_count());
+                let found = tree.link(link);
+                prop_assert_eq!(found.from, vertex);
+                let back = tree.reverse(link);
+                prop_assert_eq!((tree.link(back).from, tree.link(back).to), (found.to, found.from));
+                prop_assert_eq!(tree.reverse(back), link);
+                prop_assert!(tree.links_of(found.kind, found.level).contains(&link));
+                prop_assert!(tree.bundle_links(tree.bundle_of(link)).any(|other| other == link));
+            }
+            let below: Vec<u32> = tree.nodes_below(vertex).collect();
+            let expected: Vec<u32> = (0..naive.nodes).filter(|&node| naive.is_above(at, node)).collect();
+            prop_assert_eq!(below, expected);
+        }
+        prop_assert_eq!(seen.len(), tree.link_count() as usize);
+        let widths: u32 = (0..tree.bundle_count()).map(|bundle| tree.bundle_width(bundle)).sum();
+        prop_assert_eq!(widths, tree.link_count());
+    }
+
+    #[test]
+    fn routes_and_loads_are_those_of_all_paths(
+        levels in levels(),
+        picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..12),
+    ) {
+        let (tree, naive) = (tree(&levels), Naive::new(&levels));
+        let steps = steps(&tree);
+        let nodes = tree.node_count() as usize;
+        let pairs: Vec<(u32, u32)> = picks
+            .iter()
+            .map(|(from, to)| (from.index(nodes) as u32, to.index(nodes) as u32))
+            .collect();
+        for rule in RULES {
+            let mut expected = vec![0.0; tree.link_count() as usize];
+            let mut path = Vec::new();
+            let mut demands = Vec::new();
+            for (number, &(source, destination)) in pairs.iter().enumerate() {
+                let amount = 1.0 + number as f64;
+                demands.push(Demand::Pair { source, destination, amount });
+                let routes = naive.routes(rule, source, destination);
+                let mut shares = vec![0.0; tree.link_count() as usize];
+                let mut all = BTreeSet::new();
+                for (probability, route) in routes {
+                    let route: Vec<u32> = route.iter().map(|step| steps[step]).collect();
+                    prop_assert_eq!(route.len() as u32, tree.links_between(source, destination));
+                    prop_assert!(route.windows(2).all(|pair| pair[0] < pair[1]), "numbers rise");
+                    for &link in &route {
+                        shares[link as usize] += probability;
+                        if source != destination {
+                            expected[link as usize] += amount * probability;
+                        }
+                    }
+                    all.insert(route);
+                }
+                for turn in 0..4 {
+                    let mut choose = |links: std::ops::Range<u32>| {
+                        links.start + (turn * 7 + links.start) % links.len() as u32
+                    };
+                    tree.route(rule, source, destination, &mut choose, &mut path);
+                    prop_assert!(all.contains(&path), "{:?}: {:?} of {:?}", rule, path, all);
+                }
+                let found = tree.shares(rule, source, &[destination]);
+                prop_assert!(found.iter().all(|&(link, share)| close(share, shares[link as usize])));
+                let used = shares.iter().filter(|share| **share > 0.0).count();
+                prop_assert_eq!(found.len(), used);
+            }
+            let loads = tree.loads(rule, &demands);
+            for (link, (found, expected)) in loads.links.iter().zip(&expected).enumerate() {
+                prop_assert!(close(*found, *expected), "{:?}, link {}: {} not {}", rule, link, found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn spread_demands_are_those_of_their_pairs(
+        levels in levels(),
+        sources in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
+        destinations in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
+    ) {
+        let tree = tree(&levels);
+        let nodes = tree.node_count() as usize;
+        let pick = |picks: &[prop::sample::Index]| -> Vec<u32> {
+            picks.iter().map(|pick| pick.index(nodes) as u32).collect()
+        };
+        let (sources, destinations) = (pick(&sources), pick(&destinations));
+        let mut pairs = Vec::new();
+        for &source in &sources {
+            let others: Vec<u32> = destinations.iter().copied().filter(|&other| other != source).collect();
+            for &destination in &others {
+                pairs.push(Demand::Pair { source, destination, amount: 3.0 / others.len() as f64 });
+            }
+        }
+        let whole = Demand::Spread { sources: &sources, destinations: &destinations, amount: 3.0 };
+        for rule in RULES {
+            let (found, expected) = (tree.loads(rule, &[whole]), tree.loads(rule, &pairs));
+            prop_assert!(found.links.iter().zip(&expected.links).all(|(a, b)| close(*a, *b)));
+            prop_assert!(found.levels.iter().zip(&expected.levels).all(|(a, b)| close(*a, *b)));
+            prop_assert!(close(found.mean_switches(), expected.mean_switches()));
+            // Where nothing goes there is exactly nothing.
+            prop_assert!(found.links.iter().zip(&expected.links).all(|(a, b)| (*a == 0.0) == (*b == 0.0)));
+            // The shares of the sources add up to the same.
+            let mut sum = vec![0.0; found.links.len()];
+            for &source in &sources {
+                for (link, share) in tree.shares(rule, source, &destinations) {
+                    sum[link as usize] += 3.0 * share;
+                }
+            }
+            prop_assert!(found.links.iter().zip(&sum).all(|(a, b)| close(*a, *b)));
+        }
+        let mut bundles = vec![0.0; tree.bundle_count() as usize];
+        for &source in &sources {
+            for (bundle, share) in tree.bundle_shares(source, &destinations) {
+                bundles[bundle as usize] += 3.0 * share;
+            }
+        }
+        let found = tree.loads(Ascent::Adaptive, &[whole]);
+        for (number, bundle) in (0..).zip(&bundles) {
+            let links: f64 = tree.bundle_links(number).map(|link| found.links[link as usize]).sum();
+            prop_assert!(close(links, *bundle));
+        }
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn no_packets_wait_in_a_circle(levels in levels()) {
+        let (tree, naive) = (tree(&levels), Naive::new(&levels));
+        let numbering = tree.check_deadlock().unwrap();
+        let steps = steps(&tree);
+        for source in 0..tree.node_count().min(7) {
+            for destination in 0..tree.node_count() {
+                for (_, route) in naive.routes(Ascent::Adaptive, source, destination) {
+                    let route: Vec<usize> = route.iter().map(|step| steps[step] as usize).collect();
+                    prop_assert!(numbering.rises_along(&route));
+                    for pair in route.windows(2) {
+                        let mut next = tree.successors(pair[0] as u32);
+                        prop_assert!(next.any(|next| next as usize == pair[1]));
+                    }
+                }
+            }
+        }
+        for link in 0..tree.link_count() {
+            prop_assert!(tree.successors(link).all(|next| next > link));
+        }
+    }
+}
+
+#[test]
+fn the_tree_of_the_qsnet_paper_is_the_one_of_its_reading() {
+    let tree = quaternary();
+    assert_eq!(tree.name(), "4-ary 3-tree");
+    // n k^(n - 1) switches (section 2.2).
+    assert_eq!((tree.node_count(), tree.switch_count()), (64, 3 * 16));
+    let switch = |level: u32, index: u32| Vertex::Switch(tree.switches_of(level).start + index);
+    for node in 0..64 {
+        let leaf = tree.target(tree.ascents(Vertex::Node(node)).start);
+        assert_eq!(leaf, switch(1, node / 4));
+        for (j, up) in (0..).zip(tree.ascents(leaf)) {
+            let second = tree.target(up);
+            assert_eq!(second, switch(2, node / 16 * 4 + j));
+            for (k, up) in (0..).zip(tree.ascents(second)) {
+                assert_eq!(tree.target(up), switch(3, j * 4 + k));
+            }
+        }
+    }
+    assert!(tree.ascents(switch(3, 5)).is_empty());
+    let crossed = |to| tree.switches_between(0, to);
+    assert_eq!((0..64).filter(|&to| crossed(to) == 1).count(), 3);
+    assert_eq!((0..64).filter(|&to| crossed(to) == 3).count(), 12);
+    assert_eq!((0..64).filter(|&to| crossed(to) == 5).count(), 48);
+    assert_eq!((crossed(0), tree.links_between(0, 63)), (0, 6));
+}
+
+#[test]
+fn uniform_traffic_loads_all_links_of_a_level_alike() {
+    let everyone: Vec<u32> = (0..64).collect();
+    let demand = Demand::Spread {
+        sources: &everyone,
+        destinations: &everyone,
+        amount: 1.0,
+    };
+    for rule in RULES {
+        let tree = quaternary();
+        let loads = tree.loads(rule, &[demand]);
+        // Of 63 others 60 are behind other leaf switches, 48 in other groups.
+        let kinds = [
+            (LinkKind::Inject, 0, 1.0),
+            (LinkKind::Up, 1, 60.0 / 63.0),
+            (LinkKind::Up, 2, 48.0 / 63.0),
+            (LinkKind::Down, 2, 48.0 / 63.0),
+            (LinkKind::Down, 1, 60.0 / 63.0),
+            (LinkKind::Eject, 0, 1.0),
+        ];
+        for (kind, level, expected) in kinds {
+            let links = tree.links_of(kind, level);
+            assert_eq!(links.len(), 64);
+            for link in links {
+                let load = loads.links[link as usize];
+                assert!(close(load, expected), "{rule:?}: {kind:?} {level}: {load}");
+            }
+        }
+        assert!(close(loads.total(), 64.0));
+        assert!(close(loads.mean_switches(), (3.0 + 36.0 + 240.0) / 63.0));
+    }
+}
+
+#[test]
+fn servers_at_a_stride_meet_on_the_way_up_if_their_numbers_choose_it() {
+    // All multiples of 8 are 0 mod 4, so that all packets leave a leaf switch by the same port.
+    let tree = quaternary();
+    let everyone: Vec<u32> = (0..64).collect();
+    let servers: Vec<u32> = (0..8).map(|server| 8 * server).collect();
+    let demand = Demand::Spread {
+        sources: &everyone,
+        destinations: &servers,
+        amount: 1.0,
+    };
+    let most = |rule, kind, level| -> f64 {
+        let loads = tree.loads(rule, &[demand]);
+        let links = tree.links_of(kind, level);
+        links
+            .map(|link| loads.links[link as usize])
+            .fold(0.0, f64::max)
+    };
+    let even = most(Ascent::Adaptive, LinkKind::Up, 1);
+    assert!(most(Ascent::Destination, LinkKind::Up, 1) > 3.9 * even);
+    assert!(most(Ascent::Source, LinkKind::Up, 1) < 1.1 * even);
+}
+
+#[test]
+fn the_most_loaded_link_of_a_hot_spot_is_that_of_its_node() {
+    let tree = quaternary();
+    let others: Vec<u32> = (1..64).collect();
+    let hot = Demand::Spread {
+        sources: &others,
+        destinations: &[0],
+        amount: 1.0,
+    };
+    for rule in RULES {
+        let (link, load) = tree.loads(rule, &[hot]).most_loaded();
+        assert_eq!(tree.link(link).to_string(), "eject", "{rule:?}");
+        assert_eq!(tree.target(link), Vertex::Node(0));
+        assert!(close(load, 63.0));
+    }
+    assert_eq!(tree.loads(Ascent::Random, &[]).mean_switches(), 0.0);
+}
+
+#[test]
+fn switches_stand_over_the_middle_of_their_nodes() {
+    let tree = quaternary();
+    for level in 1..=3 {
+        let columns: Vec<f64> = tree
+            .switches_of(level)
+            .map(|switch| tree.position(Vertex::Switch(switch)).column)
+            .collect();
+        assert!(columns.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(close(columns.iter().sum::<f64>() / 16.0, 31.5));
+    }
+    assert_eq!(tree.position(Vertex::Node(7)).column, 7.0);
+    assert_eq!(tree.position(Vertex::Switch(0)).column, 1.5);
+}
+
+#[test]
+fn trees_that_facilities_buy() {
+    let ports = |down, up| Ports { down, up };
+    let shape =
+        |nodes, list: &[Ports]| Shape::from_ports(nodes, list).map(|shape| shape.to_string());
+    assert_eq!(
+        shape(64, &[ports(4, 4), ports(4, 4), ports(4, 0)]).unwrap(),
+        "XGFT(3; 4,4,4; 1,4,4)"
+    );
+    // 2:1 at the leaf; the spine has ports for four links to each of four leaf switches.
+    assert_eq!(
+        shape(64, &[ports(16, 8), ports(16, 0)]).unwrap(),
+        "PGFT(2; 16,4; 1,2; 1,4)"
+    );
+    let tapered = Shape::tapered(4, 3, 2).unwrap();
+    assert_eq!(tapered.to_string(), "XGFT(3; 4,4,4; 1,2,4)");
+    let tree = Tree::new(&tapered).unwrap();
+    assert_eq!((tree.node_count(), tree.switch_count()), (64, 16 + 8 + 8));
+
+    let message = |nodes, list: &[Ports]| shape(nodes, list).unwrap_err().to_string();
+    assert!(message(100, &[ports(16, 8), ports(16, 0)]).contains("does not close"));
+    assert!(message(64, &[ports(16, 6), ports(16, 0)]).contains("divides neither evenly"));
+    assert!(message(64, &[ports(16, 8), ports(16, 4)]).contains("lead nowhere"));
+    assert!(message(0, &[ports(16, 0)]).contains("does not close"));
+    assert!(message(8, &[ports(16, 0)]).contains("does not close"));
+    assert_eq!(Shape::from_ports(64, &[]), Err(TreesError::NoLevels));
+    assert_eq!(
+        Shape::tapered(4, 2, 3).unwrap_err().to_string(),
+        "a taper of 3 to 1 does not divide the 4 links of a leaf switch; a tree tapered so does not \
+         close"
+    );
+    assert!(Shape::tapered(4, 2, 0).is_err());
+}
+
+#[test]
+fn trees_that_cannot_be_are_refused() {
+    let k_ary = |arity, levels| Tree::new(&Shape::KAry { arity, levels }).unwrap_err();
+    assert_eq!(k_ary(4, 0), TreesError::NoLevels);
+    assert_eq!(
+        k_ary(1, 3).to_string(),
+        "a 1-ary tree; a switch needs at least 2 links down"
+    );
+    assert_eq!(k_ary(0, 60), TreesError::SmallArity { arity: 0 });
+    assert_eq!(k_ary(2, 17), TreesError::TooManyNodes { nodes: 131_072 });
+    assert_eq!(
+        k_ary(2, 4_000_000_000),
+        TreesError::TooManyNodes { nodes: u64::MAX }
+    );
+    assert_eq!(
+        k_ary(5000, 1).to_string(),
+        "5000 ports of a switch of level 1; 4096 is the most"
+    );
+    let general = |down: &[u32], up: &[u32], parallel: &[u32]| {
+        let shape = Shape::Generalised {
+            down: down.to_vec(),
+            up: up.to_vec(),
+            parallel: parallel.to_vec(),
+        };
+        Tree::new(&shape).unwrap_err().to_string()
+    };
+    assert_eq!(
+        general(&[4, 4], &[1], &[1, 1]),
+        "2 levels by the links down, 1 by the links up, 2 by the parallel links; each list needs one \
+         entry for each level of switches, that of the leaf switches first"
+    );
+    assert_eq!(general(&[], &[], &[]), TreesError::NoLevels.to_string());
+    assert_eq!(
+        general(&[4, 4], &[1, 0], &[1, 1]),
+        "level 2 has no links up to it; a tree needs at least one there to close"
+    );
+    assert!(general(&[0, 4], &[1, 1], &[1, 1]).contains("level 1 has no links down"));
+    assert!(general(&[4], &[1], &[0]).contains("links between a switch and a child"));
+    assert_eq!(
+        general(&[1, 1], &[1, 1], &[1, 1]),
+        "a tree of one node; there must be at least 2"
+    );
+    assert!(general(&[u32::MAX; 9], &[1; 9], &[1; 9]).contains("65536 at most"));
+    assert!(general(&[2], &[u32::MAX], &[u32::MAX]).contains("ports of a node"));
+    let many = general(
+        &[2; 16],
+        &[1, 64, 64, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],
+        &[1; 16],
+    );
+    assert!(
+        many.contains("directed links; a tree may have 4194304 at most"),
+        "{many}"
+    );
+}
+
+#[test]
+fn averages_of_large_trees_are_quick() {
+    // 4,096 nodes, 512 servers.
+    let tree = Tree::new(&Shape::KAry {
+        arity: 16,
+        levels: 3,
+    })
+    .unwrap();
+    let everyone: Vec<u32> = (0..4096).collect();
+    let servers: Vec<u32> = (0..512).map(|server| 8 * server).collect();
+    let demands = [
+        Demand::Spread {
+            sources: &everyone,
+            destinations: &servers,
+            amount: 1.0,
+        },
+        Demand::Spread {
+            sources: &everyone,
+            destinations: &everyone,
+            amount: 1.0,
+        },
+    ];
+    for rule in RULES {
+        let loads = tree.loads(rule, &demands);
+        let into_servers: f64 = servers
+            .iter()
+            .map(|&server| {
+                loads.links[tree.links_of(LinkKind::Eject, 0).start as usize + server as usize]
+            })
+            .sum();
+        assert!(
+            close(into_servers, 4096.0 + 512.0),
+            "{rule:?}: {into_servers}"
+        );
+    }
+    assert!(tree.check_deadlock().is_ok());
+}
