@@ -72,6 +72,7 @@ fn moves(gb_per_s: f64) -> PacketTraffic {
     PacketTraffic {
         load: Bandwidth::from_bits_per_s((gb_per_s * 8e9).round() as u64),
         spacing: Spacing::Exponential,
+        phases: 1.0,
         transaction: Transaction::Move,
         payload: Bytes::new(64),
         senders: Vec::new(),

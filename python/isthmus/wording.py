@@ -54,6 +54,13 @@ _PLURALS = {
     "network": "packets",
     "response": "transactions",
 }
+_JOB_ASPECTS = {
+    "response": "message response time",
+    "network": "message time in the network",
+    "packet": "packet latency",
+    "accepted": "accepted bandwidth",
+}
+"""What is measured of jobs; the name of the measure begins with that of the job."""
 _FLOWS = {"io": "I/O", "messages": "PE-PE"}
 _CHANNELS = {
     "pe_inject": "PE → router (k)",
@@ -71,6 +78,7 @@ _RING_CHANNELS = {
     "send": "of it: send packets",
     "echo": "of it: echo packets",
 }
+_TREE_CHANNELS = {"inject": "node → leaf switch", "eject": "leaf switch → node"}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _LANES = {
     "pe": "k, PE and its router",
@@ -82,8 +90,14 @@ _LANES = {
 }
 
 
-def measure_label(name: str) -> str:
-    """Name of a measure for an axis or a heading, without its unit."""
+def measure_label(name: str, *, of_jobs: bool = False) -> str:
+    """Name of a measure for an axis or a heading, without its unit.
+
+    Of jobs, a measure begins with the name of the job: ``io: packet latency``.
+    """
+    job, _, quantity = name.rpartition(".")
+    if of_jobs and job and quantity in _JOB_ASPECTS:
+        return f"{job_label(job)}: {_JOB_ASPECTS[quantity]}"
     if name in _MEASURES:
         return _MEASURES[name]
     who, _, aspect = name.partition(".")
@@ -95,14 +109,26 @@ def measure_label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def measure_subject(name: str) -> str:
+def job_label(job: str) -> str:
+    """What measures call a job; ``servers`` are the I/O servers of all jobs together."""
+    return "I/O servers" if job == "servers" else job
+
+
+def measure_subject(name: str, *, of_jobs: bool = False) -> str:
     """Who is measured, in the plural: ``I/O reads`` for ``read.network``."""
+    if of_jobs:
+        job, _, quantity = name.rpartition(".")
+        return f"{'packets' if quantity == 'packet' else 'messages'} of {job_label(job)}"
     return _PLURALS.get(name.partition(".")[0], measure_label(name))
 
 
 def channel_label(kind: str, machine: str = "hypercube") -> str:
     """Name of a kind of channel of a kind of machine, with its width's letter."""
-    names = _RING_CHANNELS if machine == "sci" else _CHANNELS
+    way, _, level = kind.partition(" ")
+    if machine == "fat-tree" and level:
+        ends = (level, str(int(level) + 1))
+        return "level {} → {} (".format(*(ends if way == "up" else ends[::-1])) + f"{way})"
+    names = {"sci": _RING_CHANNELS, "fat-tree": _TREE_CHANNELS}.get(machine, _CHANNELS)
     return names.get(kind, kind.replace("_", " "))
 
 

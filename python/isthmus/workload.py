@@ -123,6 +123,8 @@ class PacketWorkload:
     """Payload that all nodes together offer, such as ``"8 GB/s"``."""
     spacing: str | None = key("spacing")
     """Gaps between the packets of a node: ``"exponential"`` or ``"deterministic"``."""
+    phases: float | None = key("phases")
+    """With equal gaps, the part of a gap over which the phases of the nodes are spread, 0 to 1."""
     transaction: str | None = key("transaction")
     """``"move"`` (no response), ``"read"`` (the response carries the data) or ``"write"`` (the
     request does)."""

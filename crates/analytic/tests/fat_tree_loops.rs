@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use isthmus_analytic::fattree::closed::{self, Clients, Servers, balanced, busy_servers, solve};
+use isthmus_analytic::fattree::closed::{
+    self, Clients, Servers, balanced, busy_servers, coupled, solve,
+};
 use proptest::prelude::*;
 
 fn alike(count: u32) -> Servers {
@@ -247,6 +249,67 @@ fn chosen_at_once() {
     for (clients, servers) in [(8, 8), (56, 8), (512, 64)] {
         assert!(balanced(clients, servers) * f64::from(servers) < busy_servers(clients, servers));
     }
+}
+
+/// E\[1 / M\] of the multinomial distribution: sequences of choices by the largest number of equal
+/// ones, server by server, in proportion to S^C.
+fn most_exactly(clients: usize, servers: usize) -> f64 {
+    let mut below = 0.0;
+    let mut inverse = 0.0;
+    for most in 1..=clients {
+        // Ways in which the servers so far have n clients, each at most so many, over n! S^n.
+        let mut ways = vec![0.0; clients + 1];
+        ways[0] = 1.0;
+        for _ in 0..servers {
+            let mut next = vec![0.0; clients + 1];
+            for (n, next) in next.iter_mut().enumerate() {
+                let mut term = 1.0;
+                for here in 0..=most.min(n) {
+                    if here > 0 {
+                        // Scaled by the mean, so that the sums stay near 1.
+                        term *= clients as f64 / servers as f64 / here as f64;
+                    }
+                    *next += ways[n - here] * term * (-(clients as f64) / servers as f64).exp();
+                }
+            }
+            ways = next;
+        }
+        let mut all = 1.0;
+        for n in 1..=clients {
+            all *= clients as f64 / n as f64 * (-1.0f64).exp();
+        }
+        let at_most = ways[clients] / all;
+        inverse += (at_most - below) / most as f64;
+        below = at_most;
+    }
+    assert!((below - 1.0).abs() < 1e-9, "{below}");
+    inverse
+}
+
+#[test]
+fn at_the_pace_of_the_slowest() {
+    assert_eq!(
+        (coupled(0, 4), coupled(4, 0), coupled(9, 1)),
+        (0.0, 0.0, 1.0)
+    );
+    let few = (1..12).flat_map(|clients| (2..9).map(move |servers| (clients, servers)));
+    let more = [
+        (32, 32),
+        (60, 4),
+        (56, 8),
+        (48, 16),
+        (224, 32),
+        (30, 2),
+        (31, 2),
+    ];
+    for (clients, servers) in few.chain(more) {
+        let exact = f64::from(clients) * most_exactly(clients as usize, servers as usize);
+        let error = coupled(clients, servers) * f64::from(servers) / exact - 1.0;
+        assert!(error.abs() < 0.01, "{clients} at {servers}: {error}");
+    }
+    // With ever more clients all servers are chosen alike.
+    assert!(coupled(1 << 16, 4) > 0.98 && coupled(1 << 16, 4) < 1.0);
+    assert!(coupled(4096, 512) < coupled(4096, 256));
 }
 
 #[test]

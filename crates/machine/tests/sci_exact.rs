@@ -87,6 +87,7 @@ impl Dice {
         PacketTraffic {
             load: Bandwidth::from_mb_per_s(u64::from(self.between(300, 12_000))),
             spacing: self.pick(&[Spacing::Exponential, Spacing::Deterministic]),
+            phases: self.pick(&[0.0, 0.4, 1.0]),
             transaction: self.pick(&[Transaction::Move, Transaction::Read, Transaction::Write]),
             payload: Bytes::new(self.pick(&[16, 64, 256])),
             senders: Vec::new(),

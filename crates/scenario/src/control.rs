@@ -311,7 +311,7 @@ fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
             messages: settings.integer("stop.messages"),
         });
     }
-    let of = settings.names("stop.of").to_vec();
+    let of = measures(settings);
     if of.is_empty() {
         return Err(settings.problem(
             "stop.of",
@@ -334,6 +334,18 @@ fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
         messages_first,
         messages_max,
     })
+}
+
+/// What runs are to be precise about.
+fn measures(settings: &Settings) -> Vec<String> {
+    let schema = settings.schema();
+    match (&schema.machine.named, settings.given("stop.of")) {
+        (Some(named), None) => {
+            let of = |name: &String| format!("{name}.{}", named.measure);
+            schema.names().iter().map(of).collect()
+        }
+        _ => settings.names("stop.of").to_vec(),
+    }
 }
 
 fn check_warmup(settings: &Settings, rule: &StopRule, warmup: Warmup) -> Result<(), Problem> {

@@ -46,8 +46,8 @@ pub(crate) enum Kind {
     Rings,
     /// A list of percentiles, each between 0 and 100, none twice.
     Percentiles,
-    /// A list of names of measures.
-    Measures { example: &'static str },
+    /// A list of names of measures; if `named`, the first part of each is the name of a table.
+    Measures { example: &'static str, named: bool },
     /// The nodes of a job: all, a part of them, or a list of nodes and runs.
     JobNodes,
     /// Nodes in each dimension of a grid: `16` or `"4x4"`.
@@ -248,7 +248,7 @@ impl Kind {
             Self::Size => "\"6x6\"".to_owned(),
             Self::Rings => "[[0, 1, 2], [2, 3]]".to_owned(),
             Self::Percentiles => "[50, 90, 99]".to_owned(),
-            Self::Measures { example } => example.to_owned(),
+            Self::Measures { example, .. } => example.to_owned(),
             Self::JobNodes => "\"part 1 of 2\" or [0, \"8-15\"]".to_owned(),
             Self::Grid => "\"4x4\"".to_owned(),
             Self::Levels => "[4, 4, 4]".to_owned(),

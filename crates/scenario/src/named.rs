@@ -18,6 +18,10 @@ pub(crate) struct Named {
     pub(crate) one: &'static str,
     /// The most that a file may have.
     pub(crate) most: usize,
+    /// What runs are to be precise about for each of them, if the file does not say.
+    pub(crate) measure: &'static str,
+    /// Names that results use for something else.
+    pub(crate) taken: &'static [&'static str],
 }
 
 /// What stands for the name in the keys of rows, and in the reference.
@@ -74,6 +78,12 @@ fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
         origin: entry.key_origin,
     };
     match Kind::Name.read(&node) {
+        Ok(_) if named.taken.contains(&entry.key.as_str()) => Err(Problem::new(
+            format!("{}.{}", named.table, entry.key),
+            entry.key_origin,
+            format!("results use the name {} for something else", entry.key),
+            format!("give the {} another name", named.one),
+        )),
         Ok(_) => Ok(entry.key.clone()),
         Err(flaw) => Err(Problem::new(
             named.table,

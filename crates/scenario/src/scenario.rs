@@ -272,6 +272,18 @@ impl Settings {
 
 /// What is missing outside of machine and workload, before any point is built.
 fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
+    if let Some(named) = &base.schema().machine.named
+        && base.schema().names().is_empty()
+    {
+        return Err(base.problem(
+            named.table,
+            format!("no {} at all", named.one),
+            format!(
+                "describe one or more, each in a table [{}.NAME]",
+                named.table
+            ),
+        ));
+    }
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))?;
     control::stop(base)?;
     let count = axes

@@ -105,7 +105,7 @@ fn the_paper_network_is_what_the_defaults_describe() {
     let StopRule::Precision { of, .. } = &scenario.stop.rule else {
         panic!("another rule")
     };
-    assert_eq!(of, &["latency"]);
+    assert_eq!(of, &["compute.response"]);
     assert_eq!(scenario.stop.warmup, Warmup::Mser5);
     assert!(scenario.is_load("workload.load"));
     assert!(!scenario.is_load("workload.jobs.compute.load"));

@@ -68,6 +68,7 @@ fn the_paper_fabric_is_what_the_defaults_describe() {
     let uniform = PacketTraffic {
         load: Bandwidth::from_mb_per_s(34_000),
         spacing: Spacing::Exponential,
+        phases: 1.0,
         transaction: Transaction::Move,
         payload: Bytes::new(64),
         senders: Vec::new(),
@@ -176,6 +177,7 @@ fn everything_is_read() {
     assert_eq!(spec.patience, Time::from_us(1_000));
     let traffic = packets(&scenario.workload);
     assert_eq!(traffic.spacing, Spacing::Deterministic);
+    assert_eq!(traffic.phases, 0.5);
     assert_eq!(traffic.transaction, Transaction::Write);
     assert_eq!(traffic.senders, [0, 5]);
     assert_eq!(traffic.payload, Bytes::new(256));

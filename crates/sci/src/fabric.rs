@@ -153,9 +153,14 @@ impl Fabric {
     /// The interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        let mut range = self.of_node(node);
-        let id = range.find(|&id| self.rings[id] == ring)?;
-        Some(id as InterfaceId)
+        // Looks at all: which of them it is cannot be foreseen.
+        let range = self.of_node(node);
+        let start = range.start as InterfaceId;
+        let mut found = InterfaceId::MAX;
+        for (id, &other) in (start..).zip(&self.rings[range]) {
+            found = if other == ring { id } else { found };
+        }
+        (found != InterfaceId::MAX).then_some(found)
     }
 
     /// Where a stretch that begins at `node` leaves that node and where it ends.

@@ -14,6 +14,7 @@ fn traffic() -> PacketTraffic {
     PacketTraffic {
         load: Bandwidth::from_mb_per_s(600),
         spacing: Spacing::Exponential,
+        phases: 1.0,
         transaction: Transaction::Move,
         payload: Bytes::new(64),
         senders: Vec::new(),
@@ -86,6 +87,24 @@ fn equal_gaps_keep_their_mean_exactly_and_phases_differ() {
     phases.sort_unstable();
     phases.dedup();
     assert!(phases.len() > 12, "{phases:?}");
+}
+
+#[test]
+fn phases_are_spread_over_the_stated_part_of_a_gap() {
+    for phases in [0.0, 0.25] {
+        let traffic = PacketTraffic {
+            spacing: Spacing::Deterministic,
+            phases,
+            ..traffic()
+        };
+        let mut source = source(&traffic, 64);
+        let first: Vec<_> = (0..64).map(|node| source.next(node).time).collect();
+        let (earliest, latest) = (first.iter().min().unwrap(), first.iter().max().unwrap());
+        let part = phases * source.mean_gap();
+        assert!(*latest as f64 <= part, "{phases}: {latest} of {part}");
+        // 64 draws leave the outer eighths empty with a probability below 2 (7/8)^64.
+        assert!((latest - earliest) as f64 >= 0.75 * part - 1.0, "{first:?}");
+    }
 }
 
 #[test]

@@ -176,7 +176,7 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
     if any(each.peak for each in found):
         grounds.append("the highest accepted load")
     if headline:
-        grounds.append(f"{measure_label(headline)} {place}".rstrip())
+        grounds.append(f"{layout.label(headline)} {place}".rstrip())
     if not grounds or len(layout.series) < 2:
         return ""
     all_of_it = {1: "", 2: "both ", 3: "all "}[len(grounds)]

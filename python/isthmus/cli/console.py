@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from isthmus.wording import measure_label, sentence, unit_label
+from isthmus.wording import sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +55,7 @@ def answer_table(answer: Answer) -> Table:
     for name in shown:
         unit = unit_label(answer.view.unit(name))
         table.add_column(
-            f"{measure_label(name)}\n({unit}) {answer.place}".rstrip(), justify="right"
+            f"{answer.view.label(name)}\n({unit}) {answer.place}".rstrip(), justify="right"
         )
     compared = len(answer.series) > 1
     if compared:

@@ -24,7 +24,7 @@ from isthmus.plots.style import (
 )
 from isthmus.results.schema import PointResult
 from isthmus.results.series import Series, View
-from isthmus.wording import measure_label, with_unit
+from isthmus.wording import with_unit
 
 Number = tuple[float | None, float | None, float | None]
 Pick = Callable[[PointResult], Number]
@@ -53,7 +53,7 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
     figure, axes = panels(len(names), height=height)
     for ax, name in zip(axes, names, strict=True):
         curve_panel(ax, view, _mean_of(name), _model_of(name))
-        ax.set_title(measure_label(name))
+        ax.set_title(view.label(name))
         ax.set_ylabel(with_unit("mean", view.unit(name)))
         finish(ax, view)
     legend_above(figure, view, marks(view))
@@ -93,7 +93,7 @@ def variants(view: View, names: Sequence[str]) -> Plot:
         ax.set_ylim(len(view.series) - 0.5, -0.5)
         ax.set_xlim(0, 1.05 * ax.get_xlim()[1])
         ax.grid(axis="y", visible=False)
-        ax.set_title(measure_label(name))
+        ax.set_title(view.label(name))
         ax.set_xlabel(with_unit("mean", view.unit(name)))
     entries = [e for e in marks(view) if "model" not in e.get_label()]
     entries.append(key("queueing model", marker="d", ls="", mfc="none"))
@@ -121,7 +121,7 @@ def percentiles(view: View, measure: str | None = None) -> Plot:
     for ax, percent in zip(axes, sorted(found), strict=True):
         curve_panel(ax, view, _percentile_of(name, percent), None)
         ax.set_title("median" if percent == 50 else f"{percent:g}% are below")
-        ax.set_ylabel(with_unit(measure_label(name), view.unit(name)))
+        ax.set_ylabel(with_unit(view.label(name), view.unit(name)))
         finish(ax, view)
     entries = marks(view, model=False)
     if left_out:
@@ -183,7 +183,7 @@ def residuals(view: View) -> Plot:
     for ax, name in zip(axes, names, strict=True):
         ax.axhline(0, color=MUTED, lw=0.9)
         curve_panel(ax, view, _residual_of(name), None, log=False, stable_only=True)
-        ax.set_title(measure_label(name))
+        ax.set_title(view.label(name))
         ax.set_ylabel("simulation over model − 1 (%)")
         finish(ax, view)
     legend_above(figure, view)

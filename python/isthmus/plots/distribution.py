@@ -8,7 +8,7 @@ from isthmus.answer import answer, ranked
 from isthmus.plots.style import Plot, legend_above, log_axis, look, panels
 from isthmus.results.schema import Histogram, PointResult
 from isthmus.results.series import Series, View
-from isthmus.wording import measure_label, with_unit
+from isthmus.wording import with_unit
 
 
 def distribution(view: View) -> Plot:
@@ -34,7 +34,7 @@ def distribution(view: View) -> Plot:
         if xs and max(xs) / min(xs) > 12:
             ax.set_xscale("log")
             log_axis(ax.xaxis, min(xs), max(xs))
-        ax.set_title(measure_label(name))
+        ax.set_title(view.label(name))
         ax.set_xlabel(with_unit("takes longer than", _unit(view, name)))
         ax.set_ylabel(f"share, {place}" if place else "share")
     legend_above(figure, view)

@@ -9,7 +9,6 @@ from isthmus.report.picture import inline_svg
 from isthmus.wording import (
     estimate,
     flow_label,
-    measure_label,
     number,
     sentence,
     unit_label,
@@ -68,7 +67,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         lead=lead_pictures(said, figures),
         figures=figures,
         points=point_rows(said.view),
-        measures=[with_unit(measure_label(m), said.view.unit(m)) for m in said.measures],
+        measures=[with_unit(said.view.label(m), said.view.unit(m)) for m in said.measures],
         x_title=with_unit(said.view.x_label, said.view.x_unit),
         machines=run.machines,
         warnings=said.warnings,
@@ -93,7 +92,7 @@ def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
         return [figures[0]["svg"]] if figures else []
     with styled():
         main = curves.latency(said.view, [said.headline], height=3.9)
-        label = f"{measure_label(said.headline)} against {said.view.x_label}"
+        label = f"{said.view.label(said.headline)} against {said.view.x_label}"
         pictures = [inline_svg(plots.image(main, "svg").decode(), "lead-latency", label)]
         if said.has_peaks and plots.KINDS["accepted"].applies(said.view):
             svg = plots.image(curves.accepted(said.view), "svg").decode()
@@ -143,7 +142,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
             }
         )
     heads = [
-        {"name": measure_label(m), "unit": unit_label(said.view.unit(m)), "place": said.place}
+        {"name": said.view.label(m), "unit": unit_label(said.view.unit(m)), "place": said.place}
         for m in shown
     ]
     return {

@@ -20,7 +20,8 @@ class Results:
     """The results of one run.
 
     Times are in microseconds, loads in the unit of the run's load (``run.load``: messages per
-    millisecond and PE of a hypercube, GB/s of all nodes together on SCI rings), utilisations in
+    millisecond and PE of a hypercube, GB/s of all nodes together on SCI rings, MB/s per node of a
+    fat tree), utilisations in
     flits or symbols per cycle and lane; every table names its units.
     """
 
@@ -87,10 +88,27 @@ class Results:
 
     @property
     def nodes(self) -> pl.DataFrame:
-        """One row per point and node: offered and accepted load; SCI fabrics only."""
+        """One row per point and node: offered and accepted load; not of hypercubes."""
         from isthmus.results.tables import nodes_table
 
         return nodes_table(self.run)
+
+    @property
+    def jobs(self) -> pl.DataFrame:
+        """One row per point and job: whether it ran, its nodes, its accepted bandwidth."""
+        from isthmus.results.tables import jobs_table
+
+        return jobs_table(self.run)
+
+    @property
+    def interference(self) -> pl.DataFrame | None:
+        """One row per job and set of jobs beside it: what is left of its bandwidth, how much longer
+        its messages take; None unless jobs ran alone and together.
+        """
+        from isthmus.results.interference import interference, interference_table
+
+        found = interference(self.run)
+        return None if found is None else interference_table(found)
 
     @property
     def searches(self) -> pl.DataFrame:

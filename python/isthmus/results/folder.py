@@ -63,6 +63,10 @@ def write_tables(folder: Path, results: Results) -> None:
     write_bytes(folder / "channels.parquet", parquet(results.channels))
     if any(point.nodes for point in results.run.points):
         write_bytes(folder / "nodes.parquet", parquet(results.nodes))
+    if any(point.jobs for point in results.run.points):
+        write_text(folder / "jobs.csv", results.jobs.write_csv())
+    if (interference := results.interference) is not None:
+        write_text(folder / "interference.csv", interference.write_csv())
     write_text(folder / "searches.csv", results.searches.write_csv())
 
 

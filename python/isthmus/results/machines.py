@@ -133,13 +133,71 @@ class SciSummary:
         ]
 
 
-MachineSummary = HypercubeSummary | SciSummary
+@dataclass(frozen=True, slots=True)
+class FatTreeSummary:
+    """A fat tree: nodes below levels of switches (section 2.2 of the QsNET paper)."""
+
+    kind: ClassVar[str] = "fat-tree"
+    utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
+    """What the utilisation of its channels is."""
+
+    tree: str
+    """What it is, in words: ``4-ary 3-tree``."""
+    nodes: int
+    switches: list[int]
+    """Switches of each level, the leaves first."""
+    links_down: list[int]
+    """Links down of a switch of each level."""
+    links_up: list[int]
+    """Links up of a switch of each level; none at the top."""
+    links: int
+    """Directed links."""
+    cycle_us: float
+    """Length of one cycle, what times are counted in."""
+    deadlock: str
+    """Whether routing was proven free of deadlock, and how."""
+
+    @property
+    def title(self) -> str:
+        """What it is, on one line."""
+        switches = counted(sum(self.switches), "switch", "switches")
+        levels = counted(len(self.switches), "level")
+        return f"{self.tree}: {counted(self.nodes, 'node')}, {switches} on {levels}"
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Names and values of all else that is known of it."""
+        levels = zip(self.switches, self.links_down, self.links_up, strict=True)
+        told = [
+            f"level {n}: {count:,} with {down} down" + (f" and {up} up" if up else "")
+            for n, (count, down, up) in enumerate(levels, 1)
+        ]
+        return [
+            ("Switches", "; ".join(told)),
+            ("Directed links", f"{self.links:,}"),
+            ("Cycle", _cycle(self.cycle_us)),
+            ("Deadlock", self.deadlock),
+        ]
+
+    def level(self, vertex: int) -> int:
+        """Level of a node (0) or a switch (1 for the leaves), by its number: nodes come first."""
+        first = self.nodes
+        if vertex < first:
+            return 0
+        for level, count in enumerate(self.switches, 1):
+            first += count
+            if vertex < first:
+                return level
+        raise ValueError(f"no node and no switch {vertex} in a {self.tree}")
+
+
+MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary
 """A machine in figures, for tables and the picture; told apart by ``kind``."""
 
 
-def counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """A number with its noun, in the plural but for one: ``36 nodes``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def rings_text(count: int, lengths: list[int]) -> str:
@@ -153,6 +211,8 @@ def rings_text(count: int, lengths: list[int]) -> str:
 
 
 def _cycle(cycle_us: float) -> str:
+    if cycle_us < 1e-4:
+        return f"{1e6 * cycle_us:g} ps"
     return f"{1000 * cycle_us:g} ns" if cycle_us < 0.01 else f"{cycle_us:g} µs"
 
 

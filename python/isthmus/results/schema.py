@@ -14,7 +14,12 @@ from functools import cache
 from typing import Any, TypeVar
 
 from isthmus.errors import IsthmusError
-from isthmus.results.machines import HypercubeSummary, MachineSummary, SciSummary
+from isthmus.results.machines import (
+    FatTreeSummary,
+    HypercubeSummary,
+    MachineSummary,
+    SciSummary,
+)
 from isthmus.wording import unit_label
 
 __all__ = [
@@ -23,8 +28,10 @@ __all__ = [
     "AxisValue",
     "ChannelUse",
     "Collapse",
+    "FatTreeSummary",
     "Histogram",
     "HypercubeSummary",
+    "JobSummary",
     "Load",
     "MachineSummary",
     "Measure",
@@ -146,7 +153,7 @@ class Measure:
 
     name: str
     unit: str
-    """``us``, ``1/ms``, ``1/us`` or ``GB/s``."""
+    """``us``, ``1/ms``, ``1/us``, ``GB/s`` or ``MB/s``."""
     mean: float | None
     low: float | None
     high: float | None
@@ -180,7 +187,7 @@ class Histogram:
 @dataclass(frozen=True, slots=True)
 class ChannelUse:
     """How busy a channel, or the mean channel of a kind, was: flits or symbols per cycle and lane,
-    0 to 1.
+    or the share of the time, 0 to 1.
     """
 
     kind: str
@@ -196,8 +203,8 @@ class NodeUse:
     """What one node sent; both in the unit of the run's load."""
 
     node: int
-    offered: float
-    """Offered load of this node alone."""
+    offered: float | None
+    """Offered load of this node alone; ``None`` where it depends on what is accepted."""
     accepted: float
     """What of it arrived."""
 
@@ -219,6 +226,19 @@ class Collapse:
 
 
 @dataclass(frozen=True, slots=True)
+class JobSummary:
+    """A job at one point."""
+
+    name: str
+    active: bool
+    """Whether it ran."""
+    io: bool
+    """Whether it moves data to or from the I/O servers."""
+    nodes: list[int]
+    """Its nodes."""
+
+
+@dataclass(frozen=True, slots=True)
 class PointResult:
     """One point of the sweep."""
 
@@ -237,6 +257,10 @@ class PointResult:
     channels: list[ChannelUse] = field(repr=False)
     nodes: list[NodeUse] = field(repr=False)
     """What each node sent; empty for kinds of machine that do not count it."""
+    jobs: list[JobSummary] = field(repr=False)
+    """The jobs, where there are any."""
+    servers: list[int] = field(repr=False)
+    """The I/O servers of the jobs."""
     collapse: Collapse | None
     """Why no message arrives any more, if it came to that."""
 
@@ -244,6 +268,11 @@ class PointResult:
     def collapsed(self) -> bool:
         """Whether no message arrives any more; its rates are no results then."""
         return self.verdict.verdict == "collapsed"
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Names of the jobs that ran, in the scenario's order."""
+        return tuple(job.name for job in self.jobs if job.active)
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""

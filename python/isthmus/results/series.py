@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
+from isthmus.wording import measure_label, measure_subject
 
 VARIANTS = 12
 """Most points that are shown as variants rather than as a curve where there are searches."""
@@ -77,7 +78,23 @@ class View:
         asked: dict[str, None] = {}
         for point in self.run.points:
             asked.update(dict.fromkeys(m.name for m in point.measures if m.target is not None))
-        return list(asked) or [m for m in self.measures if self.unit(m) == "us"]
+        if asked:
+            return list(asked)
+        timed = [m for m in self.measures if self.unit(m) == "us"]
+        return [m for m in timed if m.endswith(".response")] if self.of_jobs else timed
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether what was measured is that of jobs, so that measures begin with their names."""
+        return any(point.jobs for point in self.run.points)
+
+    def label(self, measure: str) -> str:
+        """Name of a measure for an axis or a heading, without its unit."""
+        return measure_label(measure, of_jobs=self.of_jobs)
+
+    def subject(self, measure: str) -> str:
+        """Who is measured, in the plural."""
+        return measure_subject(measure, of_jobs=self.of_jobs)
 
     def unit(self, measure: str) -> str:
         """Unit of a measure."""

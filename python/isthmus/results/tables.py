@@ -120,7 +120,8 @@ def channels_table(run: RunResult) -> pl.DataFrame:
     """One row per point and channel or kind of channel (``from``, ``to`` empty: the kind's mean).
 
     ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits or symbols
-    per cycle and lane, 0 to 1. Where several rings join the same two nodes, each link has its row.
+    per cycle and lane or the share of the time, 0 to 1; ``from`` and ``to`` of a fat tree are nodes
+    and, above them, switches. Where several rings join the same two nodes, each link has its row.
     """
     import polars as pl
 
@@ -181,6 +182,42 @@ def nodes_table(run: RunResult) -> pl.DataFrame:
         for p in run.points
         for n in p.nodes
     ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def jobs_table(run: RunResult) -> pl.DataFrame:
+    """One row per point and job: whether it ran, on how many nodes, what it got through.
+
+    ``accepted [UNIT]`` is per node of the job, in the unit of the run's load, with the interval
+    ``low`` and ``high``; it is empty for a job that did not run. A last row of each point that has
+    I/O servers, ``I/O servers``, tells what each of them took and gave. Empty for kinds of machine
+    without jobs.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "point": pl.Int64,
+        **_axis_schema(run),
+        "verdict": pl.String,
+        "job": pl.String,
+        "active": pl.Boolean,
+        "io": pl.Boolean,
+        "nodes": pl.Int64,
+        f"accepted [{run.load.plain}]": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
+    numeric = _numeric_axes(run)
+    rows = []
+    for p in run.points:
+        left = (p.index, *_axis_cells(run, p.values, numeric), p.verdict.verdict)
+        parts = [(j.name, j.name, j.active, j.io, len(j.nodes)) for j in p.jobs]
+        if p.servers:
+            busy = any(j.active and j.io for j in p.jobs)
+            parts.append(("I/O servers", "servers", busy, True, len(p.servers)))
+        for name, measure, *right in parts:
+            m = p.measure(f"{measure}.accepted")
+            rows.append((*left, name, *right, *((m.mean, m.low, m.high) if m else (None,) * 3)))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -1,5 +1,6 @@
 //! Fat trees with the jobs that run on them, as subjects of experiments.
 
+mod analysis;
 mod figures;
 
 use crate::machines::Refusal;
@@ -215,7 +216,7 @@ impl Subject for Point {
     }
 
     fn overlay(&self) -> Overlay {
-        Overlay::default()
+        analysis::overlay(&self.machine, &self.traffic, &self.layout)
     }
 
     fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {

@@ -12,6 +12,7 @@ mod group;
 mod messages;
 mod nic;
 mod packets;
+mod queue;
 mod ways;
 
 use crate::rules::{AgeFrom, Switching, tie};
@@ -21,11 +22,12 @@ use circuit::Circuits;
 use cut::Buffers;
 use event::{Event, Kind};
 use group::{Group, Waiter};
-use isthmus_kernel::{Cycles, EventQueue};
+use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Tree;
 use messages::Messages;
 use nic::Nic;
 use packets::{Packet, Packets};
+use queue::Queue;
 use ways::Ways;
 
 const NEVER: Cycles = Cycles::MAX;
@@ -45,7 +47,7 @@ pub struct Engine<T> {
     rules: Rules,
     seed: u64,
     now: Cycles,
-    queue: EventQueue<Event>,
+    queue: Queue,
     messages: Messages<T>,
     packets: Packets,
     nics: Vec<Nic>,
@@ -85,13 +87,15 @@ impl<T: Copy> Engine<T> {
             group.links = run.links;
             group_of[run.first as usize..][..run.links as usize].fill(run.first);
         }
+        // What a packet brings about lies a few of its lengths ahead.
+        let span = 4 * rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Ok(Self {
             nics: vec![nic; tree.node_count() as usize],
             packets: Packets::new(tree.level_count()),
             messages: Messages::default(),
-            queue: EventQueue::new(),
+            queue: Queue::new(span),
             counters: Counters::new(tree),
             offers: Offers::default(),
             dirty_groups: Vec::new(),
@@ -213,7 +217,7 @@ impl<T: Copy> Engine<T> {
                     self.take_offers();
                 }
             }
-            if self.queue.next_time() > now {
+            if !self.queue.more_now() {
                 self.settle(now);
                 if handler.finished() {
                     return;

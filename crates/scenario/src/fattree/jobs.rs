@@ -27,13 +27,6 @@ const GAP_MIN: Time = Time::from_ns(1);
 /// The jobs, checked against the tree that they run on.
 pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
     let names = settings.schema().names();
-    if names.is_empty() {
-        return Err(settings.problem(
-            "workload.jobs",
-            "no job at all",
-            "describe one or more, each in a table [workload.jobs.NAME]",
-        ));
-    }
     let active = active(settings, names)?;
     let can_send = machine.injection_bandwidth();
     let mut uses_common_load = false;

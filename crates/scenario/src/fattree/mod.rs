@@ -6,7 +6,7 @@ mod jobs;
 mod jobs_fields;
 mod misfit;
 
-use crate::field::Default::Value;
+use crate::field::Default::Derived;
 use crate::field::{Field, Kind};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::machine::Machine;
@@ -23,6 +23,8 @@ pub(crate) const KIND: MachineKind = MachineKind {
         table: "workload.jobs",
         one: "job",
         most: 64,
+        measure: "response",
+        taken: &["servers"],
     }),
     rows: ROWS,
     loads: Loads {
@@ -41,9 +43,10 @@ const ROWS: &[Field] = &[
     Field::new(
         "stop.of",
         Kind::Measures {
-            example: "[\"latency\"]",
+            example: "[\"io.response\"]",
+            named: true,
         },
-        Value("[\"latency\"]"),
+        Derived("the response of each job"),
         "measures",
         "Measures that must be known; one that a point cannot give is not waited for",
     )

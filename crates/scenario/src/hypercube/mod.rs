@@ -37,6 +37,7 @@ const ROWS: &[Field] = &[
         "stop.of",
         Kind::Measures {
             example: "[\"pe_pe.header\"]",
+            named: false,
         },
         Value("[\"pe_pe.header\", \"read.network\"]"),
         "measures",

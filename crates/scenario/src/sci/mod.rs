@@ -37,6 +37,7 @@ const ROWS: &[Field] = &[
         "stop.of",
         Kind::Measures {
             example: "[\"latency\"]",
+            named: false,
         },
         Value("[\"latency\"]"),
         "measures",

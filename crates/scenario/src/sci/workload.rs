@@ -33,6 +33,18 @@ pub(super) const FIELDS: &[Field] = &[
          each node with a random phase",
     ),
     Field::new(
+        "workload.phases",
+        Kind::Share {
+            above_zero: false,
+            below_one: false,
+        },
+        Value("1"),
+        "spread of phases",
+        "With equal gaps: part of a gap over which the phases of the nodes are spread; at 0 all \
+         send in step",
+    )
+    .only("workload.spacing", &["deterministic"]),
+    Field::new(
         "workload.transaction",
         Kind::Choice(&["move", "read", "write"]),
         Value("\"move\""),
@@ -102,6 +114,7 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraf
             "deterministic" => Spacing::Deterministic,
             _ => Spacing::Exponential,
         },
+        phases: settings.number("workload.phases"),
         transaction: match settings.text("workload.transaction").as_str() {
             "read" => Transaction::Read,
             "write" => Transaction::Write,

@@ -79,7 +79,7 @@ impl<'n> Reader<'n> {
         Ok(Value::Numbers(percentiles))
     }
 
-    pub(super) fn measures(&self, example: &str) -> Result<Value, Flaw> {
+    pub(super) fn measures(&self, example: &str, named: bool) -> Result<Value, Flaw> {
         let mut names: Vec<String> = Vec::new();
         for item in self.items()? {
             let name = Reader {
@@ -90,7 +90,14 @@ impl<'n> Reader<'n> {
             .to_owned();
             let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             let part = |part: &str| !part.is_empty() && part.chars().all(good);
-            if !name.split('.').all(part) {
+            let of_table = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let right = match name.split_once('.') {
+                Some((table, rest)) if named => {
+                    !table.is_empty() && table.chars().all(of_table) && rest.split('.').all(part)
+                }
+                _ => name.split('.').all(part),
+            };
+            if !right {
                 let problem = format!("{} is not the name of a measure", quoted(&name));
                 return Err(flaw_at(
                     item,

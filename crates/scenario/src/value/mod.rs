@@ -95,7 +95,7 @@ impl Kind {
             Self::Size => reader.size(),
             Self::Rings => reader.rings(),
             Self::Percentiles => reader.percentiles(),
-            Self::Measures { example } => reader.measures(example),
+            Self::Measures { example, named } => reader.measures(example, named),
             Self::NodeLoad => reader.node_load(),
             Self::JobNodes => reader.job_nodes(),
             Self::Grid => reader.grid(),

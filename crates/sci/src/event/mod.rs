@@ -35,7 +35,16 @@ struct Client {
     /// Packets to be generated and when, in order of time.
     to_come: VecDeque<(Cycles, u32)>,
     /// Packets that wait for a slot, by class.
-    waiting: [Fifo; CLASSES],
+    waiting: [VecDeque<Waiting>; CLASSES],
+}
+
+/// A packet that waits for a slot, and where.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    packet: u32,
+    /// The interface that it leaves by, and the queue there.
+    port: u32,
+    queue: u32,
 }
 
 /// The event-driven engine: see the [module](self) and the rules of the crate.
@@ -55,7 +64,7 @@ pub struct Engine<T> {
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
-    /// Room for the numbers of all outputs.
+    /// Room for the numbers of all nodes, or all outputs.
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
@@ -193,14 +202,14 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         let client = Client {
             key: NEVER,
             to_come: VecDeque::new(),
-            waiting: [Fifo::default(); CLASSES],
+            waiting: [VecDeque::new(), VecDeque::new()],
         };
         Ok(Self {
             now: 0,
             nodes_due: vec![Cycles::MAX; nodes],
             inputs_due: vec![NEVER; inputs.len()],
             outputs_due: vec![Cycles::MAX; outputs.len()],
-            busy: vec![0; outputs.len() + 1],
+            busy: vec![0; nodes.max(outputs.len()) + 1],
             inputs,
             outputs,
             queues,
@@ -228,7 +237,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         for client in &mut self.clients {
             client.key = NEVER;
             client.to_come.clear();
-            client.waiting = [Fifo::default(); CLASSES];
+            client.waiting.iter_mut().for_each(VecDeque::clear);
         }
         self.packets.clear();
         self.counters.reset();
@@ -260,11 +269,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
                 return;
             }
             let end = limit.min(begin + self.rules.hop);
-            for node in 0..self.nodes_due.len() {
-                if self.nodes_due[node] < end {
-                    self.run_node(node, end, handler);
-                }
-            }
+            self.run_nodes(end, handler);
             self.run_outputs(end);
             self.now = end;
         }

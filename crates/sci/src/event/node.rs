@@ -1,22 +1,29 @@
 //! What happens at one node.
 
-use super::Engine;
 use super::lines::{Header, Kind};
+use super::output::collect;
 use super::port::{ARRIVE, GENERATE, Input, Key, NEVER, TRANSFER, key, phase_of, time_of};
+use super::{Engine, Waiting};
 use crate::traffic::{Class, Delivery, Dropped};
 use crate::{Handler, Source};
 use isthmus_kernel::Cycles;
 
 impl<T: Copy> Engine<T> {
+    /// Serves what is due at any node before `end`. Outputs follow later: what enters their queues
+    /// says itself from when on it may leave.
+    pub(super) fn run_nodes<H: Handler<Tag = T>>(&mut self, end: Cycles, handler: &mut H) {
+        let mut busy = std::mem::take(&mut self.busy);
+        let count = collect(&self.nodes_due, end, &mut busy);
+        for &node in &busy[..count] {
+            self.run_node(node as usize, end, handler);
+        }
+        self.busy = busy;
+    }
+
     /// Serves what is due at `node` before `end`: arrivals, the client and the crossbars, in order
-    /// of time. Outputs follow later: what enters their queues says itself from when on it may
-    /// leave.
-    pub(super) fn run_node<H: Handler<Tag = T>>(
-        &mut self,
-        node: usize,
-        end: Cycles,
-        handler: &mut H,
-    ) {
+    /// of time.
+    #[inline]
+    fn run_node<H: Handler<Tag = T>>(&mut self, node: usize, end: Cycles, handler: &mut H) {
         let range = self.fabric.of_node(node as u32);
         loop {
             let (first, port) = first_due(&self.inputs_due[range.clone()]);
@@ -49,13 +56,16 @@ impl<T: Copy> Engine<T> {
         self.under_way += 1;
         handler.generated(node as u32, now, tag, &mut self.offers);
         let queue = self.queue_for(packet, None);
-        if !self.queues.slots[queue].is_full()
-            && self.clients[node].waiting[class.number()].len == 0
-        {
-            self.admit(packet, queue, now);
+        let wait = Waiting {
+            packet,
+            port: self.packets.flights[packet as usize].on.port,
+            queue: queue as u32,
+        };
+        let waiting = &mut self.clients[node].waiting[class.number()];
+        if !self.queues.slots[queue].is_full() && waiting.is_empty() {
+            self.admit(wait, now);
         } else if self.rules.source == Source::Unbounded {
-            let flights = &mut self.packets.flights;
-            self.clients[node].waiting[class.number()].push(packet, flights);
+            waiting.push_back(wait);
         } else {
             self.packets.remove(packet);
             self.under_way -= 1;
@@ -82,22 +92,23 @@ impl<T: Copy> Engine<T> {
 
     /// A packet of the client gets a slot.
     #[inline]
-    fn admit(&mut self, packet: u32, queue: usize, now: Cycles) {
-        self.packets.origins[packet as usize].admitted = now;
-        self.enter(packet, queue, now);
+    fn admit(&mut self, wait: Waiting, now: Cycles) {
+        self.packets.origins[wait.packet as usize].admitted = now;
+        self.enter(wait, now);
     }
 
     /// A packet takes a slot of an output queue, from where it may leave at `ready`.
     #[inline]
-    fn enter(&mut self, packet: u32, queue: usize, ready: Cycles) {
-        let flight = &mut self.packets.flights[packet as usize];
-        let out = flight.on.port as usize;
-        flight.queue = queue as u32;
+    fn enter(&mut self, wait: Waiting, ready: Cycles) {
+        let flight = &mut self.packets.flights[wait.packet as usize];
+        flight.queue = wait.queue;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
-        self.queues.push(queue, packet, &mut self.packets.flights);
-        self.waits(out, ready);
+        let flights = &mut self.packets.flights;
+        self.queues
+            .push(wait.queue as usize, wait.packet, ready, flights);
+        self.waits(wait.port as usize, ready);
     }
 
     /// A queue of `port` has a packet that may leave at `ready`.
@@ -177,17 +188,17 @@ impl<T: Copy> Engine<T> {
 
     /// Packets of the client move up as long as the first finds a slot.
     fn admit_waiting(&mut self, node: usize, class: usize, now: Cycles) {
-        loop {
-            let packet = self.clients[node].waiting[class].head;
-            if self.clients[node].waiting[class].len == 0 {
-                return;
+        while let Some(&wait) = self.clients[node].waiting[class].front()
+            && !self.queues.slots[wait.queue as usize].is_full()
+        {
+            let waiting = &mut self.clients[node].waiting[class];
+            waiting.pop_front();
+            if let Some(next) = waiting.front() {
+                // Whoever has waited for long is no longer in the processor's caches: it is called
+                // for before it is needed.
+                std::hint::black_box(self.packets.flights[next.packet as usize].symbols);
             }
-            let queue = self.queue_for(packet, None);
-            if self.queues.slots[queue].is_full() {
-                return;
-            }
-            self.clients[node].waiting[class].pop(&self.packets.flights);
-            self.admit(packet, queue, now);
+            self.admit(wait, now);
         }
     }
 
@@ -286,7 +297,12 @@ impl<T: Copy> Engine<T> {
                 if input.queues.iter().any(|queue| queue.len > 0) {
                     input.crossbar = key(input.done, TRANSFER);
                 }
-                self.enter(packet, queue, now + self.rules.ring_change);
+                let wait = Waiting {
+                    packet,
+                    port: self.packets.flights[packet as usize].on.port,
+                    queue: queue as u32,
+                };
+                self.enter(wait, now + self.rules.ring_change);
                 break;
             }
         }

@@ -8,13 +8,8 @@ use isthmus_kernel::Cycles;
 impl<T: Copy> Engine<T> {
     /// Lets leave all that comes to an output before `end` or starts there.
     pub(super) fn run_outputs(&mut self, end: Cycles) {
-        // Those that have something to do are collected without a branch on whether they have.
         let mut busy = std::mem::take(&mut self.busy);
-        let mut count = 0;
-        for (port, &due) in self.outputs_due.iter().enumerate() {
-            busy[count] = port as u32;
-            count += usize::from(due < end);
-        }
+        let mut count = collect(&self.outputs_due, end, &mut busy);
         while count > 0 {
             let mut still = 0;
             for index in 0..count {
@@ -116,11 +111,9 @@ impl<T: Copy> Engine<T> {
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
-        if header.kind == Kind::Send {
-            self.counters.send_symbols[port] += size;
-        } else {
-            self.counters.echo_symbols[port] += size;
-        }
+        let of_send = size * u64::from(header.kind == Kind::Send);
+        self.counters.send_symbols[port] += of_send;
+        self.counters.echo_symbols[port] += size - of_send;
         if header.left > 0 {
             self.put_passing(to, place, header.time);
         } else {
@@ -165,4 +158,16 @@ impl<T: Copy> Engine<T> {
             *due = (*due).min(header.time);
         }
     }
+}
+
+/// Collects the numbers of those that are due before `end`; returns how many. Without a branch:
+/// whether one is due cannot be foreseen.
+#[inline]
+pub(super) fn collect(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
+    let mut count = 0;
+    for (number, &due) in due.iter().enumerate() {
+        busy[count] = number as u32;
+        count += usize::from(due < end);
+    }
+    count
 }

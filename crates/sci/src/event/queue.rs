@@ -45,14 +45,14 @@ impl Queues {
         });
     }
 
-    /// Adds the youngest, which takes a slot.
+    /// Adds the youngest, which takes a slot and may leave at `ready`.
     #[inline]
-    pub fn push(&mut self, queue: usize, packet: u32, flights: &mut [Flight]) {
+    pub fn push(&mut self, queue: usize, packet: u32, ready: Cycles, flights: &mut [Flight]) {
         let slots = &mut self.slots[queue];
         flights[packet as usize].next = NONE;
         if slots.head == NONE {
             slots.head = packet;
-            self.ready[queue] = flights[packet as usize].ready;
+            self.ready[queue] = ready;
         } else {
             flights[slots.tail as usize].next = packet;
         }

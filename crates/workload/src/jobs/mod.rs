@@ -8,9 +8,11 @@ mod client;
 mod collective;
 mod layout;
 mod partners;
+mod pattern;
 mod roles;
 mod source;
 pub mod spec;
 
 pub use layout::{Layout, LayoutError};
+pub use pattern::Partners;
 pub use source::{Demand, JobsSource, Operation, Process};

@@ -33,6 +33,7 @@ pub struct Request {
 /// let traffic = PacketTraffic {
 ///     load: Bandwidth::from_mb_per_s(1_000),
 ///     spacing: Spacing::Deterministic,
+///     phases: 1.0,
 ///     transaction: Transaction::Move,
 ///     payload: Bytes::new(64),
 ///     senders: Vec::new(),
@@ -48,6 +49,7 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct PacketSource {
     spacing: Spacing,
+    phases: f64,
     /// Mean cycles from one packet of a node to its next.
     mean: f64,
     hot: Option<(Chance, u32)>,
@@ -114,6 +116,7 @@ impl PacketSource {
         let hot = traffic.hot_node;
         Self {
             spacing: traffic.spacing,
+            phases: traffic.phases,
             mean: mean_us / clock.cycle_us(),
             hot: hot
                 .filter(|hot| live.binary_search(&hot.node).is_ok())
@@ -137,7 +140,7 @@ impl PacketSource {
     }
 
     /// The next packet of `node`, in the cycle of its last one or later: the first after a gap
-    /// (deterministic spacing: after a phase uniform over one gap) from cycle 0.
+    /// (deterministic spacing: after a phase, uniform over the stated part of one) from cycle 0.
     ///
     /// # Panics
     /// If `node` is not one of the [`senders`](Self::senders).
@@ -150,7 +153,7 @@ impl PacketSource {
             Spacing::Deterministic if sender.begun => sender.gap.fixed(self.mean),
             Spacing::Deterministic => {
                 let phase = unit_interval(&mut sender.arrival);
-                sender.gap.fixed(self.mean * phase)
+                sender.gap.fixed(self.mean * self.phases * phase)
             }
         };
         sender.begun = true;

@@ -18,7 +18,7 @@ pub enum Transaction {
 pub enum Spacing {
     /// Independent exponential gaps.
     Exponential,
-    /// Equal gaps, each node with a random phase of its own.
+    /// Equal gaps, each node with a random phase of its own (see [`PacketTraffic::phases`]).
     Deterministic,
 }
 
@@ -38,6 +38,9 @@ pub struct PacketTraffic {
     pub load: Bandwidth,
     /// Gaps between the packets of one node.
     pub spacing: Spacing,
+    /// With equal gaps, the part of a gap over which the phases of the nodes are spread, 0 (all
+    /// send in step) to 1.
+    pub phases: f64,
     /// What each packet sets off.
     pub transaction: Transaction,
     /// Payload of one transaction.

@@ -1,0 +1,44 @@
+//! Who moves data with whom, whatever the time: what analysis needs to know of a job.
+
+use crate::jobs::layout::Layout;
+use crate::jobs::roles::clients;
+use crate::jobs::spec::{Job, Traffic};
+use isthmus_units::Time;
+
+/// A client and the nodes that its messages go to, or come from, each as often as the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partners {
+    /// Its node.
+    pub client: u32,
+    /// The nodes; its own may be among them and counts as none.
+    pub others: Vec<u32>,
+}
+
+impl Layout {
+    /// The clients of job number `job` of the traffic that this is the layout of; empty for
+    /// collective operations, in which no node sends on its own.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn partners(&self, number: usize, job: &Job) -> Vec<Partners> {
+        let collective = matches!(
+            job.traffic,
+            Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. }
+        );
+        if collective {
+            return Vec::new();
+        }
+        // Times do not matter here, whatever they are counted in.
+        let tick = Time::from_ps(1);
+        let clients = clients(&job.traffic, &self.jobs[number], &self.servers, tick);
+        let targets = &clients.targets;
+        clients
+            .nodes
+            .iter()
+            .map(|&(client, partner)| Partners {
+                client,
+                others: partner.map_or_else(|| targets.clone(), |partner| vec![partner]),
+            })
+            .collect()
+    }
+}

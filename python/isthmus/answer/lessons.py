@@ -1,0 +1,236 @@
+"""What an interference matrix teaches, in words: who loses what to whom, and what helps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.results.interference import (
+    Cell,
+    Change,
+    Interference,
+    combined,
+    quotient,
+    value_words,
+)
+from isthmus.results.schema import PointResult
+from isthmus.wording import job_label
+
+SMALL = 0.05
+"""A change that is known to be within so much of nothing is called nothing."""
+FAR = 1.2
+"""Factor from which a longer tail is told."""
+PAIRS = 6
+"""Most pairs of jobs that are told in sentences, those with the largest losses."""
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """The answer of a run of jobs alone and together."""
+
+    matrix: Interference = field(repr=False)
+    conclusion: str
+    """The largest loss, and what avoids it."""
+    losses: list[str]
+    """A sentence per pair: what the first loses beside the second."""
+    choices: list[str]
+    """A sentence per choice, such as where the servers are: what it changes."""
+
+
+def lessons(matrix: Interference) -> Lessons:
+    """Tell what the cells and the choices of a matrix show."""
+    pairs: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
+    for cell in matrix.cells:
+        if cell.accepted is not None:
+            pairs.setdefault((cell.job, cell.beside), []).append(cell)
+    ordered = sorted(pairs.values(), key=lambda cells: _worst(cells)[1].value)[:PAIRS]
+    losses = [loss_sentence(matrix, cells) for cells in ordered]
+    choices = [
+        sentence
+        for axis in choice_axes(matrix)
+        for sentence in choice_sentences(matrix, axis)
+    ]
+    return Lessons(matrix, losses[0] if losses else "nothing was measured", losses, choices)
+
+
+def percent(change: Change, *, signed: bool = True) -> str:
+    """A change in percent with its half-width: ``−33 ± 4%``."""
+    value, half = 100 * (change.value - 1), change.half
+    wide = None if half is None else 100 * half
+    digits = 1 if wide is not None and wide < 1 and abs(value) < 10 else 0
+    shown = f"{value if signed else abs(value):{'+' if signed else ''}.{digits}f}"
+    shown = shown.replace("-", "−")
+    if float(shown.replace("−", "-")) == 0:
+        shown = "0"
+    return f"{shown}%" if wide is None else f"{shown} ± {wide:.{digits}f}%"
+
+
+def _known(cell: Cell) -> Change:
+    assert cell.accepted is not None
+    return cell.accepted
+
+
+def _worst(cells: list[Cell]) -> tuple[Cell, Change]:
+    """The largest loss that is clear; if none is, the largest."""
+    clear = [c for c in cells if _known(c).less]
+    worst = min(clear or cells, key=lambda c: _known(c).value)
+    return worst, _known(worst)
+
+
+def loss_sentence(matrix: Interference, cells: list[Cell]) -> str:
+    """What one job loses beside others, where most and where nothing."""
+    worst, change = _worst(cells)
+    who, beside = worst.job, _and(list(worst.beside))
+    verb = "run" if len(worst.beside) > 1 else "runs"
+    if not change.less:
+        span = _span([_known(c) for c in cells])
+        text = f"{who} loses nothing that can be told when {beside} {verb} beside it ({span})"
+        return text + _tails(cells)
+    where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
+    lost = percent(change, signed=False)
+    text = f"{who} loses {lost} of its bandwidth when {beside} {verb} beside it{where}"
+    text += _trend(matrix, cells, worst) + _tail(worst)
+    if len(cells) < 2:
+        return text
+    return f"{text}; {_relief(matrix, cells, worst)}"
+
+
+def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
+    """Where the loss is gone: a choice under which no variant loses, else the best variant."""
+    for axis in choice_axes(matrix):
+        for value in dict.fromkeys(c.variant.at(axis) for c in cells):
+            of = [c for c in cells if c.variant.at(axis) == value]
+            if value != worst.variant.at(axis) and not any(_known(c).less for c in of):
+                at = of[0].variant.values[axis]
+                assert at is not None
+                span = _span([_known(c) for c in of])
+                return f"nothing that can be told with {value_words(matrix.run, axis, at)} ({span})"
+    best = max(cells, key=lambda c: _known(c).value)
+    if not _known(best).less:
+        where = _listed(best.variant.words)
+        return f"nothing that can be told with {where} ({percent(_known(best))})"
+    return f"least with {_listed(best.variant.words)} ({percent(_known(best))})"
+
+
+def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
+    """The loss along a numeric axis, all else as where it is largest."""
+    axes = [i for i in range(len(matrix.run.axes)) if i != matrix.axis]
+    for axis in axes:
+        along = [
+            c
+            for c in cells
+            if all(c.variant.at(i) == worst.variant.at(i) for i in axes if i != axis)
+        ]
+        numbers = [v.number for c in along if (v := c.variant.values[axis]) is not None]
+        if len(along) > 1 and None not in numbers:
+            label = matrix.run.axes[axis].label
+            at = ", ".join(c.variant.at(axis) for c in along)
+            losses = ", ".join(percent(Change(_known(c).value)) for c in along)
+            return f" ({losses} at {label} {at})"
+    return ""
+
+
+def _tail(cell: Cell) -> str:
+    if cell.tail is None or cell.percent is None or not cell.tail.more or cell.tail.value < FAR:
+        return ""
+    what = f"{cell.percent:g}th percentile of its {cell.tail_of}"
+    return f", and the {what} takes {cell.tail.value:.1f} times as long"
+
+
+def _tails(cells: list[Cell]) -> str:
+    """The longest tail where no bandwidth is lost."""
+    tailed = [c for c in cells if c.tail is not None and c.tail.more]
+    if not tailed:
+        return ""
+    longest = max(tailed, key=lambda c: c.tail.value if c.tail else 0.0)
+    told = _tail(longest)
+    where = f" with {_listed(longest.variant.words)}" if longest.variant.words else ""
+    return f"{told}{where}" if told else ""
+
+
+def choice_axes(matrix: Interference) -> list[int]:
+    """Axes of words: what someone may choose, such as a mapping or where the servers are."""
+    found = []
+    for axis in range(len(matrix.run.axes)):
+        values = [v.values[axis] for v in matrix.variants]
+        texts = {v.text for v in values if v is not None}
+        if len(texts) > 1 and all(v is not None and v.number is None for v in values):
+            found.append(axis)
+    return found
+
+
+def choice_sentences(matrix: Interference, axis: int) -> list[str]:
+    """What each other value of a choice changes against the first one, all else equal."""
+    values = {v.at(axis): v.values[axis] for v in matrix.variants}
+    (first, base), *others = values.items()
+    told = []
+    for text, value in others:
+        assert value is not None
+        assert base is not None
+        names = f"{value_words(matrix.run, axis, value)} rather than {base.text}"
+        parts = [_effect(matrix, axis, first, text, name) for name in _rates(matrix)]
+        parts = [p for p in parts if p]
+        told.append(f"{names}: {'; '.join(parts)}" if parts else f"{names}: not comparable")
+    return told
+
+
+def _rates(matrix: Interference) -> list[str]:
+    names = [f"{job}.accepted" for job in matrix.jobs]
+    return [*(["servers.accepted"] if any(p.servers for p in matrix.run.points) else []), *names]
+
+
+def _effect(matrix: Interference, axis: int, first: str, other: str, name: str) -> str:
+    """How a measure differs between two values of a choice, at points alike in all else."""
+    changes = _matched(matrix, axis, first, other, name)
+    change = combined(changes)
+    if change is None:
+        return ""
+    job = name.rpartition(".")[0]
+    who = f"the {job_label(job)}" if job == "servers" else job
+    verb = "take" if job == "servers" else "gets"
+    many = f", {_span(changes)} in {len(changes)} cases" if len(changes) > 1 else ""
+    if change.more or change.less:
+        how = "more" if change.more else "less"
+        on_average = " on average" if len(changes) > 1 else ""
+        return f"{who} {verb} {percent(change, signed=False)} {how}{on_average}{many}"
+    clear = [c for c in changes if c.more or c.less]
+    if clear:
+        return f"{who} {verb} more or less by case ({_span(changes)} in {len(changes)} cases)"
+    return f"no difference that can be told for {who} ({percent(change)})"
+
+
+def _matched(
+    matrix: Interference, axis: int, first: str, other: str, name: str
+) -> list[Change]:
+    """The quotient at each pair of points that differ in this axis only; of a job, where others
+    run beside it, and of the servers, wherever they work.
+    """
+    by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
+    for point in matrix.run.points:
+        if name != "servers.accepted" and len(point.active) < 2:
+            continue
+        rest = tuple(v.text for i, v in enumerate(point.values) if i != axis)
+        by_rest.setdefault(rest, {})[point.values[axis].text] = point
+    found = []
+    for pair in by_rest.values():
+        own, base = (p.measure(name) if (p := pair.get(v)) else None for v in (other, first))
+        if own and base and (change := quotient(own, base)):
+            found.append(change)
+    return found
+
+
+def _span(changes: list[Change]) -> str:
+    """One change with its interval, or the smallest and the largest of several."""
+    if len(changes) == 1:
+        return percent(changes[0])
+    low, high = (
+        percent(Change(pick(c.value for c in changes))).removesuffix("%") for pick in (min, max)
+    )
+    return f"{low}%" if low == high else f"{low} to {high}%"
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _listed(words: str) -> str:
+    return _and(words.split(", "))

@@ -1,0 +1,268 @@
+"""How much jobs disturb one another: each job alone against the same job beside others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from isthmus.results.schema import AxisValue, Measure, Percentile, PointResult, RunResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ACTIVE = "workload.active"
+"""The axis of the sets of jobs that run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A quotient of two measured values with its interval; 1 where nothing changes."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2
+
+    @property
+    def less(self) -> bool:
+        """Whether the whole interval is below 1."""
+        return self.high is not None and self.high < 1
+
+    @property
+    def more(self) -> bool:
+        """Whether the whole interval is above 1."""
+        return self.low is not None and self.low > 1
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One combination of the axes other than that of the jobs that run."""
+
+    values: tuple[AxisValue | None, ...] = field(repr=False)
+    """The value of each axis of the run; None for that of the jobs."""
+    words: str
+    """For example ``shared mapping, clustered servers``; empty if there is no such axis."""
+
+    def at(self, axis: int) -> str:
+        """The value of an axis, as written."""
+        value = self.values[axis]
+        return value.text if value else ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A job beside others, in one variant."""
+
+    variant: Variant
+    job: str
+    """The job that may suffer."""
+    beside: tuple[str, ...]
+    """The jobs that run beside it."""
+    alone: PointResult = field(repr=False)
+    together: PointResult = field(repr=False)
+    accepted: Change | None
+    """Its accepted bandwidth together over that alone."""
+    mean: Change | None
+    """Mean response time of its messages together over that alone."""
+    tail: Change | None
+    """The same of the percentile `percent`."""
+    percent: float | None
+    """The highest percentile resolved in both, of its messages or, failing that, its packets."""
+    tail_of: str
+    """What the percentile is of: ``messages`` or ``packets``."""
+
+
+@dataclass(frozen=True)
+class Interference:
+    """The interference matrix of a run: a cell per variant, job and set of jobs beside it."""
+
+    run: RunResult = field(repr=False)
+    axis: int
+    """Position of the axis of the jobs that run."""
+    jobs: list[str]
+    variants: list[Variant]
+    cells: list[Cell] = field(repr=False)
+
+    @property
+    def sets(self) -> list[tuple[str, ...]]:
+        """Sets of jobs that stand beside a job, smaller ones first."""
+        return sorted(dict.fromkeys(c.beside for c in self.cells), key=len)
+
+    def cell(self, variant: Variant, job: str, beside: tuple[str, ...]) -> Cell | None:
+        """Return the cell of one job and those beside it, if both points were run."""
+        of = (c for c in self.cells if c.variant is variant)
+        return next((c for c in of if c.job == job and c.beside == beside), None)
+
+    def alone(self, variant: Variant, job: str) -> Measure | None:
+        """The accepted bandwidth of a job that runs alone."""
+        of = (c for c in self.cells if c.variant is variant and c.job == job)
+        return next((c.alone.measure(f"{job}.accepted") for c in of), None)
+
+
+def interference(run: RunResult) -> Interference | None:
+    """Read the matrix of a run whose axis ``workload.active`` has jobs both alone and together."""
+    axis = next((i for i, each in enumerate(run.axes) if each.key == ACTIVE), None)
+    if axis is None:
+        return None
+    groups: dict[tuple[str, ...], list[PointResult]] = {}
+    for point in run.points:
+        others = tuple(v.text for i, v in enumerate(point.values) if i != axis)
+        groups.setdefault(others, []).append(point)
+    varying = _varying(run, axis)
+    variants, cells = [], []
+    for points in groups.values():
+        values = tuple(None if i == axis else v for i, v in enumerate(points[0].values))
+        variant = Variant(values, variant_words(run, values, varying))
+        variants.append(variant)
+        alone = {p.active[0]: p for p in points if len(p.active) == 1}
+        for together in points:
+            if len(together.active) > 1:
+                mine = [job for job in together.active if job in alone]
+                cells += [_cell(variant, job, alone[job], together) for job in mine]
+    jobs = list(dict.fromkeys(j.name for p in run.points for j in p.jobs))
+    found = [job for job in jobs if any(c.job == job for c in cells)]
+    return Interference(run, axis, found, variants, cells) if cells else None
+
+
+def _varying(run: RunResult, left_out: int) -> list[int]:
+    """Axes with more than one value, but that one."""
+    axes = [i for i in range(len(run.axes)) if i != left_out]
+    return [i for i in axes if len({p.values[i].text for p in run.points}) > 1]
+
+
+def variant_words(
+    run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]
+) -> str:
+    """A variant by the values of some axes: ``shared mapping, clustered servers``."""
+    told = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
+    return ", ".join(told)
+
+
+def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
+    """One value with its axis: ``shared mapping``, ``offered load of io 0.3``."""
+    label = run.axes[axis].label
+    return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
+
+
+def _cell(variant: Variant, job: str, alone: PointResult, together: PointResult) -> Cell:
+    beside = tuple(other for other in together.active if other != job)
+    tail, percent, tail_of = None, None, ""
+    for quantity, name in (("response", "messages"), ("packet", "packets")):
+        own, base = (p.measure(f"{job}.{quantity}") for p in (together, alone))
+        if own and base and (shared := _highest(own, base)):
+            tail, percent, tail_of = quotient(*shared), shared[0].percent, name
+            break
+    return Cell(
+        variant,
+        job,
+        beside,
+        alone,
+        together,
+        _of(f"{job}.accepted", together, alone),
+        _of(f"{job}.response", together, alone),
+        tail,
+        percent,
+        tail_of,
+    )
+
+
+def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
+    """The highest percentile above the median that both resolve."""
+    theirs = {p.percent: p for p in base.percentiles if p.resolved}
+    both = [p for p in own.percentiles if p.resolved and p.percent in theirs and p.percent > 50]
+    if not both:
+        return None
+    most = max(both, key=lambda p: p.percent)
+    return most, theirs[most.percent]
+
+
+def _of(name: str, together: PointResult, alone: PointResult) -> Change | None:
+    own, base = together.measure(name), alone.measure(name)
+    return quotient(own, base) if own and base else None
+
+
+def quotient(own: Measure | Percentile, base: Measure | Percentile) -> Change | None:
+    """One value over another, its relative half-width the root of the sum of both squares.
+
+    That holds for independent values. Points of a run share random numbers, which makes them vary
+    together, so that the interval rather is too wide.
+    """
+    (a, a_half), (b, b_half) = _value(own), _value(base)
+    if a is None or b is None or a <= 0 or b <= 0:
+        return None
+    value = a / b
+    if a_half is None or b_half is None:
+        return Change(value)
+    half = value * math.hypot(a_half / a, b_half / b)
+    return Change(value, value - half, value + half)
+
+
+def _value(of: Measure | Percentile) -> tuple[float | None, float | None]:
+    mean = of.mean if isinstance(of, Measure) else of.value
+    if mean is None or of.low is None or of.high is None:
+        return mean, None
+    return mean, (of.high - of.low) / 2
+
+
+def combined(changes: list[Change]) -> Change | None:
+    """The geometric mean of changes in several variants; its relative half-width is the mean of
+    theirs, as if they all erred alike.
+    """
+    if not changes:
+        return None
+    value = math.exp(sum(math.log(c.value) for c in changes) / len(changes))
+    halves = [c.half / c.value for c in changes if c.half is not None]
+    if len(halves) < len(changes):
+        return Change(value)
+    half = value * sum(halves) / len(halves)
+    return Change(value, value - half, value + half)
+
+
+def interference_table(found: Interference) -> pl.DataFrame:
+    """One row per variant, job and set of jobs beside it.
+
+    Columns: one per axis but that of the jobs (named ``key`` or ``key [unit]``, as text), ``job``,
+    ``beside``, ``alone [UNIT]`` and ``together [UNIT]`` (accepted bandwidth per node of the job, in
+    the unit of the run's load), ``accepted``, ``response`` and ``tail`` (together over alone, each
+    with ``_low`` and ``_high``; ``response`` of the mean response time of a message, ``tail`` of
+    the percentile in ``percent``), ``percent_of`` (messages or packets).
+    """
+    import polars as pl
+
+    run = found.run
+    axes = [i for i in range(len(run.axes)) if i != found.axis]
+    unit = run.load.plain
+    schema: dict[str, Any] = {
+        **{run.axes[i].column: pl.String for i in axes},
+        "job": pl.String,
+        "beside": pl.String,
+        f"alone [{unit}]": pl.Float64,
+        f"together [{unit}]": pl.Float64,
+    }
+    for name in ("accepted", "response", "tail"):
+        schema.update({f"{name}{end}": pl.Float64 for end in ("", "_low", "_high")})
+    schema.update({"percent": pl.Float64, "percent_of": pl.String})
+    rows = []
+    for c in found.cells:
+        means = [m.mean if (m := p.measure(f"{c.job}.accepted")) else None for p in _both(c)]
+        changes = [
+            end
+            for each in (c.accepted, c.mean, c.tail)
+            for end in ((each.value, each.low, each.high) if each else (None, None, None))
+        ]
+        left = [c.variant.at(i) for i in axes]
+        rows.append(
+            (*left, c.job, " + ".join(c.beside), *means, *changes, c.percent, c.tail_of or None)
+        )
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _both(cell: Cell) -> tuple[PointResult, PointResult]:
+    return cell.alone, cell.together
