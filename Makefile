@@ -60,9 +60,11 @@ docs: $(VENV)/.test-tools
 
 papers: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --jobs $(JOBS)
+	$(BIN)/isthmus papers run sci-fabrics --jobs $(JOBS)
 
 papers-quick: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --quick --jobs $(JOBS)
+	$(BIN)/isthmus papers run sci-fabrics --quick --jobs $(JOBS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/run.py

@@ -56,6 +56,13 @@ class Value:
             return Value(self.value / other.value)
         return self._with_interval(other, self.value / other.value, a_low / b_high, a_high / b_low)
 
+    def plus(self, other: Value) -> Value:
+        """The sum."""
+        if self.value is None or other.value is None:
+            return Value(None)
+        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
+        return self._with_interval(other, self.value + other.value, a_low + b_low, a_high + b_high)
+
     def minus(self, other: Value) -> Value:
         """The difference."""
         if self.value is None or other.value is None:

@@ -121,7 +121,7 @@ def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
             assert row.note or row.id in QUICK_MISSES, found[row.id]
 
 
-QUICK_MISSES = {"fig5_near_bound", "fig5_knee", "manhattan_collapse"}
+QUICK_MISSES = {"fig5_near_bound", "fig5_knee", "manhattan_collapse", "ring_lat_between"}
 """Rows that a quick run is too short for."""
 
 

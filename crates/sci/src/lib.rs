@@ -89,8 +89,8 @@ mod traffic;
 
 pub use counters::Counters;
 pub use error::Error;
-pub use fabric::{Fabric, Interface, InterfaceId};
-pub use rules::{FlowControl, Rules, Source};
+pub use fabric::{Fabric, Interface, InterfaceId, RING_NODES_MAX, RINGS_MAX};
+pub use rules::{FlowControl, Rules, SYMBOLS_LIMIT, Source};
 pub use stall::{Stall, StallKind};
 pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 

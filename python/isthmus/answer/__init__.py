@@ -6,8 +6,10 @@ difference one only where the intervals allow it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
 from isthmus.answer.sentences import (
     baseline_sentence,
@@ -20,6 +22,7 @@ from isthmus.answer.sentences import (
     ratio_words,
     saturation_words,
 )
+from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import Series, View, axis_text, view
 from isthmus.wording import estimate, number
@@ -28,11 +31,13 @@ __all__ = [
     "SAME",
     "Answer",
     "Bracket",
+    "Lessons",
     "Peak",
     "Ratio",
     "SeriesAnswer",
     "answer",
     "bracket",
+    "judged",
     "judged_by_throughput",
     "peak",
     "ranked",
@@ -93,11 +98,20 @@ class Answer:
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
     """Points at which nothing arrives any more, in words."""
+    lessons: Lessons | None = None
+    """What jobs lose to one another, where they ran alone and together."""
 
     @property
     def has_saturation(self) -> bool:
         """Whether any series has a bracket."""
         return any(s.bracket for s in self.series)
+
+    @property
+    def shown(self) -> list[str]:
+        """The measures that stand in the table of variants."""
+        if self.view.of_jobs:
+            return self.measures
+        return self.measures[: 1 if self.has_peaks else 2]
 
     @property
     def has_peaks(self) -> bool:
@@ -108,10 +122,12 @@ class Answer:
 def answer(run: RunResult) -> Answer:
     """Compare every series of the run with its first."""
     layout = view(run)
-    measures = ranked(layout)
+    measures = judged(layout)
     headline = measures[0] if measures else None
     busy_x = _common_place(layout, light=False)
     x = _common_place(layout, light=True) if judged_by_throughput(layout) else busy_x
+    matrix = interference(run)
+    told = lessons(matrix) if matrix is not None else None
     place, busy_place = _place_text(layout, x), _place_text(layout, busy_x)
     base = layout.series[0] if layout.series else None
     found = [_series_answer(layout, s, base, measures, x, place) for s in layout.series if base]
@@ -121,12 +137,21 @@ def answer(run: RunResult) -> Answer:
         measures[:3],
         place,
         x,
-        conclusion(found, layout),
-        basis(layout, headline, place, found),
+        told.conclusion if told else conclusion(found, layout),
+        _grounds(told) if told else basis(layout, headline, place, found),
         found,
         busy_place,
         busy_x,
         _warnings(layout),
+        told,
+    )
+
+
+def _grounds(told: Lessons) -> str:
+    unit = told.matrix.run.load.plain
+    return (
+        f"Judged by the accepted bandwidth of each job, {unit} per node of the job, against that of "
+        "the same job alone."
     )
 
 
@@ -135,6 +160,25 @@ def judged_by_throughput(layout: View) -> bool:
     light load: where it is told in `THROUGHPUT` and the points of a series differ in the load only.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
+
+
+def judged(layout: View) -> list[str]:
+    """Measures by which variants are judged: latencies; of jobs first what the I/O servers and each
+    job get through.
+    """
+    if not layout.of_jobs:
+        return ranked(layout)
+    io = {job.name for p in layout.run.points for job in p.jobs if job.io}
+    rates = [m for m in layout.measures if m.endswith(".accepted")]
+    served = [p.measure("servers.accepted") for p in layout.run.points if p.servers]
+    if not any(m and m.mean for m in served):
+        rates = [m for m in rates if m != "servers.accepted"]
+
+    def rank(name: str) -> int:
+        job = name.rpartition(".")[0]
+        return 0 if job == "servers" else 1 if job in io else 2
+
+    return [*sorted(rates, key=rank), *ranked(layout)]
 
 
 def ranked(layout: View) -> list[str]:
@@ -157,6 +201,8 @@ def _carries(layout: View, series: Series, point: PointResult) -> bool:
     model, or it is undecided there and accepts twice as much at another load.
     """
     verdict = point.verdict.verdict
+    if layout.of_jobs:
+        return verdict != "collapsed"
     if verdict != "undecided" or not judged_by_throughput(layout) or point.load is None:
         return verdict == "stable"
     most = peak(layout, series)
@@ -185,7 +231,14 @@ def _common_place(layout: View, *, light: bool) -> float | None:
         return None
     most = max(counts.values())
     best = [x for x, count in counts.items() if count == most]
-    return max(best) if layout.by_load and not light else min(best)
+    by_load = layout.by_load or (layout.of_jobs and _is_load(layout))
+    return max(best) if by_load and not light else min(best)
+
+
+def _is_load(layout: View) -> bool:
+    """Whether x is the load of one of several jobs."""
+    x = layout.x_axis
+    return x is not None and layout.run.axes[x].key.endswith(".load")
 
 
 def _place_text(layout: View, x: float | None) -> str:
@@ -217,7 +270,7 @@ def _series_answer(
     base_point = _stable_at(layout, base, x) if x is not None else None
     if series is base:
         told = collapse_part(layout, series)
-        text = baseline_sentence(told, own_bracket, own_peak, point, measures, place, unit)
+        text = baseline_sentence(layout, told, own_bracket, own_peak, point, measures, place)
         badge = "baseline" if len(layout.series) > 1 else ""
         return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak)
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
@@ -226,37 +279,40 @@ def _series_answer(
         for name in measures:
             own, theirs = point.measure(name), base_point.measure(name)
             if own and theirs and (found := ratio(name, own, theirs)):
-                ratios[name] = found
+                if found.is_rate or _steady(point, base_point):
+                    ratios[name] = found
     peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
+    deciding = [r for r in ratios.values() if r.is_rate] if layout.of_jobs else [headline]
     lost = base_point is not None and _is_lost(layout, series, x)
-    badge = _badge(saturation, peak_ratio, headline, lost)
+    badge = _badge(saturation, [peak_ratio, *deciding], lost and not layout.of_jobs)
     told = collapse_part(layout, series)
     if told and not any(p.collapsed for p in base.points):
         badge = "collapses"
     parts = [told] if told else []
     if own_bracket:
         parts.append(saturation_words(own_bracket, base_bracket, saturation, base.label, unit))
-    if lost and place:
+    if lost and place and not layout.of_jobs:
         parts.append(f"saturated {place}, where {base.label} still is stable")
     if own_peak:
         parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
-    parts += [ratio_words(ratios[m], place, n == 0) for n, m in enumerate(ratios)]
+    parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
     sentence = join(parts[:3]) or "no numbers"
     return SeriesAnswer(
         series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio
     )
 
 
-def _badge(
-    saturation: str | None, throughput: Ratio | None, latency: Ratio | None, lost: bool
-) -> str:
+def _steady(*points: PointResult) -> bool:
+    """Whether times are those of the machine and not of how long the run was."""
+    return all(p.verdict.verdict not in LOST for p in points)
+
+
+def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:
     votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
     signs = {votes} if votes else set()
-    if latency and latency.tendency in ("longer", "shorter"):
-        signs.add(1 if latency.tendency == "shorter" else -1)
-    if throughput and throughput.tendency in ("longer", "shorter"):
-        signs.add(1 if throughput.tendency == "longer" else -1)
+    ratios = [r for r in found if r is not None]
+    signs |= {r.better for r in ratios if r.better}
     if lost:
         signs.add(-1)
     if not signs:
@@ -264,7 +320,6 @@ def _badge(
     if len(signs) > 1:
         return "mixed"
     word = "better" if signs == {1} else "worse"
-    ratios = [r for r in (throughput, latency) if r is not None]
     far = any(max(r.low, 1 / r.high) >= FAR for r in ratios)
     return f"far {word}" if far or lost else word
 

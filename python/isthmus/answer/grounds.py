@@ -74,6 +74,17 @@ class Ratio:
         return "longer" if self.value > 1 else "shorter"
 
     @property
+    def is_rate(self) -> bool:
+        """Whether more of it is better: of accepted loads, not of times."""
+        return self.measure.rpartition(".")[2] == "accepted"
+
+    @property
+    def better(self) -> int:
+        """1 if it is better than the baseline's, -1 if it is worse, 0 if that cannot be told."""
+        sign = {"longer": 1, "shorter": -1}.get(self.tendency, 0)
+        return sign if self.is_rate else -sign
+
+    @property
     def factor(self) -> str:
         """How many times as much, or less, whichever is above 1."""
         times = max(self.value, 1 / self.value)
@@ -82,8 +93,7 @@ class Ratio:
     @property
     def text(self) -> str:
         """For example ``2.4 × as long``."""
-        is_load = self.measure == "accepted"
-        more, less = ("as much", "less") if is_load else ("as long", "shorter")
+        more, less = ("as much", "less") if self.is_rate else ("as long", "shorter")
         if self.tendency == "longer":
             return f"{self.factor} × {more}"
         if self.tendency == "shorter":

@@ -12,7 +12,7 @@ from isthmus.results.interference import (
     quotient,
     value_words,
 )
-from isthmus.results.schema import PointResult
+from isthmus.results.schema import AxisValue, PointResult
 from isthmus.wording import job_label
 
 SMALL = 0.05
@@ -42,7 +42,7 @@ def lessons(matrix: Interference) -> Lessons:
     for cell in matrix.cells:
         if cell.accepted is not None:
             pairs.setdefault((cell.job, cell.beside), []).append(cell)
-    ordered = sorted(pairs.values(), key=lambda cells: _worst(cells)[1].value)[:PAIRS]
+    ordered = sorted(pairs.values(), key=_rank)[:PAIRS]
     losses = [loss_sentence(matrix, cells) for cells in ordered]
     choices = [
         sentence
@@ -74,6 +74,12 @@ def _worst(cells: list[Cell]) -> tuple[Cell, Change]:
     clear = [c for c in cells if _known(c).less]
     worst = min(clear or cells, key=lambda c: _known(c).value)
     return worst, _known(worst)
+
+
+def _rank(cells: list[Cell]) -> tuple[bool, float]:
+    """Clear losses first, the largest of them before the others."""
+    _, change = _worst(cells)
+    return not change.less, change.value
 
 
 def loss_sentence(matrix: Interference, cells: list[Cell]) -> str:
@@ -166,11 +172,30 @@ def choice_sentences(matrix: Interference, axis: int) -> list[str]:
     for text, value in others:
         assert value is not None
         assert base is not None
-        names = f"{value_words(matrix.run, axis, value)} rather than {base.text}"
+        names = f"{value_words(matrix.run, axis, value)} rather than {base.text}{_load(matrix)}"
         parts = [_effect(matrix, axis, first, text, name) for name in _rates(matrix)]
         parts = [p for p in parts if p]
         told.append(f"{names}: {'; '.join(parts)}" if parts else f"{names}: not comparable")
     return told
+
+
+def _load(matrix: Interference) -> str:
+    """At which values of the numeric axes choices are compared: the highest, where they matter."""
+    told = [
+        value_words(matrix.run, axis, max(values, key=lambda v: v.number or 0.0))
+        for axis, values in _numbers(matrix).items()
+    ]
+    return f", at {_and(told)}" if told else ""
+
+
+def _numbers(matrix: Interference) -> dict[int, list[AxisValue]]:
+    """Values of each numeric axis that has several."""
+    found = {}
+    for axis in range(len(matrix.run.axes)):
+        values = {v.text: v for each in matrix.variants if (v := each.values[axis]) is not None}
+        if len(values) > 1 and all(v.number is not None for v in values.values()):
+            found[axis] = list(values.values())
+    return found
 
 
 def _rates(matrix: Interference) -> list[str]:
@@ -205,7 +230,12 @@ def _matched(
     run beside it, and of the servers, wherever they work.
     """
     by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
+    highest = {
+        i: max(v.number or 0.0 for v in values) for i, values in _numbers(matrix).items()
+    }
     for point in matrix.run.points:
+        if any(point.values[i].number != most for i, most in highest.items()):
+            continue
         if name != "servers.accepted" and len(point.active) < 2:
             continue
         rest = tuple(v.text for i, v in enumerate(point.values) if i != axis)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isthmus.answer.grounds import Bracket, Peak, Ratio
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import Series, View
-from isthmus.wording import estimate, interval, measure_label, measure_subject, number, unit_label
+from isthmus.wording import estimate, interval, number, unit_label
 
 if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
@@ -22,27 +22,28 @@ def join(parts: list[str]) -> str:
 
 
 def baseline_sentence(
+    layout: View,
     collapses: str,
     own: Bracket | None,
     own_peak: Peak | None,
     point: PointResult | None,
     measures: list[str],
     place: str,
-    unit: str,
 ) -> str:
     """What the first series can do."""
+    unit = layout.run.load.words
     parts = [collapses]
     if own:
         parts.append(saturation_words(own, None, None, "", unit))
     if own_peak:
         parts.append(peak_words(own_peak, None, "", None))
     if point:
-        for name in measures[:2]:
+        for name in measures[: 3 if layout.of_jobs else 2]:
             m = point.measure(name)
             if m and m.best[0] is not None:
                 value = f"{estimate(*m.best)} {unit_label(m.unit)}"
                 where = f" {place}" if place and name == measures[0] else ""
-                parts.append(f"{measure_label(name)} {value}{where}")
+                parts.append(f"{layout.label(name)} {value}{where}")
     return join(parts) or "no stable point to compare with"
 
 
@@ -106,9 +107,11 @@ def collapse_part(layout: View, series: Series) -> str:
     return f"collapses at {number(min(loads))} {layout.run.load.words}{how}"
 
 
-def ratio_words(ratio: Ratio, place: str, first: bool) -> str:
+def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
     """How one measure compares with the baseline's; the place is told the first time only."""
-    subject = measure_subject(ratio.measure)
+    if ratio.is_rate:
+        return _rate_words(layout, ratio, place if first else "")
+    subject = layout.subject(ratio.measure)
     where = {"network": " in the network", "response": " in all", "header": ""}.get(
         ratio.measure.rpartition(".")[2], ""
     )
@@ -122,6 +125,20 @@ def ratio_words(ratio: Ratio, place: str, first: bool) -> str:
     if ratio.tendency == "same":
         return f"{subject} take about as long{where} {values}"
     return f"{subject} are not distinguishable{where} {values}"
+
+
+def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
+    """How an accepted load compares with the baseline's."""
+    values = f"{estimate(*ratio.own.best)} against {number(ratio.base.best[0])}"
+    values = f"({values} {unit_label(ratio.own.unit)}{' ' if place else ''}{place})"
+    label = layout.label(ratio.measure)
+    if ratio.tendency == "longer":
+        return f"{label} {ratio.factor} times as much {values}"
+    if ratio.tendency == "shorter":
+        return f"{label} {ratio.factor} times less {values}"
+    if ratio.tendency == "same":
+        return f"{label} about the same {values}"
+    return f"{label} not distinguishable {values}"
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:

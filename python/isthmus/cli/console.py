@@ -51,7 +51,7 @@ def answer_table(answer: Answer) -> Table:
             table.add_column(f"model says\n({unit})", justify="right")
     if answer.has_peaks:
         table.add_column(f"carries at most\n({unit})", justify="right")
-    shown = answer.measures[: 1 if answer.has_peaks else 2]
+    shown = answer.shown
     for name in shown:
         unit = unit_label(answer.view.unit(name))
         table.add_column(

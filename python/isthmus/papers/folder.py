@@ -156,11 +156,21 @@ def read_toml(path: Path) -> dict[str, Any]:
         IsthmusError: it cannot be read or is not TOML.
 
     """
+    return parse_toml(read_text(path), str(path))
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Read TOML; `source` names it in an error.
+
+    Raises:
+        IsthmusError: it is not TOML.
+
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise IsthmusError(f"{path}: not TOML: {error}") from error
+        raise IsthmusError(f"{source}: not TOML: {error}") from error

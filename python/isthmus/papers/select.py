@@ -23,12 +23,17 @@ A *selector* gives a value with an interval::
     machine FIELD           a figure of the machine (machine ring_count); of SCI fabrics also
                             ring_nodes, the nodes of each ring
     collapse FIELD          how a fabric collapsed: kind, nodes, since (µs), replications
-    node WHICH              throughput of a node that sends: its number, lowest or highest
+    node WHICH              throughput of a node that sends: its number, lowest or highest; of fat
+                            trees what arrives for the process of a node, or on average of several
+                            (node 4-15)
+    wire KIND               of fat trees the busiest link of a kind, headers included (wire inject)
+    setting KEY in UNIT     what the scenario states (setting machine.nic.payload in B)
     3.5                     a number
 
 followed by ``@ key=value; key=value``, which fixes axes of the sweep; keys may be shortened to
 their last words (``io_link`` for ``machine.lanes.io_link``). Conditions of the row's ``at`` hold
-for all its selectors. ``A / B`` divides, ``A - B`` subtracts (first), with intervals.
+for all its selectors. ``A / B`` divides, ``A - B`` subtracts and ``A + B`` adds, with intervals;
+signs are taken in this order, the first of them splits the whole.
 
 A *claim*, for the rule ``holds``, compares selectors::
 
@@ -55,7 +60,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from isthmus.errors import IsthmusError
-from isthmus.papers import fabric
+from isthmus.papers import fabric, tree
 from isthmus.papers.model import Model, balance
 from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
@@ -98,7 +103,7 @@ def conditions(text: str) -> Conditions:
 
 def is_analytic(select: str) -> bool:
     """Whether a cell needs the model only, no simulation."""
-    terms = re.split(r" (?:and|>|<|~|/|-) ", select)
+    terms = re.split(r" (?:and|>|<|~|/|-|\+) ", select)
     plain = [t.split("@")[0].strip() for t in terms]
     return all(t.startswith(_WITHOUT_SIMULATION) or _is_number(t) for t in plain)
 
@@ -111,6 +116,7 @@ _WITHOUT_SIMULATION = (
     "io_nodes",
     "equation ",
     "machine ",
+    "setting ",
 )
 _VERDICTS = ("stable", "saturated", "collapsed", "live")
 
@@ -126,7 +132,7 @@ def _one_claim(text: str, source: Source) -> Claim:
     verb = text.split(" ", 1)[0]
     if verb in ("falls", "rises"):
         return _monotone(text, source, falling=verb == "falls")
-    if verb in _VERDICTS and not re.search(" [<>~/-] ", text):
+    if verb in _VERDICTS and not re.search(" [<>~/+-] ", text):
         return _all_are(verb, text, source)
     words = re.split(r" ([<>~]) ", text)
     if len(words) < 3:
@@ -166,9 +172,9 @@ def _compare(a: Value, sign: str, b: Value, source: Source) -> bool:
 
 
 def value(text: str, source: Source) -> Value:
-    """The value that a selector, or a quotient or difference of two, gives."""
+    """The value that a selector, or a quotient, difference or sum of two, gives."""
     text = text.strip()
-    for sign, combine in ((" / ", Value.over), (" - ", Value.minus)):
+    for sign, combine in ((" / ", Value.over), (" - ", Value.minus), (" + ", Value.plus)):
         first, found, second = text.partition(sign)
         if found:
             return combine(value(first, source), value(second, source))
@@ -388,7 +394,21 @@ def _collapse(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 
 def _node(words: list[str], fixed: Conditions, source: Source) -> Value:
-    return fabric.node(_name(words), _point(source, fixed))
+    point = _point(source, fixed)
+    of = tree if _result(source).machines[point.machine].kind == tree.KIND else fabric
+    return of.node(_name(words), point)
+
+
+def _wire(words: list[str], fixed: Conditions, source: Source) -> Value:
+    _name(words)
+    return tree.wire(" ".join(words[1:]), _point(source, fixed), source.model)
+
+
+def _setting(words: list[str], _fixed: Conditions, source: Source) -> Value:
+    unit = " ".join(words[3:])
+    if len(words) < 2 or (len(words) > 2 and (words[2] != "in" or not unit)):
+        raise IsthmusError(f"{' '.join(words)!r}: write `setting KEY in UNIT`")
+    return tree.setting(words[1], unit, source.model)
 
 
 def _monotone(text: str, source: Source, *, falling: bool) -> Claim:
@@ -420,4 +440,6 @@ _SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
     "machine": _machine,
     "collapse": _collapse,
     "node": _node,
+    "wire": _wire,
+    "setting": _setting,
 }

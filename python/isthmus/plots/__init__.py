@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from isthmus.errors import IsthmusError
-from isthmus.plots import channels, curves, distribution, machine, nodes, saturation
+from isthmus.plots import (
+    bandwidth,
+    channels,
+    curves,
+    distribution,
+    interference,
+    machine,
+    nodes,
+    saturation,
+)
 from isthmus.plots.style import Plot, image, styled
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
@@ -46,6 +55,20 @@ def _response(layout: View, **options: Any) -> Plot:
 
 
 _ALL = [
+    Kind(
+        "interference",
+        "What is left of each job's accepted bandwidth when others run beside it, per variant, and "
+        "how much longer its messages take (mean and the highest percentile with enough "
+        "observations). Bold where the interval holds no zero.",
+        interference.matrix,
+        interference.has_matrix,
+    ),
+    Kind(
+        "bandwidth",
+        "What each job, and each I/O server, gets through.",
+        bandwidth.bandwidth,
+        bandwidth.has_bandwidth,
+    ),
     Kind(
         "latency",
         "Means of what was asked for. A curve that turns upwards earlier saturates earlier.",

@@ -52,7 +52,7 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
         return variants(view, names)
     figure, axes = panels(len(names), height=height)
     for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, _mean_of(name), _model_of(name))
+        curve_panel(ax, view, mean_of(name), _model_of(name))
         ax.set_title(view.label(name))
         ax.set_ylabel(with_unit("mean", view.unit(name)))
         finish(ax, view)
@@ -68,7 +68,7 @@ def variants(view: View, names: Sequence[str]) -> Plot:
         for y, series in enumerate(view.series):
             style = look(view, series)
             for _, point in series.values(view, name):
-                value, low, high = _mean_of(name)(point)
+                value, low, high = mean_of(name)(point)
                 if point.collapsed:
                     continue
                 fill = PAPER if point.verdict.verdict == "saturated" else style.colour
@@ -140,7 +140,7 @@ def accepted(view: View) -> Plot:
         flow = view if offered is None else replace(view, x_measure=offered)
         top = max((x for s in flow.series for x, _ in s.values(flow, name)), default=1.0)
         ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
-        curve_panel(ax, flow, _mean_of(name), None, log=False)
+        curve_panel(ax, flow, mean_of(name), None, log=False)
         ax.annotate(
             "all that is offered",
             (top, top),
@@ -208,7 +208,10 @@ def curve_panel(
         if not stable_only:
             _collapses(ax, [x for p in series.points if p.collapsed and (x := view.x(p))], style)
         if model:
-            curve = [(x, v) for x, v, *_ in _numbers(view, series, model)]
+            # Beyond the cap the model's curve would press everything else flat, too.
+            curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in _numbers(view, series, model)]
+            beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
+            curve = curve[: next(beyond, len(curve))]
             if not view.run.simulated:
                 drawn += [v for _, v in curve]
             ax.plot(*_columns(curve), color=style.colour, ls=(0, (4, 2)), lw=1.1, zorder=2)
@@ -291,7 +294,8 @@ def _numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> l
     return rows
 
 
-def _mean_of(name: str) -> Pick:
+def mean_of(name: str) -> Pick:
+    """Pick the mean of a measure with its interval."""
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
         return (at.mean, at.low, at.high) if at else (None, None, None)

@@ -1,8 +1,10 @@
 """A picture of the machine, its links coloured by how busy they are: PEs, I/O nodes and both
-networks of a hypercube; the rings of a fabric.
+networks of a hypercube; the rings of a fabric; the levels of a fat tree.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -13,8 +15,9 @@ from matplotlib.ticker import PercentFormatter
 from isthmus.answer import answer
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.fabric import busy_panel
+from isthmus.plots.tree import tree_panel
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, Plot, bare
-from isthmus.results.machines import HypercubeSummary, MachineSummary, SciSummary
+from isthmus.results.machines import FatTreeSummary, HypercubeSummary, MachineSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 
@@ -45,10 +48,11 @@ def machine(view: View) -> Plot:
     """Draw up to four variants beside one another; of hypercubes the PE network above, the I/O
     network below.
     """
+    drawn = [(s, p) for s in view.series if (p := compared_point(view, s))]
+    # Where jobs run alone and together, what all of them do together is what fills the links.
+    most = max((len(p.active) for _, p in drawn), default=0)
     variants: list[tuple[str, PointResult, MachineSummary]] = [
-        (s.label, p, view.run.machines[p.machine])
-        for s in view.series
-        if (p := compared_point(view, s))
+        (s.label, p, view.run.machines[p.machine]) for s, p in drawn if len(p.active) == most
     ][:SHOWN]
     io_row = any(isinstance(m, HypercubeSummary) and m.has_io_network for *_, m in variants)
     rows = 2 if io_row else 1
@@ -56,6 +60,8 @@ def machine(view: View) -> Plot:
     size = 3.1 if across > 2 else 4.0
     if any(isinstance(m, SciSummary) for *_, m in variants):
         size += 0.6
+    if any(isinstance(m, FatTreeSummary) for *_, m in variants):
+        return _trees(view, [(n, p, m) for n, p, m in variants if isinstance(m, FatTreeSummary)])
     figure = Plot(figsize=(size * across + 0.7, size * rows + 0.5), layout="constrained")
     grid = figure.subplots(rows, across, squeeze=False)
     norm = Normalize(0, _ceiling([p for _, p, _ in variants]))
@@ -67,6 +73,29 @@ def machine(view: View) -> Plot:
         _pe_network(grid[0][column], described, point, norm)
         if io_row:
             _io_network(grid[1][column], described, point, norm)
+    _scale(figure, grid, norm, view)
+    return figure
+
+
+def _trees(view: View, variants: list[tuple[str, PointResult, FatTreeSummary]]) -> Plot:
+    """Draw fat trees two by two: they are wide."""
+    across = min(len(variants), 2)
+    down = -(-len(variants) // across)
+    figure = Plot(figsize=(5.6 * across + 0.9, 3.7 * down), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False)
+    top = max(c.utilisation for _, p, _ in variants for c in p.channels)
+    norm = Normalize(0, min(1.0, max(0.05, top)))
+    for ax, (label, point, described) in zip(grid.flat, variants, strict=False):
+        ax.set_title(label, fontsize=11)
+        tree_panel(ax, described, point, norm)
+    for ax in list(grid.flat)[len(variants) :]:
+        ax.set_visible(False)
+    _scale(figure, grid, norm, view)
+    return figure
+
+
+def _scale(figure: Plot, grid: Any, norm: Normalize, view: View) -> None:
+    """The scale of colours beside the pictures."""
     bar = figure.colorbar(
         ScalarMappable(norm, BUSY), ax=grid, shrink=0.6, aspect=28, pad=0.015, location="right"
     )
@@ -74,7 +103,6 @@ def machine(view: View) -> Plot:
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0))
     place = answer(view.run).busy_place
     bar.set_label(f"utilisation of a link {place}".rstrip(), fontsize=9)
-    return figure
 
 
 def _ceiling(points: list[PointResult]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.ticker import MaxNLocator
 
-from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look, panels
 from isthmus.results.schema import PointResult
 from isthmus.results.series import Series, View
 from isthmus.wording import number, unit_label, with_unit
@@ -15,17 +15,32 @@ SHOWN = 6
 
 def nodes(view: View) -> Plot:
     """Draw per series the accepted load of each node at the highest load that has not collapsed."""
-    shown = [(s, p) for s in view.series if (p := loaded_point(s))][:SHOWN]
+    drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
+    most = max((len(p.active) for _, p in drawn), default=0)
+    shown = [(s, p) for s, p in drawn if len(p.active) == most][:SHOWN]
     figure, axes = panels(len(shown), width=4.2, height=2.9)
     unit = view.run.load.unit
-    top = max(max(n.accepted, n.offered) for _, p in shown for n in p.nodes)
+    top = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
     for column, (ax, (series, point)) in enumerate(zip(axes, shown, strict=True)):
         style = look(view, series)
         numbers = [n.node for n in point.nodes]
         accepted = [n.accepted for n in point.nodes]
         ax.bar(numbers, accepted, width=0.8, color=style.colour, alpha=0.85, zorder=2)
-        offered = [n.offered for n in point.nodes]
-        ax.step(numbers, offered, where="mid", color=MUTED, lw=1.0, ls=(0, (2, 2)), zorder=3)
+        offered = [n.offered for n in point.nodes if n.offered is not None]
+        if len(offered) == len(numbers):
+            ax.step(numbers, offered, where="mid", color=MUTED, lw=1.0, ls=(0, (2, 2)), zorder=3)
+        if point.servers:
+            foot = ax.get_xaxis_transform()
+            ax.plot(
+                point.servers,
+                [0.025] * len(point.servers),
+                transform=foot,
+                ls="",
+                marker="D",
+                color=INK,
+                ms=3.5,
+                zorder=4,
+            )
         title = [series.label] if len(view.series) > 1 else []
         if point.load is not None:
             title.append(f"offered {number(point.load)} {unit_label(unit)}")
@@ -39,11 +54,12 @@ def nodes(view: View) -> Plot:
         ax.set_ylim(0, 1.08 * top or 1.0)
         if column % 3 == 0:
             ax.set_ylabel(with_unit("accepted load of a node", unit))
-    legend_above(
-        figure,
-        View(view.run, None, False, "", None),
-        [key("accepted", lw=7), key("offered", ls=(0, (2, 2)), lw=1.0)],
-    )
+    entries = [key("accepted", lw=7)]
+    if any(n.offered is not None for _, p in shown for n in p.nodes):
+        entries.append(key("offered", ls=(0, (2, 2)), lw=1.0))
+    if any(p.servers for _, p in shown):
+        entries.append(key("I/O server", ls="", marker="D", ms=4, color=INK))
+    legend_above(figure, View(view.run, None, False, "", None), entries)
     return figure
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from isthmus.results.series import View
 
 HEADINGS = {
+    "interference": "Interference between jobs",
+    "bandwidth": "Accepted bandwidth",
     "latency": "Latency",
     "saturation": "Where it saturates",
     "accepted": "Accepted against offered load",
@@ -64,6 +66,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         answer=answer_rows(said),
         conclusion=sentence(said.conclusion),
         basis=said.basis,
+        lessons=lessons_rows(said),
         lead=lead_pictures(said, figures),
         figures=figures,
         points=point_rows(said.view),
@@ -72,6 +75,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         machines=run.machines,
         warnings=said.warnings,
         nodes=any(p.nodes for p in run.points),
+        jobs=any(p.jobs for p in run.points),
         canonical=results.canonical,
         error_rate=max((p.verdict.error_rate for p in run.points), default=0.0),
         unresolved=sum(
@@ -88,6 +92,8 @@ def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
     from isthmus.plots import curves
     from isthmus.plots.style import styled
 
+    if said.lessons:
+        return [figures[0]["svg"]] if figures else []
     if not said.headline or not plots.KINDS["latency"].applies(said.view):
         return [figures[0]["svg"]] if figures else []
     with styled():
@@ -115,11 +121,48 @@ def answer_html(results: Results) -> str:
     )
 
 
+def lessons_rows(said: Answer) -> dict[str, Any] | None:
+    """What jobs lose to one another as plain text cells: a row per job and set of jobs beside it,
+    a column per variant; None where no jobs ran alone and together.
+    """
+    from isthmus.answer.lessons import percent
+
+    if said.lessons is None:
+        return None
+    matrix = said.lessons.matrix
+    rows = []
+    for job in matrix.jobs:
+        for beside in matrix.sets:
+            cells = [matrix.cell(v, job, beside) for v in matrix.variants]
+            if not any(cells):
+                continue
+            changes = [c.accepted if c else None for c in cells]
+            rows.append(
+                {
+                    "job": job,
+                    "beside": " + ".join(beside),
+                    "cells": [
+                        {
+                            "text": percent(c) if c else "–",
+                            "kind": "worse" if c and c.less else "better" if c and c.more else "",
+                        }
+                        for c in changes
+                    ],
+                }
+            )
+    return {
+        "variants": [v.words or "accepted bandwidth" for v in matrix.variants],
+        "rows": rows,
+        "losses": [sentence(text) for text in said.lessons.losses],
+        "choices": [sentence(text) for text in said.lessons.choices],
+    }
+
+
 def answer_rows(said: Answer) -> dict[str, Any]:
     """The answer table as plain text cells."""
     from isthmus.plots.style import look
 
-    shown = said.measures[: 1 if said.has_peaks else 2]
+    shown = said.shown
     modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []
     for each in said.series:
@@ -158,7 +201,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
 
 def point_rows(view: View) -> list[dict[str, Any]]:
     """Every point with its verdict and its grounds, series by series."""
-    from isthmus.answer import ranked
+    from isthmus.answer import judged
 
     rows = []
     for series in view.series:
@@ -177,7 +220,7 @@ def point_rows(view: View) -> list[dict[str, Any]]:
                     "flow": flow_label(verdict.flow)
                     if verdict.origin == "simulation"
                     else "queueing model",
-                    "cells": [_cell(point, m) for m in ranked(view)[:3]],
+                    "cells": [_cell(point, m) for m in judged(view)[:3]],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",
                     "converged": point.converged,

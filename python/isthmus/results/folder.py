@@ -30,6 +30,8 @@ OWN_FILES = (
     "histograms.parquet",
     "channels.parquet",
     "nodes.parquet",
+    "jobs.csv",
+    "interference.csv",
     "searches.csv",
     "scenario.toml",
     "provenance.json",

@@ -47,7 +47,9 @@ impl Queue {
         Self {
             now: 0,
             slot: 0,
-            shift: (span / (SLOTS - 1) + 1).next_power_of_two().trailing_zeros(),
+            shift: (span / (SLOTS - 1) + 1)
+                .next_power_of_two()
+                .trailing_zeros(),
             due: Vec::new(),
             heads: vec![NONE; SLOTS as usize].into_boxed_slice(),
             used: Box::new([0; 64]),

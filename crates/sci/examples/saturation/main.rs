@@ -1,6 +1,7 @@
 //! Peaks and light-load latencies of the fabrics of the SCI paper (seed 004), and what a run costs.
 //!
-//! `cargo run --release -p isthmus-sci --example saturation -- [peaks|latency|go-bits|collapse|speed|once|once-by-symbol] [hop] [change]`
+//! `cargo run --release -p isthmus-sci --example saturation -- [what] [hop] [change]`, where what is
+//! peaks, latency, go-bits, collapse, speed, large, once or once-by-symbol,
 //! with the cycles (2 ns) of a hop and a ring change, 17 and 33 by default.
 
 mod load;
@@ -213,6 +214,27 @@ fn collapse(hop: u64, change: u64) {
     }
 }
 
+/// A bidirectional torus of 1,024 nodes.
+fn large(hop: u64, change: u64) {
+    let shape = Shape::BidirectionalTorus {
+        sizes: vec![32, 32],
+    };
+    let network = Network::new(&shape, Routing::DimensionOrder);
+    let rules = rules(hop, change, Source::Unbounded);
+    for load in [20.0, 40.0, 60.0, 80.0, 160.0] {
+        let begin = seconds();
+        let mut engine = event::Engine::new(&network.fabric, rules).expect("rules");
+        let mut run = Load::new(&network, load, LENGTH, 0);
+        run.run(&mut engine);
+        println!(
+            "32x32 bidirectional torus at {load} GB/s, 200 us: {:.2} s, {:.2} GB/s, {:.0} ns",
+            seconds() - begin,
+            run.throughput(),
+            run.latency_ns()
+        );
+    }
+}
+
 /// One run, for a profiler.
 fn once<E: Engine<()>>(hop: u64, change: u64) {
     let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
@@ -243,6 +265,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("latency") => latency(hop, change),
         Some("speed") => speed(hop, change),
+        Some("large") => large(hop, change),
         Some("once") => once::<event::Engine<()>>(hop, change),
         Some("once-by-symbol") => once::<symbol::Engine<()>>(hop, change),
         Some("go-bits") => go_bits(hop, change),

@@ -7,6 +7,7 @@
 mod client;
 mod collective;
 mod layout;
+mod long_run;
 mod partners;
 mod pattern;
 mod roles;
@@ -14,5 +15,6 @@ mod source;
 pub mod spec;
 
 pub use layout::{Layout, LayoutError};
+pub use long_run::{LongRun, Pair, Pattern};
 pub use pattern::Partners;
 pub use source::{Demand, JobsSource, Operation, Process};

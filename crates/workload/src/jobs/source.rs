@@ -62,6 +62,45 @@ pub struct Process {
 ///
 /// Every process draws from streams of its own, named after its job and numbered by its node, so
 /// that a job asks for the same alone and beside others.
+///
+/// ```
+/// use isthmus_kernel::Streams;
+/// use isthmus_units::{Bytes, Time};
+/// use isthmus_workload::jobs::spec::{AllReduce, Job, JobNodes, JobsTraffic, Mapping, Servers};
+/// use isthmus_workload::jobs::spec::Traffic;
+/// use isthmus_workload::jobs::{JobsSource, Layout};
+///
+/// let reduce = Traffic::AllReduce {
+///     vector: Bytes::new(64),
+///     algorithm: AllReduce::Ring,
+///     pause: Time::ZERO,
+/// };
+/// let traffic = JobsTraffic {
+///     servers: Servers::None,
+///     mapping: Mapping::Dedicated,
+///     jobs: vec![Job {
+///         name: "reduce".to_owned(),
+///         nodes: JobNodes::Listed(vec![3, 8]),
+///         traffic: reduce,
+///         active: true,
+///     }],
+/// };
+/// let layout = Layout::new(&traffic, 16)?;
+/// let tick = Time::from_ns(1);
+/// let mut source = JobsSource::new(&traffic, &layout, tick, Streams::new(1, 0));
+/// let mut demands = Vec::new();
+/// source.begin(&mut demands);
+/// let [first, second] = demands[..] else { panic!("each of two sends its half") };
+/// assert_eq!((first.from, first.to, first.bytes), (3, 8, 32));
+/// demands.clear();
+///
+/// // Node 8 goes on when it has the half of node 3 and its own has been acknowledged.
+/// source.arrived(500, &first, &mut demands);
+/// assert!(demands.is_empty());
+/// source.completed(700, second.process, &mut demands);
+/// assert_eq!((demands[0].from, demands[0].time, demands[0].step), (8, 700, 1));
+/// # Ok::<(), isthmus_workload::jobs::LayoutError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct JobsSource {
     jobs: Vec<Runs>,

@@ -38,23 +38,30 @@ fn at_most(clients: u32, servers: u32, most: u32, factorial: f64) -> f64 {
         return (ways - all * each).exp();
     }
     let mean = count / all;
-    // The expectation rises with y from 0 to `most`, and is below y.
-    let (mut low, mut high) = (mean.ln(), mean.ln() + 1.0);
-    while Weights::new(most, high).mean < mean {
-        high += 1.0;
-    }
-    while high - low > 1e-13 * (1.0 + high.abs()) {
-        let middle = (low + high) / 2.0;
-        if middle <= low || middle >= high {
+    // The expectation rises with y, by the variance for each unit of its logarithm; it is below y.
+    // Newton's method, halving what it leaves of the range where it steps out.
+    let (mut low, mut high) = (mean.ln(), f64::INFINITY);
+    let mut at = low;
+    let mut weights = Weights::new(most, at);
+    for _ in 0..200 {
+        if (weights.mean - mean).abs() < 1e-12 * mean {
             break;
         }
-        if Weights::new(most, middle).mean < mean {
-            low = middle;
+        if weights.mean < mean {
+            low = at;
         } else {
-            high = middle;
+            high = at;
         }
+        at += (mean - weights.mean) / weights.variance;
+        if at <= low || at >= high {
+            at = if high.is_finite() {
+                (low + high) / 2.0
+            } else {
+                low + 1.0
+            };
+        }
+        weights = Weights::new(most, at);
     }
-    let weights = Weights::new(most, high);
     let Weights {
         logarithm,
         variance,
@@ -65,7 +72,7 @@ fn at_most(clients: u32, servers: u32, most: u32, factorial: f64) -> f64 {
     let correction =
         (3.0 * fourth / variance.powi(2) - 5.0 * third.powi(2) / variance.powi(3)) / (24.0 * all);
     let density = (1.0 + correction) / (std::f64::consts::TAU * all * variance).sqrt();
-    (ways - count * high + all * logarithm).exp() * density
+    (ways - count * at + all * logarithm).exp() * density
 }
 
 /// The weights y^k / k! of the numbers up to `most`.

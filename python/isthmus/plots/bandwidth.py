@@ -1,0 +1,86 @@
+"""What each job and the I/O servers get through: against the load, or as bars."""
+
+from __future__ import annotations
+
+from isthmus.answer import judged
+from isthmus.plots.curves import curve_panel, finish, marks, mean_of
+from isthmus.plots.distribution import compared_point
+from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.results.series import View
+from isthmus.wording import number, with_unit
+
+ROWS = 24
+"""Most variants that are drawn as bars."""
+
+
+def bandwidth(view: View) -> Plot:
+    """Draw a panel per job and one for the I/O servers."""
+    return _bars(view) if view.x_axis is None else _curves(view)
+
+
+def has_bandwidth(view: View) -> bool:
+    """Whether jobs tell what they got through."""
+    return bool(rates(view))
+
+
+def rates(view: View) -> list[str]:
+    """The accepted bandwidths, that of the I/O servers first."""
+    return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
+
+
+def _curves(view: View) -> Plot:
+    names = rates(view)
+    figure, axes = panels(len(names))
+    for ax, name in zip(axes, names, strict=True):
+        curve_panel(ax, view, mean_of(name), None, log=False)
+        ax.set_title(view.label(name).partition(":")[0])
+        per = "server" if name.startswith("servers.") else "node"
+        ax.set_ylabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
+        finish(ax, view)
+        ax.set_ylim(bottom=0)
+    legend_above(figure, view, marks(view, model=False))
+    return figure
+
+
+def _bars(view: View) -> Plot:
+    names, shown = rates(view), view.series[:ROWS]
+    height = 1.3 + 0.34 * len(shown)
+    figure, axes = panels(len(names), width=4.2, height=height)
+    for column, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        for y, series in enumerate(shown):
+            point = compared_point(view, series)
+            measure = point.measure(name) if point else None
+            if measure is None or measure.mean is None:
+                continue
+            colour = look(view, series).colour
+            ax.barh(y, measure.mean, height=0.66, color=colour, alpha=0.85, zorder=2)
+            end = measure.mean
+            if measure.low is not None and measure.high is not None:
+                ends = [[measure.mean - measure.low], [measure.high - measure.mean]]
+                ax.errorbar(
+                    measure.mean, y, xerr=ends, color="#1c2024", lw=1.1, capsize=2.5, zorder=3
+                )
+                end = measure.high
+            ax.annotate(
+                number(measure.mean),
+                (end, y),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=MUTED,
+            )
+        ax.set_yticks(range(len(shown)), [s.label for s in shown] if not column else [])
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_xlim(0, 1.14 * ax.get_xlim()[1])
+        ax.grid(axis="y", visible=False)
+        ax.set_title(view.label(name).partition(":")[0])
+        per = "server" if name.startswith("servers.") else "node"
+        ax.set_xlabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
+    confidence = f"{view.run.confidence:.0%} interval"
+    legend_above(
+        figure,
+        View(view.run, None, False, "", None),
+        [key(f"mean, {confidence}", marker="|", ms=9, ls="-", lw=1.1)],
+    )
+    return figure

@@ -1,0 +1,198 @@
+"""The interference matrix as a picture: who loses how much of its bandwidth to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter
+
+from isthmus.answer.lessons import percent
+from isthmus.plots.style import MUTED, Plot
+from isthmus.results.interference import Cell, Interference, Variant, interference, value_words
+from isthmus.results.schema import RunResult
+from isthmus.results.series import View
+from isthmus.wording import number
+
+CHANGE = LinearSegmentedColormap.from_list(
+    "change", ["#8c1d04", "#d55e00", "#f7d9c4", "#ffffff", "#cfe6f5", "#0072b2"]
+)
+"""From a loss of all bandwidth over no change to a gain."""
+LEAST = 0.1
+"""The colours span at least so much of a loss."""
+PANELS = 16
+"""Most variants in one picture; the last ones of a larger study are left to the table."""
+WIDE = 5
+"""Most panels beside one another."""
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Variants as rows and columns of panels."""
+
+    columns: list[str]
+    rows: list[str]
+    at: dict[tuple[int, int], Variant]
+
+
+def matrix(view: View) -> Plot:
+    """Draw a panel per variant: rows are the jobs that suffer, columns those that run beside."""
+    found = interference(view.run)
+    assert found is not None
+    grid = _grid(found)
+    jobs, sets = found.jobs, found.sets
+    across, down = max(len(grid.columns), 1), max(len(grid.rows), 1)
+    cell_w, cell_h = 1.28, 0.78
+    longest = max(len(job) for job in jobs)
+    width = across * (cell_w * len(sets) + 0.3) + 0.085 * longest + 1.3
+    height = down * (cell_h * len(jobs) + 0.75) + 0.5
+    figure = Plot(figsize=(max(width, 5.4), height), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False)
+    norm = _norm(found)
+    for row in range(down):
+        for column in range(across):
+            ax = axes[row][column]
+            variant = grid.at.get((row, column))
+            if variant is None:
+                ax.set_visible(False)
+                continue
+            _panel(ax, found, variant, norm)
+            title = [t for t in (grid.rows[row], grid.columns[column]) if t]
+            ax.set_title("\n".join(title), fontsize=9.5)
+            if column:
+                ax.set_yticklabels([])
+            else:
+                ax.set_ylabel("suffers", color=MUTED, fontsize=9)
+            if row == down - 1:
+                ax.set_xlabel("runs beside it", color=MUTED, fontsize=9)
+    bar = figure.colorbar(
+        ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
+    )
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * (v - 1):+.0f}%"))
+    bar.set_label("accepted bandwidth\nagainst alone", fontsize=9)
+    return figure
+
+
+def has_matrix(view: View) -> bool:
+    """Whether jobs ran alone and together."""
+    return interference(view.run) is not None
+
+
+def _norm(found: Interference) -> TwoSlopeNorm:
+    values = [c.accepted.value for c in found.cells if c.accepted]
+    low = min([1 - LEAST, *values])
+    high = max([1 + LEAST / 2, *values])
+    return TwoSlopeNorm(1.0, low, high)
+
+
+def _grid(found: Interference) -> _Grid:
+    """The axis with numbers across, or else the last one; all others down."""
+    run, variants = found.run, found.variants[:PANELS]
+    axes = _axes(run, found)
+    if not axes:
+        return _Grid([""], [""], {(0, 0): variants[0]})
+    numeric = [i for i in axes if all(_number(v, i) is not None for v in variants)]
+    across = (numeric or axes)[-1]
+    columns = list(dict.fromkeys(v.at(across) for v in variants))
+    if len(columns) > WIDE:
+        return _Grid([""], [v.words for v in variants], _stacked(variants))
+    rest = [i for i in axes if i != across]
+    rows = list(dict.fromkeys(tuple(v.at(i) for i in rest) for v in variants))
+    at, row_words, column_words = {}, [""] * len(rows), [""] * len(columns)
+    for variant in variants:
+        row = rows.index(tuple(variant.at(i) for i in rest))
+        column = columns.index(variant.at(across))
+        at[row, column] = variant
+        row_words[row] = ", ".join(_words(run, variant, i) for i in rest)
+        column_words[column] = _words(run, variant, across)
+    return _Grid(column_words, row_words, at)
+
+
+def _stacked(variants: list[Variant]) -> dict[tuple[int, int], Variant]:
+    return {(n, 0): variant for n, variant in enumerate(variants)}
+
+
+def _axes(run: RunResult, found: Interference) -> list[int]:
+    axes = [i for i in range(len(run.axes)) if i != found.axis]
+    return [i for i in axes if len({v.at(i) for v in found.variants}) > 1]
+
+
+def _number(variant: Variant, axis: int) -> float | None:
+    value = variant.values[axis]
+    return value.number if value else None
+
+
+def _words(run: RunResult, variant: Variant, axis: int) -> str:
+    value = variant.values[axis]
+    return value_words(run, axis, value) if value else ""
+
+
+def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) -> None:
+    jobs, sets = found.jobs, found.sets
+    for y, job in enumerate(jobs):
+        for x, beside in enumerate(sets):
+            cell = found.cell(variant, job, beside)
+            if beside == (job,):
+                _alone(ax, x, y, found, variant, job)
+            elif cell is not None:
+                _cell(ax, x, y, cell, norm)
+    ax.set_xlim(-0.5, len(sets) - 0.5)
+    ax.set_ylim(len(jobs) - 0.5, -0.5)
+    ax.set_xticks(range(len(sets)), [" +\n".join(names) for names in sets])
+    ax.set_yticks(range(len(jobs)), jobs)
+    ax.tick_params(length=0)
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _box(ax: Axes, x: int, y: int, colour: object) -> None:
+    ax.add_patch(
+        Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=colour, edgecolor="none", zorder=1)  # type: ignore[arg-type, unused-ignore]
+    )
+
+
+def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job: str) -> None:
+    """Where a job stands beside itself: what it gets through alone."""
+    measure = found.alone(variant, job)
+    _box(ax, x, y, "#eef1f4")
+    if measure is None or measure.mean is None:
+        return
+    ax.text(x, y - 0.14, number(measure.mean), ha="center", va="center", fontsize=9, color="#1c2024")
+    ax.text(
+        x, y + 0.2, f"{measure.unit} alone", ha="center", va="center", fontsize=7.5, color="#5b646f"
+    )
+
+
+def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
+    if cell.accepted is None:
+        return
+    colour = CHANGE(norm(cell.accepted.value))
+    _box(ax, x, y, colour)
+    dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
+    # Near black and white of their own: the page's ink changes with its theme, these boxes do not.
+    ink = "#fefefe" if dark else "#1c2024"
+    clear = cell.accepted.less or cell.accepted.more
+    ax.text(
+        x,
+        y - 0.16,
+        percent(cell.accepted),
+        ha="center",
+        va="center",
+        fontsize=9.5,
+        fontweight="bold" if clear else "normal",
+        color=ink,
+    )
+    told = []
+    if cell.mean:
+        told.append(f"mean ×{cell.mean.value:.2f}")
+    if cell.tail and cell.percent:
+        told.append(f"p{cell.percent:g} ×{cell.tail.value:.2f}")
+    ax.text(x, y + 0.2, "  ".join(told), ha="center", va="center", fontsize=6.8, color=ink)
+
+
+__all__ = ["has_matrix", "matrix"]

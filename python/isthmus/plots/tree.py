@@ -1,0 +1,145 @@
+"""A fat tree on paper: nodes in a row below the switches of each level, links by how busy."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+
+from isthmus.plots.style import BUSY, COLOURS, INK, MUTED, PAPER, bare
+from isthmus.results.machines import FatTreeSummary
+from isthmus.results.schema import ChannelUse, PointResult
+
+DRAWN_NODES = 128
+"""Most nodes of a tree that is drawn link by link."""
+ORDER = {"inject": 0, "up": 1, "down": 2, "eject": 3}
+
+
+def tree_panel(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
+    """Draw a tree with its links coloured by how busy they were; by level if it is large."""
+    single = [c for c in point.channels if c.from_ is not None and c.to is not None]
+    if described.nodes > DRAWN_NODES or not single:
+        _strips(ax, described, point, norm)
+        return
+    places = _places(described)
+    _links(ax, places, single, norm)
+    switches = range(described.nodes, len(places))
+    ax.scatter(
+        [places[s][0] for s in switches],
+        [places[s][1] for s in switches],
+        s=26,
+        marker="s",
+        color=PAPER,
+        edgecolor=INK,
+        linewidth=0.8,
+        zorder=4,
+    )
+    _nodes(ax, described, point, places)
+    means = [c.utilisation for c in single]
+    bare(ax, f"{described.title}\nmean link {sum(means) / len(means):.0%} busy")
+    ax.set_aspect("auto")
+    ax.margins(0.02, 0.06)
+
+
+def _places(described: FatTreeSummary) -> list[tuple[float, float]]:
+    """Nodes below, switches of each level spread over the same width."""
+    width, height = float(described.nodes), described.nodes / 5
+    places = [(n + 0.5, 0.0) for n in range(described.nodes)]
+    for level, count in enumerate(described.switches, 1):
+        places += [((s + 0.5) * width / count, level * height) for s in range(count)]
+    return places
+
+
+def _links(
+    ax: Axes, places: list[tuple[float, float]], single: list[ChannelUse], norm: Normalize
+) -> None:
+    """Each pair of opposite links as one line with the colour of the busier one, busiest on top."""
+    used: dict[tuple[int, int], float] = {}
+    for each in single:
+        assert each.from_ is not None
+        assert each.to is not None
+        ends = (min(each.from_, each.to), max(each.from_, each.to))
+        used[ends] = max(used.get(ends, 0.0), each.utilisation)
+    ordered = sorted(used, key=lambda ends: (used[ends], ends))
+    lines = [(places[a], places[b]) for a, b in ordered]
+    colours = [BUSY(norm(used[ends])) for ends in ordered]
+    ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1, zorder=2))
+
+
+def job_colours(point: PointResult) -> dict[str, str]:
+    """A colour for each job, whether it ran or not."""
+    return {job.name: COLOURS[n % len(COLOURS)] for n, job in enumerate(point.jobs)}
+
+
+def _nodes(
+    ax: Axes, described: FatTreeSummary, point: PointResult, places: list[tuple[float, float]]
+) -> None:
+    """A row of marks below the tree for each job that ran, and one for the I/O servers."""
+    step = described.nodes / 26
+    ax.scatter(
+        [x for x, _ in places[: described.nodes]],
+        [0.0] * described.nodes,
+        s=9,
+        color=PAPER,
+        edgecolor=INK,
+        linewidth=0.6,
+        zorder=4,
+    )
+    handles = []
+    rows = [(job.name, job.nodes, job_colours(point)[job.name]) for job in point.jobs if job.active]
+    if point.servers:
+        rows.append(("I/O servers", point.servers, INK))
+    for row, (name, nodes, colour) in enumerate(rows, 1):
+        marker = "D" if name == "I/O servers" else "s"
+        ax.scatter(
+            [places[n][0] for n in nodes],
+            [-row * step] * len(nodes),
+            s=13,
+            marker=marker,
+            color=colour,
+            zorder=5,
+        )
+        handles.append(
+            Line2D([], [], marker=marker, ls="", color=colour, ms=4.5, label=f"{name} ({len(nodes)})")
+        )
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            ncols=min(len(handles), 3),
+            fontsize=8,
+            handletextpad=0.1,
+            columnspacing=1.0,
+        )
+        # The legend stands where the caption would.
+        ax.xaxis.labelpad = 14 * -(-len(handles) // 3)
+
+
+def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
+    """For trees too large to draw: of each level and direction the mean and the busiest link."""
+    from isthmus.wording import channel_label
+
+    means = [c for c in point.channels if c.from_ is None]
+    means.sort(key=_crossed)
+    for y, each in enumerate(means):
+        colour = BUSY(norm(each.utilisation))
+        ax.barh(y, each.utilisation, height=0.7, color=colour, zorder=2)
+        if each.highest is not None:
+            ax.plot([each.utilisation, each.highest], [y, y], color=INK, lw=1.2, zorder=3)
+            ax.plot(each.highest, y, marker="|", color=INK, ms=8, zorder=3)
+    ax.set_yticks(range(len(means)), [channel_label(c.kind, described.kind) for c in means])
+    ax.invert_yaxis()
+    ax.set_xlim(0, norm.vmax)
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel(f"{described.title}\nmean of a kind of link, and to the busiest", color=MUTED)
+
+
+def _crossed(use: ChannelUse) -> tuple[int, int]:
+    """The order in which packets cross links: up through the levels, then down."""
+    way, _, level = use.kind.partition(" ")
+    number = int(level or 0)
+    return ORDER.get(way, len(ORDER)), -number if way == "down" else number
