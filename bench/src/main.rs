@@ -1,6 +1,7 @@
 //! Measures one thing and prints it as JSON; `bench/run.py` calls it and keeps the results.
 
 mod clock;
+mod fattree;
 mod fingerprint;
 mod growth;
 mod meter;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   growth        dimension=7 width=2 gap_us=156 messages=2000000 warm_up=20000
   reference     messages=2000
   sci           side=6 load=34 time_us=200 runs=20 symbols=0
+  fattree       levels=3 time_us=100000 runs=3 uniform=0
   parts
   fingerprint";
 
@@ -101,6 +103,16 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&sci::run(load)))
+        }
+        "fattree" => {
+            let load = fattree::Load {
+                levels: values.take("levels", 3)?,
+                time_us: values.take("time_us", 100_000)?,
+                runs: values.take("runs", 3)?,
+                uniform: values.take("uniform", 0.0)?,
+            };
+            values.end()?;
+            Ok(json(&fattree::run(load)))
         }
         "parts" => {
             values.end()?;

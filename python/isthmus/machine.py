@@ -170,5 +170,109 @@ class Fabric:
     faults: RingFaults | None = part("faults")
 
 
-Machine = Hypercube | Fabric
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """The ports of the switches of a fat tree."""
+
+    down: Sequence[int] | None = key("down")
+    """Ports towards the nodes of the switches of each level, leaf switches first."""
+    up: Sequence[int] | None = key("up")
+    """Ports towards the top of the switches of each level but the top."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nic:
+    """The network interface of a node of a fat tree (sections 2.2.1 and 4.1)."""
+
+    payload: str | None = key("payload")
+    """Most data of one packet, such as ``"320 B"``."""
+    overhead: str | None = key("overhead")
+    """What a packet has beside its data, such as ``"58 B"``."""
+    padding: str | None = key("padding")
+    """Data of a packet is padded to a multiple of this."""
+    request: str | None = key("request")
+    """Data of the packet that asks for a read."""
+    packets_in_flight: int | None = key("packets_in_flight")
+    """Packets of a node that may wait for their acknowledgement (circuit)."""
+    dma_period: str | None = key("dma_period")
+    """From the start of one packet to that of the next, such as ``"955.2 ns"``."""
+    dma_block: str | None = key("dma_block")
+    """What of that each padding unit takes; see the fields of a scenario."""
+    receive_delay: str | None = key("receive_delay")
+    """How much each packet received while the engine is busy delays it."""
+    software_latency: str | None = key("software_latency")
+    """What a message takes in software, such as ``"1.88 us"``."""
+    read_turnaround: str | None = key("read_turnaround")
+    """From the request of a read to the start of its data."""
+    dma_slice: int | None = key("dma_slice")
+    """Packets of one message before the engine turns to the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FatTree:
+    """Nodes below levels of switches, with links up and down between them.
+
+    Sections are those of the QsNET paper; what it does not state is in the fields of a scenario.
+
+    >>> FatTree(arity=4, levels=3).levels
+    3
+    """
+
+    kind: ClassVar[str] = "fat-tree"
+
+    tree: str | None = key("tree")
+    """``"k-ary"`` (section 2.2), ``"ports"`` or ``"generalised"``: how the tree is described."""
+    arity: int | None = key("arity")
+    """k: links down, and up, of each switch; there are k^n nodes (k-ary)."""
+    levels: int | None = key("levels")
+    """n: levels of switches (k-ary)."""
+    taper: int | None = key("taper")
+    """Links down of a leaf switch for each link up (k-ary); it must divide the arity."""
+    nodes: int | None = key("nodes")
+    """Number of nodes (ports)."""
+    ports: Ports | None = part("ports")
+    """Ports of the switches of each level (ports)."""
+    down: Sequence[int] | None = key("down")
+    """Children of a switch of each level, leaf switches first (generalised)."""
+    up: Sequence[int] | None = key("up")
+    """Parents of a child of each level: of a node, of a leaf switch and so on (generalised)."""
+    parallel: Sequence[int] | None = key("parallel")
+    """Links between a child of each level and each of its parents (generalised)."""
+    ascent: str | None = key("ascent")
+    """Which link up a packet takes: ``"adaptive"`` (section 2.2.1), ``"destination"``,
+    ``"source"`` or ``"random"``."""
+    bandwidth: str | None = key("bandwidth")
+    """Bandwidth of a link in one direction, headers included, such as ``"400 MB/s"``."""
+    switch_latency: str | None = key("switch_latency")
+    """What a header takes through a switch, such as ``"35 ns"``."""
+    virtual_channels: int | None = key("virtual_channels")
+    """Virtual channels of a link in one direction, 1 to 16 (section 2.2: 2)."""
+    switching: str | None = key("switching")
+    """``"circuit"``: packets hold links until they are acknowledged (section 2.2.1);
+    ``"cut-through"``: while they cross them into a buffer with room for all of them."""
+    acknowledgement: str | None = key("acknowledgement")
+    """From the last byte of a packet at its destination to the acknowledgement (circuit)."""
+    acknowledgement_hop: str | None = key("acknowledgement_hop")
+    """What the acknowledgement takes for each switch on its way back (circuit)."""
+    buffer: int | None = key("buffer")
+    """Packets that an input of a switch can hold (cut-through)."""
+    credit: str | None = key("credit")
+    """From a place of a buffer being free to the sender's knowing it (cut-through)."""
+    age: str | None = key("age")
+    """Since when the age of a packet counts, of which the oldest goes first: ``"saturating"``,
+    ``"unlimited"`` or ``"per-switch"``."""
+    age_limit: str | None = key("age_limit")
+    """Age beyond which all packets are equally old (saturating), such as ``"78 us"``."""
+    memory: str | None = key("memory")
+    """Where messages lie (section 4.1): ``"elan"``, in the interface, or ``"main"``."""
+    late: str | None = key("late")
+    """``"charged"``: packets that wait long cost their last link more (empirical); ``"free"``."""
+    late_after: str | None = key("late_after")
+    """Time since its injection after which a packet is late (charged)."""
+    late_cost: str | None = key("late_cost")
+    """How much longer a late packet occupies its last link (charged)."""
+    nic: Nic | None = part("nic")
+
+
+Machine = Hypercube | Fabric | FatTree
 """Any kind of machine."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from isthmus.core import ask, read_text
 from isthmus.errors import IsthmusError
-from isthmus.machine import Fabric, Hypercube, Machine
+from isthmus.machine import Fabric, FatTree, Hypercube, Machine
 from isthmus.results.collection import Results
 from isthmus.scenario_fields import key, names, plain, settings, toml_value
-from isthmus.workload import AnyWorkload, PacketWorkload, Workload
+from isthmus.workload import AnyWorkload, Jobs, PacketWorkload, Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +53,11 @@ class Search:
 
     over: str | None = key("over")
     """``"workload.rate"`` (the default) or ``"workload.interarrival"`` of a `Workload`,
-    ``"workload.load"`` of a `PacketWorkload`."""
+    ``"workload.load"`` of a `PacketWorkload` and of `Jobs`."""
     start: str | None = key("from")
-    """One end, with a unit; ``"1 /ms"`` or ``"0.5 GB/s"`` if left out."""
+    """One end, with a unit; ``"1 /ms"``, ``"0.5 GB/s"`` or ``"1 MB/s"`` if left out."""
     stop: str | None = key("to")
-    """The other end; ``"50 /ms"`` or ``"50 GB/s"`` if left out."""
+    """The other end; ``"50 /ms"``, ``"50 GB/s"`` or ``"340 MB/s"`` if left out."""
     resolution: float | str | None = key("resolution")
     """Width of the interval around the knee at which to stop, relative to its middle."""
 
@@ -205,12 +205,14 @@ def field_key(name: str) -> str:
 
     """
     known: dict[str, str] = {}
-    for work in (Workload, PacketWorkload):
+    for work in (Jobs, Workload, PacketWorkload):
         known.update(names(work, "workload"))
-    for machine in (Hypercube, Fabric):
+    for machine in (FatTree, Hypercube, Fabric):
         known.update(names(machine, "machine"))
     if name in known:
         return known[name]
+    if name.startswith("jobs."):
+        return f"workload.{name}"
     if name.split(".", maxsplit=1)[0] in (
         "machine",
         "workload",

@@ -26,13 +26,21 @@ def part(name: str) -> Any:
     return field(default=None, metadata={"part": name})
 
 
+def parts(name: str) -> Any:
+    """An optional attribute that is a mapping of names to objects with fields below `name`."""
+    return field(default=None, metadata={"parts": name})
+
+
 def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
     """The scenario keys, below `prefix`, and values of an object's attributes that are given."""
     for each in fields(described):
         value = getattr(described, each.name)
         if value is None:
             continue
-        if "part" in each.metadata and hasattr(value, "__dataclass_fields__"):
+        if "parts" in each.metadata:
+            for name, one in value.items():
+                yield from settings(one, f"{prefix}.{each.metadata['parts']}.{_key(name)}")
+        elif "part" in each.metadata and hasattr(value, "__dataclass_fields__"):
             yield from settings(value, f"{prefix}.{each.metadata['part']}")
         else:
             name = each.metadata.get("key") or each.metadata["part"]
@@ -48,6 +56,8 @@ def names(kind: type, prefix: str) -> dict[str, str]:
     for each in fields(kind):
         if "key" in each.metadata:
             found[each.name] = f"{prefix}.{each.metadata['key']}"
+        if "parts" in each.metadata:
+            found[each.name] = f"{prefix}.{each.metadata['parts']}"
         if "part" in each.metadata:
             inner = f"{prefix}.{each.metadata['part']}"
             found[each.name] = inner

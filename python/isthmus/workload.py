@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from isthmus.scenario_fields import key, part
+from isthmus.scenario_fields import key, part, parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,5 +138,100 @@ class PacketWorkload:
     """From the arrival of a request to its response, such as ``"100 ns"`` (read, write)."""
 
 
-AnyWorkload = Workload | PacketWorkload
+@dataclass(frozen=True, kw_only=True)
+class Servers:
+    """Which nodes of a fat tree are I/O servers (section 3.4 of the QsNET paper)."""
+
+    placement: str | None = key("placement")
+    """``"none"``, ``"clustered"`` (the highest numbers), ``"distributed"`` (equal distances) or
+    ``"list"``."""
+    count: int | None = key("count")
+    """How many there are (clustered, distributed)."""
+    stride: int | None = key("stride")
+    """From one server to the next (distributed); nodes / count if left out."""
+    offset: int | None = key("offset")
+    """The first server (distributed)."""
+    nodes: Sequence[int | str] | None = key("nodes")
+    """The servers (list): numbers and runs such as ``"56-63"``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A set of nodes with traffic of its own (sections 3.4, 3.5 and 4.2 to 4.4 of the QsNET paper).
+
+    >>> Job(traffic="io", load=0.3).traffic
+    'io'
+    """
+
+    traffic: str | None = key("traffic")
+    """``"uniform"``, ``"all-to-all"``, ``"all-reduce"``, ``"neighbours"``, ``"checkpoint"``,
+    ``"io"``, ``"hot-spot"`` or ``"ping"``. Must be given."""
+    nodes: str | Sequence[int | str] | None = key("nodes")
+    """``"all"``, ``"part 1 of 2"``, or node numbers and runs of them such as ``"0-31"``."""
+    message: str | None = key("message")
+    """Length of a message or its mean, such as ``"1 MB"``; of all-reduce that of the vector."""
+    sizes: str | None = key("sizes")
+    """How lengths spread: ``"fixed"``, ``"exponential"``, ``"uniform"`` (uniform, io, hot-spot)."""
+    arrivals: str | None = key("arrivals")
+    """``"closed"``: the next message when the last is complete; ``"open"``: at times of its own."""
+    load: float | str | None = key("load")
+    """Data that each node asks to move (open): a bandwidth such as ``"60 MB/s"``, or a share of
+    what a node can send."""
+    gaps: str | None = key("gaps")
+    """How gaps between arrivals spread (open): ``"fixed"``, ``"exponential"``, ``"uniform"``."""
+    think: str | None = key("think")
+    """From the completion of a message to the next one (closed)."""
+    pause: str | None = key("pause")
+    """From the end of a round, or of a ping, to the next (collectives, ping)."""
+    read_ratio: float | str | None = key("read_ratio")
+    """Share of messages that are reads, 0 to 1 or ``"50%"`` (io, hot-spot)."""
+    destinations: str | None = key("destinations")
+    """To which server a message goes (io, checkpoint): ``"random"``, ``"interleaved"`` or
+    ``"blocked"``."""
+    hot_node: int | None = key("hot_node")
+    """The node that all others read from and write to (hot-spot)."""
+    algorithm: str | None = key("algorithm")
+    """``"ring"`` or ``"recursive-doubling"`` (all-reduce)."""
+    grid: str | int | None = key("grid")
+    """Nodes in each dimension, such as ``"4x4x2"`` (neighbours)."""
+    wrap: bool | None = key("wrap")
+    """Whether the last node of a line is a neighbour of the first (neighbours)."""
+    period: str | None = key("period")
+    """From one checkpoint to the next, such as ``"10 ms"``."""
+    volume: str | None = key("volume")
+    """What each node writes at a checkpoint, such as ``"5 MB"``."""
+    both_ways: bool | None = key("both_ways")
+    """Whether both nodes of a pair send (ping)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs:
+    """The jobs that run on a fat tree and the I/O servers that they share.
+
+    >>> work = Jobs(
+    ...     servers=Servers(placement="clustered", count=8),
+    ...     jobs={"compute": Job(traffic="uniform"), "io": Job(traffic="io", load=0.3)},
+    ...     mapping="shared",
+    ... )
+    >>> list(work.jobs)
+    ['compute', 'io']
+    """
+
+    search: ClassVar[tuple[str, str, str]] = ("workload.load", "1 MB/s", "340 MB/s")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
+    jobs: Mapping[str, Job] | None = parts("jobs")
+    """The jobs, by names of your own. At least one must be given."""
+    servers: Servers | None = part("servers")
+    load: float | str | None = key("load")
+    """Load of each node of an open loop whose job gives none: a bandwidth, or a share of what a
+    node can send."""
+    mapping: str | None = key("mapping")
+    """``"dedicated"``: each node has one purpose; ``"shared"``: jobs may run on I/O servers and on
+    the same nodes (section 3.4)."""
+    active: Sequence[str] | None = key("active")
+    """Jobs that run; all if left out. Swept over ``"pairs"``: each alone, each pair, and all."""
+
+
+AnyWorkload = Workload | PacketWorkload | Jobs
 """Work of any kind of machine."""

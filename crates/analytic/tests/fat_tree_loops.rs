@@ -255,6 +255,7 @@ fn chosen_at_once() {
 /// ones, server by server, in proportion to S^C.
 fn most_exactly(clients: usize, servers: usize) -> f64 {
     let mut below = 0.0;
+    let none = (-(clients as f64) / servers as f64).exp();
     let mut inverse = 0.0;
     for most in 1..=clients {
         // Ways in which the servers so far have n clients, each at most so many, over n! S^n.
@@ -269,7 +270,7 @@ fn most_exactly(clients: usize, servers: usize) -> f64 {
                         // Scaled by the mean, so that the sums stay near 1.
                         term *= clients as f64 / servers as f64 / here as f64;
                     }
-                    *next += ways[n - here] * term * (-(clients as f64) / servers as f64).exp();
+                    *next += ways[n - here] * term * none;
                 }
             }
             ways = next;
@@ -281,6 +282,9 @@ fn most_exactly(clients: usize, servers: usize) -> f64 {
         let at_most = ways[clients] / all;
         inverse += (at_most - below) / most as f64;
         below = at_most;
+        if 1.0 - below < 1e-11 {
+            break;
+        }
     }
     assert!((below - 1.0).abs() < 1e-9, "{below}");
     inverse

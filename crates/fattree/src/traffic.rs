@@ -1,5 +1,6 @@
 //! What goes in and what comes out.
 
+use crate::engine::lanes::Lanes;
 use isthmus_kernel::Cycles;
 
 /// Which way the data of a message goes.
@@ -55,7 +56,7 @@ pub struct Lane {
 }
 
 /// A packet that has arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
     /// The tag of its message.
     pub tag: T,
@@ -75,16 +76,16 @@ pub struct PacketSeen<'a, T> {
     pub arrived: Cycles,
     /// Its way, as [`Lane`]s.
     pub(crate) path: &'a [u32],
-    pub(crate) channels: u32,
+    pub(crate) lanes: Lanes,
 }
 
 impl<T> PacketSeen<'_, T> {
     /// The links that it crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
-        let channels = self.channels;
+        let lanes = self.lanes;
         self.path.iter().map(move |&lane| Lane {
-            link: lane / channels,
-            channel: lane % channels,
+            link: lanes.link(lane),
+            channel: lanes.channel(lane),
         })
     }
 }

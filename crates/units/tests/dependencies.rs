@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "machine",
         &[
-            "units", "topology", "kernel", "wormhole", "sci", "device", "workload",
+            "units", "topology", "kernel", "wormhole", "sci", "fattree", "device", "workload",
         ],
     ),
     ("scenario", &["units", "topology", "workload", "machine"]),

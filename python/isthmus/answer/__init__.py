@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
+from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.sentences import (
     baseline_sentence,
     basis,
@@ -105,6 +105,13 @@ class Answer:
     def has_saturation(self) -> bool:
         """Whether any series has a bracket."""
         return any(s.bracket for s in self.series)
+
+    def head(self, measure: str) -> str:
+        """What a column of the table is called: of a job's bandwidth just the job, as the unit says
+        the rest.
+        """
+        label = self.view.label(measure)
+        return label.partition(":")[0] if measure.endswith(".accepted") else label
 
     @property
     def shown(self) -> list[str]:

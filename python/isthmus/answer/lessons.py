@@ -19,6 +19,8 @@ SMALL = 0.05
 """A change that is known to be within so much of nothing is called nothing."""
 FAR = 1.2
 """Factor from which a longer tail is told."""
+CASES = 2
+"""Most cases of a choice that are told one by one."""
 PAIRS = 6
 """Most pairs of jobs that are told in sentences, those with the largest losses."""
 
@@ -45,9 +47,7 @@ def lessons(matrix: Interference) -> Lessons:
     ordered = sorted(pairs.values(), key=_rank)[:PAIRS]
     losses = [loss_sentence(matrix, cells) for cells in ordered]
     choices = [
-        sentence
-        for axis in choice_axes(matrix)
-        for sentence in choice_sentences(matrix, axis)
+        sentence for axis in choice_axes(matrix) for sentence in choice_sentences(matrix, axis)
     ]
     return Lessons(matrix, losses[0] if losses else "nothing was measured", losses, choices)
 
@@ -88,9 +88,8 @@ def loss_sentence(matrix: Interference, cells: list[Cell]) -> str:
     who, beside = worst.job, _and(list(worst.beside))
     verb = "run" if len(worst.beside) > 1 else "runs"
     if not change.less:
-        span = _span([_known(c) for c in cells])
-        text = f"{who} loses nothing that can be told when {beside} {verb} beside it ({span})"
-        return text + _tails(cells)
+        none = _nothing([_known(c) for c in cells], "nothing that is clear")
+        return f"{who} loses {none} when {beside} {verb} beside it" + _tails(cells)
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
     lost = percent(change, signed=False)
     text = f"{who} loses {lost} of its bandwidth when {beside} {verb} beside it{where}"
@@ -108,12 +107,12 @@ def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
             if value != worst.variant.at(axis) and not any(_known(c).less for c in of):
                 at = of[0].variant.values[axis]
                 assert at is not None
-                span = _span([_known(c) for c in of])
-                return f"nothing that can be told with {value_words(matrix.run, axis, at)} ({span})"
+                none = _nothing([_known(c) for c in of], "no clear loss")
+                return f"{value_words(matrix.run, axis, at)}: {none}"
     best = max(cells, key=lambda c: _known(c).value)
     if not _known(best).less:
         where = _listed(best.variant.words)
-        return f"nothing that can be told with {where} ({percent(_known(best))})"
+        return f"{where}: {_nothing([_known(best)], 'no clear loss')}"
     return f"least with {_listed(best.variant.words)} ({percent(_known(best))})"
 
 
@@ -205,46 +204,53 @@ def _rates(matrix: Interference) -> list[str]:
 
 def _effect(matrix: Interference, axis: int, first: str, other: str, name: str) -> str:
     """How a measure differs between two values of a choice, at points alike in all else."""
-    changes = _matched(matrix, axis, first, other, name)
+    cases = _matched(matrix, axis, first, other, name)
+    changes = [change for change, _ in cases]
     change = combined(changes)
     if change is None:
         return ""
     job = name.rpartition(".")[0]
-    who = f"the {job_label(job)}" if job == "servers" else job
-    verb = "take" if job == "servers" else "gets"
-    many = f", {_span(changes)} in {len(changes)} cases" if len(changes) > 1 else ""
-    if change.more or change.less:
-        how = "more" if change.more else "less"
-        on_average = " on average" if len(changes) > 1 else ""
-        return f"{who} {verb} {percent(change, signed=False)} {how}{on_average}{many}"
-    clear = [c for c in changes if c.more or c.less]
-    if clear:
-        return f"{who} {verb} more or less by case ({_span(changes)} in {len(changes)} cases)"
-    return f"no difference that can be told for {who} ({percent(change)})"
+    who = f"the {job_label(job)} take" if job == "servers" else f"{job} gets"
+    clear = [(c, where) for c, where in cases if c.more or c.less]
+    if len(clear) == len(cases) and (change.more or change.less):
+        on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
+        return f"{who} {_more(change)}{on_average}"
+    if not clear:
+        return f"{who} {_nothing(changes, 'no clear difference')}"
+    told = [f"{_more(c)} {where}".rstrip() for c, where in clear[:CASES]]
+    return f"{who} {_and(told)} (no clear difference in {len(cases) - len(clear)} of {len(cases)} cases)"
+
+
+def _more(change: Change) -> str:
+    return f"{percent(change, signed=False)} {'more' if change.value > 1 else 'less'}"
 
 
 def _matched(
     matrix: Interference, axis: int, first: str, other: str, name: str
-) -> list[Change]:
-    """The quotient at each pair of points that differ in this axis only; of a job, where others
-    run beside it, and of the servers, wherever they work.
+) -> list[tuple[Change, str]]:
+    """The quotient at each pair of points that differ in this axis only, with what both have in
+    common in words; of a job, where others run beside it, and of the servers, wherever they work.
     """
+    run = matrix.run
     by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
-    highest = {
-        i: max(v.number or 0.0 for v in values) for i, values in _numbers(matrix).items()
-    }
-    for point in matrix.run.points:
+    highest = {i: max(v.number or 0.0 for v in values) for i, values in _numbers(matrix).items()}
+    for point in run.points:
         if any(point.values[i].number != most for i, most in highest.items()):
             continue
         if name != "servers.accepted" and len(point.active) < 2:
             continue
         rest = tuple(v.text for i, v in enumerate(point.values) if i != axis)
         by_rest.setdefault(rest, {})[point.values[axis].text] = point
+    told = [i for i in choice_axes(matrix) if i != axis]
     found = []
     for pair in by_rest.values():
-        own, base = (p.measure(name) if (p := pair.get(v)) else None for v in (other, first))
-        if own and base and (change := quotient(own, base)):
-            found.append(change)
+        if first in pair and other in pair:
+            point = pair[other]
+            own, base = (p.measure(name) for p in (point, pair[first]))
+            if own and base and (change := quotient(own, base)):
+                common = _and([value_words(run, i, point.values[i]) for i in told])
+                active = _and(list(point.active)) + (" alone" if len(point.active) == 1 else "")
+                found.append((change, f"for {active}{' with ' if common else ''}{common}"))
     return found
 
 
@@ -255,7 +261,18 @@ def _span(changes: list[Change]) -> str:
     low, high = (
         percent(Change(pick(c.value for c in changes))).removesuffix("%") for pick in (min, max)
     )
-    return f"{low}%" if low == high else f"{low} to {high}%"
+    halves = [c.half for c in changes if c.half is not None]
+    wide = f" ± up to {100 * max(halves):.0f}%" if halves else "%"
+    return f"{low}{wide}" if low == high else f"{low} to {high}{wide}"
+
+
+def _nothing(changes: list[Change], unclear: str) -> str:
+    """Where no interval excludes zero: nothing, if all are narrow, or else nothing that is clear."""
+    sure = all(
+        c.low is not None and c.high is not None and c.low >= 1 - SMALL and c.high <= 1 + SMALL
+        for c in changes
+    )
+    return f"{'nothing' if sure else unclear} ({_span(changes)})"
 
 
 def _and(names: list[str]) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from isthmus.answer import Answer
+    from isthmus.answer import Answer, Lessons
     from isthmus.faults import Study, Summary
 
 BADGE_STYLES = {
@@ -54,14 +54,38 @@ def answer_table(answer: Answer) -> Table:
     shown = answer.shown
     for name in shown:
         unit = unit_label(answer.view.unit(name))
-        table.add_column(
-            f"{answer.view.label(name)}\n({unit}) {answer.place}".rstrip(), justify="right"
-        )
+        place = "" if answer.view.of_jobs else answer.place
+        table.add_column(f"{answer.head(name)}\n({unit}) {place}".rstrip(), justify="right")
     compared = len(answer.series) > 1
     if compared:
         table.add_column("verdict", no_wrap=True)
     for each in answer.series:
         table.add_row(*_answer_row(answer, shown, each.series.position, compared))
+    return table
+
+
+def lessons_table(told: Lessons) -> Table:
+    """What each job loses beside others: a row per variant, a column per job and those beside."""
+    from rich import box
+    from rich.table import Table
+
+    from isthmus.answer.lessons import percent
+
+    matrix = told.matrix
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("accepted bandwidth against alone")
+    pairs = list(dict.fromkeys((c.job, c.beside) for c in matrix.cells))
+    for job, beside in pairs:
+        table.add_column(f"{job}\nbeside {' + '.join(beside)}", justify="right")
+    for variant in matrix.variants:
+        row = [variant.words or "–"]
+        for job, beside in pairs:
+            cell = matrix.cell(variant, job, beside)
+            change = cell.accepted if cell else None
+            text = percent(change) if change else "–"
+            style = "yellow" if change and change.less else ""
+            row.append(f"[{style}]{text}[/]" if style else text)
+        table.add_row(*row)
     return table
 
 
@@ -98,7 +122,13 @@ def print_answer(answer: Answer) -> None:
     out.print(_plain(sentence(answer.conclusion)))
     for warning in answer.warnings:
         out.print(f"[bold red]Collapsed:[/] {_plain(warning)}")
-    out.print(answer_table(answer))
+    if answer.lessons:
+        out.print(lessons_table(answer.lessons))
+        for text in [*answer.lessons.losses[1:], *answer.lessons.choices]:
+            out.print(f"• {_plain(sentence(text))}")
+        out.print()
+    else:
+        out.print(answer_table(answer))
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
     notes = [f"Intervals have {100 * run.confidence:g}% confidence."]
     if answer.basis:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from isthmus.answer import judged
-from isthmus.plots.curves import curve_panel, finish, marks, mean_of
+from isthmus.plots.curves import Number, Pick, curve_panel, finish, marks, mean_of
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.results.interference import interference
+from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 from isthmus.wording import number, with_unit
 
@@ -15,7 +17,8 @@ ROWS = 24
 
 def bandwidth(view: View) -> Plot:
     """Draw a panel per job and one for the I/O servers."""
-    return _bars(view) if view.x_axis is None else _curves(view)
+    alone = interference(view.run) is None
+    return _curves(view) if alone and view.x_axis is not None else _bars(view)
 
 
 def has_bandwidth(view: View) -> bool:
@@ -28,11 +31,23 @@ def rates(view: View) -> list[str]:
     return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
 
 
+def _runs(point: PointResult, name: str) -> bool:
+    """Whether what a measure is of was at work: the servers are where a job with I/O was."""
+    return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
+
+
+def _pick(name: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        return mean_of(name)(point) if _runs(point, name) else (None, None, None)
+
+    return pick
+
+
 def _curves(view: View) -> Plot:
     names = rates(view)
     figure, axes = panels(len(names))
     for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, mean_of(name), None, log=False)
+        curve_panel(ax, view, _pick(name), None, log=False)
         ax.set_title(view.label(name).partition(":")[0])
         per = "server" if name.startswith("servers.") else "node"
         ax.set_ylabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
@@ -50,7 +65,7 @@ def _bars(view: View) -> Plot:
         for y, series in enumerate(shown):
             point = compared_point(view, series)
             measure = point.measure(name) if point else None
-            if measure is None or measure.mean is None:
+            if point is None or measure is None or measure.mean is None or not _runs(point, name):
                 continue
             colour = look(view, series).colour
             ax.barh(y, measure.mean, height=0.66, color=colour, alpha=0.85, zorder=2)

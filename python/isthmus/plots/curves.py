@@ -296,6 +296,7 @@ def _numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> l
 
 def mean_of(name: str) -> Pick:
     """Pick the mean of a measure with its interval."""
+
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
         return (at.mean, at.low, at.high) if at else (None, None, None)

@@ -12,15 +12,24 @@ from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer.lessons import percent
 from isthmus.plots.style import MUTED, Plot
-from isthmus.results.interference import Cell, Interference, Variant, interference, value_words
+from isthmus.results.interference import (
+    Cell,
+    Change,
+    Interference,
+    Variant,
+    interference,
+    value_words,
+)
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View
 from isthmus.wording import number
 
 CHANGE = LinearSegmentedColormap.from_list(
-    "change", ["#8c1d04", "#d55e00", "#f7d9c4", "#ffffff", "#cfe6f5", "#0072b2"]
+    "change", ["#8c1d04", "#d55e00", "#ffffff", "#8fc4e4", "#0072b2"]
 )
-"""From a loss of all bandwidth over no change to a gain."""
+"""From a loss over no change to a gain."""
+PALE = 0.35
+"""How much of its colour a change has that cannot be told from none."""
 LEAST = 0.1
 """The colours span at least so much of a loss."""
 PANELS = 16
@@ -60,7 +69,9 @@ def matrix(view: View) -> Plot:
                 ax.set_visible(False)
                 continue
             _panel(ax, found, variant, norm)
-            title = [t for t in (grid.rows[row], grid.columns[column]) if t]
+            # The row is told once, over its first panel, with room to the right.
+            row_words = grid.rows[row] if not column else " " if grid.rows[row] else ""
+            title = [t for t in (row_words, grid.columns[column]) if t]
             ax.set_title("\n".join(title), fontsize=9.5)
             if column:
                 ax.set_yticklabels([])
@@ -72,7 +83,8 @@ def matrix(view: View) -> Plot:
         ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
     )
     bar.outline.set_visible(False)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * (v - 1):+.0f}%"))
+    bar.set_ticks([norm.vmin, (norm.vmin + 1) / 2, 1.0, norm.vmax])
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(Change(v))))
     bar.set_label("accepted bandwidth\nagainst alone", fontsize=9)
     return figure
 
@@ -162,7 +174,9 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
     _box(ax, x, y, "#eef1f4")
     if measure is None or measure.mean is None:
         return
-    ax.text(x, y - 0.14, number(measure.mean), ha="center", va="center", fontsize=9, color="#1c2024")
+    ax.text(
+        x, y - 0.14, number(measure.mean), ha="center", va="center", fontsize=9, color="#1c2024"
+    )
     ax.text(
         x, y + 0.2, f"{measure.unit} alone", ha="center", va="center", fontsize=7.5, color="#5b646f"
     )
@@ -171,12 +185,13 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
 def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     if cell.accepted is None:
         return
-    colour = CHANGE(norm(cell.accepted.value))
+    clear = cell.accepted.less or cell.accepted.more
+    share = 1.0 if clear else PALE
+    colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(cell.accepted.value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
     # Near black and white of their own: the page's ink changes with its theme, these boxes do not.
     ink = "#fefefe" if dark else "#1c2024"
-    clear = cell.accepted.less or cell.accepted.more
     ax.text(
         x,
         y - 0.16,

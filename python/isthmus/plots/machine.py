@@ -15,8 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from isthmus.answer import answer
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.fabric import busy_panel
-from isthmus.plots.tree import tree_panel
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, Plot, bare
+from isthmus.plots.tree import tree_panel
 from isthmus.results.machines import FatTreeSummary, HypercubeSummary, MachineSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View

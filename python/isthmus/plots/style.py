@@ -141,7 +141,7 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
         figure.legend(
             handles=handles,
             loc="outside upper left",
-            ncols=min(len(handles), max(1, int(figure.get_figwidth() / 1.5))),
+            ncols=_columns(figure, view),
             fontsize=10.5,
             handlelength=1.8,
             columnspacing=1.6,
@@ -155,6 +155,13 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
             labelcolor=MUTED,
             handlelength=2.0,
         )
+
+
+def _columns(figure: Figure, view: View) -> int:
+    """How many names fit beside one another, at about 0.085 inches a letter and 0.6 for a mark."""
+    longest = max(len(s.label) for s in view.series)
+    fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.085 * longest))
+    return min(len(view.series), max(1, fit))
 
 
 def key(label: str, **style: Any) -> Line2D:

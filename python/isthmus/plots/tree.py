@@ -102,7 +102,9 @@ def _nodes(
             zorder=5,
         )
         handles.append(
-            Line2D([], [], marker=marker, ls="", color=colour, ms=4.5, label=f"{name} ({len(nodes)})")
+            Line2D(
+                [], [], marker=marker, ls="", color=colour, ms=4.5, label=f"{name} ({len(nodes)})"
+            )
         )
     if handles:
         ax.legend(
@@ -115,7 +117,7 @@ def _nodes(
             columnspacing=1.0,
         )
         # The legend stands where the caption would.
-        ax.xaxis.labelpad = 14 * -(-len(handles) // 3)
+        ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 
 def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:

@@ -185,7 +185,11 @@ def answer_rows(said: Answer) -> dict[str, Any]:
             }
         )
     heads = [
-        {"name": said.view.label(m), "unit": unit_label(said.view.unit(m)), "place": said.place}
+        {
+            "name": said.head(m),
+            "unit": unit_label(said.view.unit(m)),
+            "place": "" if said.view.of_jobs else said.place,
+        }
         for m in shown
     ]
     return {
@@ -196,6 +200,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
         "peaks": said.has_peaks,
         "load_unit": said.view.run.load.whole_words,
         "compared": len(rows) > 1,
+        "wide": len(heads) + said.has_saturation + said.has_peaks > 2,
     }
 
 

@@ -137,9 +137,7 @@ def _varying(run: RunResult, left_out: int) -> list[int]:
     return [i for i in axes if len({p.values[i].text for p in run.points}) > 1]
 
 
-def variant_words(
-    run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]
-) -> str:
+def variant_words(run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]) -> str:
     """A variant by the values of some axes: ``shared mapping, clustered servers``."""
     told = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
     return ", ".join(told)

@@ -1,6 +1,7 @@
 //! Cut-through: finite buffers, and credits that tell what room there is.
 
 use super::event::{Event, Kind};
+use super::lanes::Lanes;
 use super::packets::Packet;
 use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network};
@@ -27,13 +28,13 @@ struct Lane {
 pub(super) struct Buffers {
     lanes: Vec<Lane>,
     transmitter: Vec<Cycles>,
-    channels: u32,
+    numbers: Lanes,
     buffer: u32,
     credit: Cycles,
 }
 
 impl Buffers {
-    pub fn new(links: u32, channels: u32, buffer: u32, credit: Cycles) -> Self {
+    pub fn new(links: u32, numbers: Lanes, buffer: u32, credit: Cycles) -> Self {
         let lane = Lane {
             credits: buffer,
             returning: VecDeque::new(),
@@ -41,9 +42,9 @@ impl Buffers {
             clear: 0,
         };
         Self {
-            lanes: vec![lane; (links * channels) as usize],
+            lanes: vec![lane; numbers.count(links)],
             transmitter: vec![0; links as usize],
-            channels,
+            numbers,
             buffer,
             credit,
         }
@@ -62,19 +63,20 @@ impl Buffers {
     /// The lanes of a link.
     #[inline]
     fn lanes_of(&self, link: u32) -> Range<usize> {
-        (link * self.channels) as usize..((link + 1) * self.channels) as usize
+        self.numbers.of(link)
     }
 
     /// Takes in the credits that have come back.
     fn collect(&mut self, run: Run, now: Cycles) {
-        let begin = self.lanes_of(run.first).start;
-        let range = begin..begin + (run.links * self.channels) as usize;
-        for lane in &mut self.lanes[range] {
-            while let Some(&(time, bytes)) = lane.returning.front()
-                && time <= now
-            {
-                lane.credits += bytes;
-                lane.returning.pop_front();
+        for link in run.iter() {
+            let range = self.lanes_of(link);
+            for lane in &mut self.lanes[range] {
+                while let Some(&(time, bytes)) = lane.returning.front()
+                    && time <= now
+                {
+                    lane.credits += bytes;
+                    lane.returning.pop_front();
+                }
             }
         }
     }
@@ -114,19 +116,19 @@ impl Buffers {
     /// as known.
     pub fn room_at(&mut self, run: Run, bytes: u32, now: Cycles) -> Option<Cycles> {
         self.collect(run, now);
-        let links = run.first..run.first + run.links;
-        if links.clone().any(|link| self.fits(link, bytes, now)) {
+        if run.iter().any(|link| self.fits(link, bytes, now)) {
             return Some(now);
         }
-        let changes = links.map(|link| self.next_change(link, now));
+        let changes = run.iter().map(|link| self.next_change(link, now));
         let time = changes.fold(NEVER, Cycles::min);
         (time < NEVER).then_some(time)
     }
 
     /// The most room in a lane of these links, if their transmitters are free.
     fn room(&self, run: Run, now: Cycles) -> u32 {
-        let links = run.first..run.first + run.links;
-        let idle = links.filter(|&link| self.transmitter[link as usize] <= now);
+        let idle = run
+            .iter()
+            .filter(|&link| self.transmitter[link as usize] <= now);
         let lanes = idle.flat_map(|link| &self.lanes[self.lanes_of(link)]);
         lanes.map(|lane| lane.credits).max().unwrap_or(0)
     }
@@ -139,9 +141,8 @@ impl Buffers {
             let total = || lanes.map(|lane| u64::from(lane.credits)).sum::<u64>();
             self.fits(link, bytes, now).then(total)
         };
-        let links = run.first..run.first + run.links;
-        let most = links.clone().filter_map(room).max();
-        let mut best = links.filter(|&link| room(link) == most);
+        let most = run.iter().filter_map(room).max();
+        let mut best = run.iter().filter(|&link| room(link) == most);
         let ties = best.clone().count() as u32;
         let skip = if ties > 1 { one_of(ties, lot()) } else { 0 };
         let link = best.nth(skip as usize).expect("one link has room");
@@ -203,13 +204,14 @@ impl<T: Copy> Engine<T> {
             };
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
+                self.wakes[group as usize] = 0;
                 return;
             }
             let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
             let Some(index) = waiters.oldest(horizon, fits) else {
-                let changes = (group..group + run.links).map(|link| network.next_change(link, now));
+                let changes = run.iter().map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
                 return self.wake_at(group, time);
             };
@@ -228,7 +230,6 @@ impl<T: Copy> Engine<T> {
         let state = *self.packets.get(packet);
         let tail = now + u64::from(state.ticks);
         let network = self.buffers();
-        let channels = network.channels;
         let back = tail + network.credit;
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
@@ -246,10 +247,8 @@ impl<T: Copy> Engine<T> {
                 self.inject_at(state.from, time);
             }
         } else {
-            let group = self.group_of[(lane / channels) as usize];
-            if !self.groups[group as usize].waiting.is_empty() {
-                self.wake_at(group, back);
-            }
+            let group = self.group_of[self.lanes.link(lane) as usize];
+            self.wake_at(group, back);
         }
     }
 
@@ -260,7 +259,7 @@ impl<T: Copy> Engine<T> {
         state.ready = false;
         let state = *state;
         let network = self.buffers();
-        let link = lane / network.channels;
+        let link = network.numbers.link(lane);
         let ticks = self.ticks_on(link, &state, now);
         self.counters.busy[link as usize] += ticks;
         self.counters.packets[link as usize] += 1;

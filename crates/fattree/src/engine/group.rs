@@ -17,8 +17,6 @@ pub(super) struct Waiter {
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
-    /// When the next wake-up is to come; `Cycles::MAX` if none is.
-    pub wake: Cycles,
     /// Links, from that with the number of the group.
     pub links: u32,
     /// The input whose turn it is among the equally old.
@@ -32,7 +30,6 @@ pub(super) struct Group {
 impl Group {
     pub const NONE: Self = Self {
         waiting: Vec::new(),
-        wake: Cycles::MAX,
         links: 0,
         turn: 0,
         inputs: 0,
@@ -60,14 +57,20 @@ impl Group {
         best
     }
 
-    /// Takes a header out: the turn goes to the input after it.
+    /// Takes a header out and serves it.
     #[inline]
     pub fn take(&mut self, index: usize) -> u32 {
         let waiter = self.waiting.swap_remove(index);
-        self.turn = waiter.input + 1;
+        self.serve(waiter.input);
+        waiter.packet
+    }
+
+    /// A header of this input is served: the turn goes to the input after it.
+    #[inline]
+    pub fn serve(&mut self, input: u32) {
+        self.turn = input + 1;
         if self.turn == self.inputs {
             self.turn = 0;
         }
-        waiter.packet
     }
 }

@@ -9,6 +9,7 @@ mod circuit;
 mod cut;
 mod event;
 mod group;
+pub(crate) mod lanes;
 mod messages;
 mod nic;
 mod packets;
@@ -24,6 +25,7 @@ use event::{Event, Kind};
 use group::{Group, Waiter};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Tree;
+use lanes::Lanes;
 use messages::Messages;
 use nic::Nic;
 use packets::{Packet, Packets};
@@ -51,9 +53,13 @@ pub struct Engine<T> {
     messages: Messages<T>,
     packets: Packets,
     nics: Vec<Nic>,
+    lanes: Lanes,
     network: Network,
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
+    /// For each group, when it is to be looked at again: 0 if nobody waits, never if nothing is
+    /// known to come free.
+    wakes: Vec<Cycles>,
     /// The group of each link.
     group_of: Vec<u32>,
     dirty_groups: Vec<u32>,
@@ -70,12 +76,13 @@ impl<T: Copy> Engine<T> {
     pub fn new(tree: &Tree, rules: Rules, seed: u64) -> Result<Self, Error> {
         rules.check()?;
         let (links, channels) = (tree.link_count(), rules.channels);
+        let lanes = Lanes::new(channels);
         let network = match rules.switching {
             Switching::Circuit { in_flight } => {
-                Network::Circuit(Circuits::new(links, channels, in_flight))
+                Network::Circuit(Circuits::new(links, lanes, in_flight))
             }
             Switching::CutThrough { buffer, credit } => {
-                Network::CutThrough(Buffers::new(links, channels, buffer, credit))
+                Network::CutThrough(Buffers::new(links, lanes, buffer, credit))
             }
         };
         let mut groups = vec![Group::NONE; links as usize];
@@ -103,7 +110,9 @@ impl<T: Copy> Engine<T> {
             tree: tree.clone(),
             ways,
             now: 0,
+            lanes,
             network,
+            wakes: vec![0; links as usize],
             groups,
             group_of,
             rules,
@@ -126,10 +135,10 @@ impl<T: Copy> Engine<T> {
         }
         for group in &mut self.groups {
             group.waiting.clear();
-            group.wake = NEVER;
             group.turn = 0;
             group.dirty = false;
         }
+        self.wakes.fill(0);
         self.dirty_groups.clear();
         self.dirty_nics.clear();
         self.offers.messages.clear();
@@ -197,13 +206,18 @@ impl<T: Copy> Engine<T> {
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
             self.now = now;
+            // Most ticks have one event only: what it brings about can be done at once.
+            let alone = !self.queue.more_now() && self.settled();
             match event.kind() {
-                Kind::Arrive => self.arrive(event.about(), now),
+                Kind::Arrive => self.arrive(event.about(), alone, now),
                 Kind::Deliver => self.deliver(event.about(), now, handler),
                 Kind::Wake => {
                     let group = event.about();
-                    self.groups[group as usize].wake = NEVER;
-                    self.look_at_group(group);
+                    // Whoever waited may have been served since.
+                    if self.wakes[group as usize] > 0 {
+                        self.wakes[group as usize] = NEVER;
+                        self.look_at_group(group);
+                    }
                 }
                 Kind::Inject => {
                     self.nics[event.about() as usize].wake = NEVER;
@@ -253,50 +267,60 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Whether nothing is left to do at the end of the tick so far.
+    #[inline]
+    fn settled(&self) -> bool {
+        self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
+    }
+
     /// A header asks for an output.
-    fn arrive(&mut self, packet: u32, now: Cycles) {
-        if let Network::CutThrough(_) = self.network
-            && !self.cut_arrive(packet, now)
-        {
+    fn arrive(&mut self, packet: u32, alone: bool, now: Cycles) {
+        let cut = matches!(self.network, Network::CutThrough(_));
+        if cut && !self.cut_arrive(packet, now) {
             return;
         }
-        let channels = self.rules.channels;
         let lane = self.packets.lane(packet);
-        let (link, channel) = (lane / channels, lane % channels);
+        let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane));
         let state = self.packets.get(packet);
         let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
         // On its way up it has crossed as many links as the switch has levels below it.
         let up = state.links < state.top;
         let run = self.ways.on(link, up, state.from, state.to, lot);
-        let group = run.first;
-        let since = match self.rules.age.from {
-            AgeFrom::Injection => state.injected,
-            AgeFrom::Switch => now,
-        };
-        let input = self.ways.port(link) * channels + channel;
-        self.groups[group as usize].waiting.push(Waiter {
-            since,
-            input,
+        let waiter = Waiter {
+            since: match self.rules.age.from {
+                AgeFrom::Injection => state.injected,
+                AgeFrom::Switch => now,
+            },
+            input: self.ways.port(link) * self.rules.channels + channel,
             packet,
-        });
-        self.look_at_group(group);
+        };
+        if alone && !cut {
+            return self.circuit_ask_alone(run, waiter, now);
+        }
+        self.groups[run.first as usize].waiting.push(waiter);
+        self.look_at_group(run.first);
     }
 
+    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
     #[inline]
     fn look_at_group(&mut self, group: u32) {
         let state = &mut self.groups[group as usize];
         if !state.dirty {
             state.dirty = true;
             self.dirty_groups.push(group);
+            let wake = &mut self.wakes[group as usize];
+            if *wake == 0 {
+                *wake = NEVER;
+            }
         }
     }
 
-    /// Looks at a group again at `time`, unless it will be looked at before.
+    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
     #[inline]
     fn wake_at(&mut self, group: u32, time: Cycles) {
-        let state = &mut self.groups[group as usize];
-        if time < state.wake {
-            state.wake = time;
+        let wake = &mut self.wakes[group as usize];
+        if time < *wake {
+            *wake = time;
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
         }
     }
@@ -345,7 +369,7 @@ impl<T: Copy> Engine<T> {
             injected: state.injected,
             arrived: now,
             path: self.packets.path(packet),
-            channels: self.rules.channels,
+            lanes: self.lanes,
         });
         message.arrived += 1;
         let switches = u64::from(state.links) - 1;

@@ -45,6 +45,13 @@ pub(super) struct Run {
     pub links: u32,
 }
 
+impl Run {
+    #[inline]
+    pub fn iter(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.links
+    }
+}
+
 /// The tables.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {

@@ -109,7 +109,7 @@ impl Simulation {
     }
 
     /// Bytes of data that have arrived at each node.
-    pub fn received(&self) -> &[u64] {
+    pub fn arrived_bytes(&self) -> &[u64] {
         &self.engine.counters().bytes
     }
 }

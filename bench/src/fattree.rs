@@ -1,0 +1,196 @@
+//! Runs of a 64-node fat tree: the QsNET paper's I/O traffic, and uniform traffic beside the peer.
+
+use crate::clock::{Spread, timed};
+use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Shape, Switching};
+use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{
+    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law,
+    Targets, Traffic,
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Levels of switches of the 4-ary tree.
+    pub levels: u32,
+    /// Simulated time of one run, in microseconds.
+    pub time_us: u64,
+    /// Runs, each with streams of its own.
+    pub runs: u64,
+    /// Offered load of uniform traffic as a share of a link; 0: closed loops of I/O to an eighth
+    /// of the nodes, clustered, chosen at random (Table 1 of the QsNET paper).
+    pub uniform: f64,
+}
+
+/// What it took.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    nodes: u32,
+    /// Packets of data that arrived in all runs.
+    packets: u64,
+    packets_per_s: f64,
+    /// CPU seconds of one run, set-up of the tree not included.
+    run_s: Spread,
+    /// Data that arrived, in MB/s and node.
+    accepted_mb_per_s: f64,
+}
+
+/// The QsNET of the paper (sections 2 and 4.1), as its reading has it.
+fn qsnet(levels: u32) -> FatTreeSpec {
+    FatTreeSpec {
+        shape: Shape::KAry { arity: 4, levels },
+        ascent: Ascent::Adaptive,
+        bandwidth: Bandwidth::from_mb_per_s(400),
+        switch_latency: Time::from_ns(35),
+        virtual_channels: 2,
+        switching: Switching::Circuit {
+            acknowledgement: Time::from_ns(50),
+            acknowledgement_hop: Time::from_ns(35),
+        },
+        age: Age::Saturating {
+            limit: Time::from_us(78),
+        },
+        nic: Nic {
+            payload: Bytes::new(320),
+            overhead: Bytes::new(58),
+            padding: Bytes::new(64),
+            request: Bytes::new(64),
+            packets_in_flight: 2,
+            dma_period: Time::from_ps(955_200),
+            dma_block: Time::ZERO,
+            receive_delay: Time::from_ns(188),
+            software_latency: Time::from_ns(1_880),
+            read_turnaround: Time::ZERO,
+            dma_slice: 1,
+        },
+        late: None,
+    }
+}
+
+/// Cut-through without any host: packets of 160 flits of two bytes, a flit a cycle, as the peer.
+fn cut_through(levels: u32) -> FatTreeSpec {
+    let qsnet = qsnet(levels);
+    FatTreeSpec {
+        switching: Switching::CutThrough {
+            buffer: 4,
+            credit: Time::from_ns(5),
+        },
+        switch_latency: Time::from_ns(5),
+        age: Age::PerSwitch,
+        nic: Nic {
+            overhead: Bytes::new(2),
+            dma_period: Time::from_ns(800),
+            receive_delay: Time::ZERO,
+            software_latency: Time::ZERO,
+            ..qsnet.nic
+        },
+        ..qsnet
+    }
+}
+
+fn jobs(load: &Load) -> JobsTraffic {
+    let job = |name: &str, traffic| Job {
+        name: name.to_owned(),
+        nodes: JobNodes::All,
+        traffic,
+        active: true,
+    };
+    let nodes = 4u32.pow(load.levels);
+    if load.uniform > 0.0 {
+        let mb_per_s = (400.0 * load.uniform).round() as u64;
+        return JobsTraffic {
+            servers: Servers::None,
+            mapping: Mapping::Shared,
+            jobs: vec![job(
+                "uniform",
+                Traffic::Uniform {
+                    sizes: Sizes {
+                        mean: Bytes::new(320),
+                        spread: Law::Fixed,
+                    },
+                    arrivals: Arrivals::Open {
+                        load: Bandwidth::from_mb_per_s(mb_per_s),
+                        gaps: Law::Exponential,
+                    },
+                },
+            )],
+        };
+    }
+    JobsTraffic {
+        servers: Servers::Clustered { count: nodes / 8 },
+        mapping: Mapping::Dedicated,
+        jobs: vec![job(
+            "io",
+            Traffic::Io(Io {
+                targets: Targets::Servers(Destinations::Random),
+                read_ratio: 0.0,
+                sizes: Sizes {
+                    mean: Bytes::new(1_000_000),
+                    spread: Law::Exponential,
+                },
+                arrivals: Arrivals::Closed { think: Time::ZERO },
+            }),
+        )],
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Observer for Count {
+    #[inline]
+    fn offered(&mut self, _job: u32) {}
+
+    #[inline]
+    fn packet(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += packet.bytes;
+    }
+
+    #[inline]
+    fn completed(&mut self, _completed: &Completed) {}
+
+    #[inline]
+    fn finished(&self) -> bool {
+        false
+    }
+}
+
+/// Runs them one after another.
+pub fn run(load: Load) -> Report {
+    let spec = if load.uniform > 0.0 {
+        cut_through(load.levels)
+    } else {
+        qsnet(load.levels)
+    };
+    let machine = Arc::new(Machine::new(&spec).expect("these trees can be built"));
+    let nodes = machine.tree().node_count();
+    let traffic = jobs(&load);
+    let layout = Layout::new(&traffic, nodes).expect("the jobs fit on the tree");
+    let until = machine.ticks(Time::from_us(load.time_us));
+    let mut count = Count::default();
+    let mut times = Vec::new();
+    for replication in 0..load.runs {
+        let ((), run_s) = timed(|| {
+            let simulation = Simulation::new(&machine, &traffic, &layout, 1, replication);
+            let mut simulation = simulation.expect("one job to a node");
+            simulation.run_until(&mut count, until);
+        });
+        times.push(run_s);
+    }
+    let simulated_us = load.runs as f64 * load.time_us as f64;
+    Report {
+        nodes,
+        packets: count.packets,
+        packets_per_s: count.packets as f64 / times.iter().sum::<f64>(),
+        run_s: Spread::of(times),
+        accepted_mb_per_s: count.bytes as f64 / simulated_us / f64::from(nodes),
+    }
+}
