@@ -61,10 +61,12 @@ docs: $(VENV)/.test-tools
 papers: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --jobs $(JOBS)
 	$(BIN)/isthmus papers run sci-fabrics --jobs $(JOBS)
+	$(BIN)/isthmus papers run qsnet-io --jobs $(JOBS)
 
 papers-quick: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --quick --jobs $(JOBS)
 	$(BIN)/isthmus papers run sci-fabrics --quick --jobs $(JOBS)
+	$(BIN)/isthmus papers run qsnet-io --quick --jobs $(JOBS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/run.py

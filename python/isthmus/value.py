@@ -70,6 +70,22 @@ class Value:
         (a_low, a_high), (b_low, b_high) = self.ends, other.ends
         return self._with_interval(other, self.value - other.value, a_low - b_high, a_high - b_low)
 
+    def above(self, other: Value) -> Value:
+        """How many percent more this is than `other`; both are positive."""
+        ratio = self.over(other)
+        if ratio.value is None:
+            return ratio
+        low, high = (100 * (end - 1) for end in ratio.ends)
+        return ratio._with_interval(ratio, 100 * (ratio.value - 1), low, high)
+
+    def below(self, other: Value) -> Value:
+        """How many percent less this is than `other`; both are positive."""
+        more = self.above(other)
+        if more.value is None:
+            return more
+        low, high = more.ends
+        return more._with_interval(more, -more.value, -high, -low)
+
     def _with_interval(self, other: Value, middle: float, low: float, high: float) -> Value:
         """Without an interval where neither part has one."""
         if self.low is None and other.low is None:

@@ -38,7 +38,8 @@ def words(svg):
 
 
 def test_every_kind_is_drawn_where_there_is_material(drawn, locality_sweep):
-    assert list(drawn) == ALL == [n for n in plots.KINDS if n != "nodes"]
+    elsewhere = ("nodes", "interference", "bandwidth")
+    assert list(drawn) == ALL == [n for n in plots.KINDS if n not in elsewhere]
     others = [name for name, _ in plots.draw_all(locality_sweep.run)]
     assert others == [n for n in ALL if n not in ("saturation", "accepted")]
 
@@ -155,7 +156,7 @@ def test_large_machines_are_drawn_by_dimension():
 
 
 def test_a_wrong_kind_is_told(load_sweep, locality_sweep):
-    with pytest.raises(IsthmusError, match="no plot 'letency'; there are latency"):
+    with pytest.raises(IsthmusError, match="no plot 'letency'; there are interference"):
         plots.draw(load_sweep.run, "letency")
     with pytest.raises(IsthmusError, match="nothing to draw for 'accepted'; it has latency"):
         plots.draw(locality_sweep.run, "accepted")

@@ -43,7 +43,7 @@ def test_each_kind_of_machine_has_its_class():
     assert torus.points[4].nodes[3].accepted == data["points"][4]["nodes"][3]["accepted"]
     assert {p.collapse for p in torus.points} == {None}
     data["machines"][0]["kind"] = "mesh"
-    with pytest.raises(IsthmusError, match="kind 'mesh'; there are hypercube, sci"):
+    with pytest.raises(IsthmusError, match="kind 'mesh'; there are hypercube, sci, fat-tree"):
         RunResult.from_json(json.dumps(data))
 
 

@@ -144,12 +144,9 @@ impl Recorders {
     /// Demands of `flows` that met `fate`, per cycle over the latter part of the run: since the
     /// mark, or else since the first quarter of it.
     pub fn rate(&self, fate: Fate, flows: &[usize]) -> Option<f64> {
-        let first = if self.marked {
-            self.checkpoints.first()?
-        } else {
-            self.checkpoints.get(self.checkpoints.len() / 4)?
-        };
         let last = self.checkpoints.last()?;
+        let begin = if self.marked { 0 } else { last.time / 4 };
+        let first = (self.checkpoints.iter()).find(|checkpoint| checkpoint.time >= begin)?;
         let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)? as f64;
         let total = |checkpoint: &Checkpoint| -> u64 {
             let totals = flows.iter().map(|&flow| &checkpoint.flows[flow]);

@@ -222,13 +222,13 @@ pub struct PointResult {
 }
 
 /// How a machine came to deliver nothing any more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
     /// `livelock` if messages still move, `deadlock` if none does.
     pub kind: String,
-    /// When the last message arrived, in cycles; where others still arrive, when it was found that
-    /// some queues can never move again.
-    pub since: u64,
+    /// When the last message arrived; where others still arrive, when it was found that some queues
+    /// can never move again.
+    pub since_us: f64,
     /// Messages that wait.
     pub waiting: u64,
     /// Nodes whose full queues wait for one another, ascending.

@@ -68,6 +68,12 @@ impl Uniform {
     }
 }
 
+/// A uniform number below `limit`, which is above zero; the bias is at most `limit` / 2^64.
+#[inline]
+pub fn draw_below(limit: u64, stream: &mut Stream) -> u64 {
+    ((u128::from(stream.next_u64()) * u128::from(limit)) >> 64) as u64
+}
+
 /// Spans of time between the events of a renewal process, rounded so that the mean is kept.
 ///
 /// The fraction of a cycle left over by one gap is carried into the next.

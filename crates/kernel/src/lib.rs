@@ -7,7 +7,7 @@ mod distribution;
 mod queue;
 mod stream;
 
-pub use distribution::{Chance, Gap, Uniform, unit_interval};
+pub use distribution::{Chance, Gap, Uniform, draw_below, unit_interval};
 pub use queue::EventQueue;
 pub use stream::{Stream, Streams};
 

@@ -284,8 +284,8 @@ fn patience_grows_with_the_longest_ring() {
         self::fabric(&parsed(SMALLEST, &[&fabric, &size]).machine).patience
     };
     assert_eq!(patience("ring", "100"), Time::from_us(20));
-    // 4 * 1000 * 34 ns.
-    assert_eq!(patience("ring", "1000"), Time::from_us(136));
+    // 4 * (1000 * 34 ns + 66 ns).
+    assert_eq!(patience("ring", "1000"), Time::from_ns(136_264));
     assert_eq!(patience("torus", "32x32"), Time::from_us(20));
 }
 

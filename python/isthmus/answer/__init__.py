@@ -157,8 +157,8 @@ def answer(run: RunResult) -> Answer:
 def _grounds(told: Lessons) -> str:
     unit = told.matrix.run.load.plain
     return (
-        f"Judged by the accepted bandwidth of each job, {unit} per node of the job, against that of "
-        "the same job alone."
+        f"Judged by the accepted bandwidth of each job, {unit} per node of the job, against that "
+        "of the same job alone."
     )
 
 
@@ -285,9 +285,9 @@ def _series_answer(
     if point and base_point:
         for name in measures:
             own, theirs = point.measure(name), base_point.measure(name)
-            if own and theirs and (found := ratio(name, own, theirs)):
-                if found.is_rate or _steady(point, base_point):
-                    ratios[name] = found
+            compared = ratio(name, own, theirs) if own and theirs else None
+            if compared and (not layout.of_jobs or _comparable(compared, point, base_point)):
+                ratios[name] = compared
     peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
     deciding = [r for r in ratios.values() if r.is_rate] if layout.of_jobs else [headline]
@@ -310,9 +310,9 @@ def _series_answer(
     )
 
 
-def _steady(*points: PointResult) -> bool:
-    """Whether times are those of the machine and not of how long the run was."""
-    return all(p.verdict.verdict not in LOST for p in points)
+def _comparable(compared: Ratio, *points: PointResult) -> bool:
+    """Whether a measure is one of the machine: a time is not where it grows with the run."""
+    return compared.is_rate or all(p.verdict.verdict not in LOST for p in points)
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:

@@ -46,10 +46,11 @@ def lessons(matrix: Interference) -> Lessons:
             pairs.setdefault((cell.job, cell.beside), []).append(cell)
     ordered = sorted(pairs.values(), key=_rank)[:PAIRS]
     losses = [loss_sentence(matrix, cells) for cells in ordered]
+    conclusion = "; ".join(loss_sentence(matrix, cells, short=True) for cells in ordered[:1])
     choices = [
         sentence for axis in choice_axes(matrix) for sentence in choice_sentences(matrix, axis)
     ]
-    return Lessons(matrix, losses[0] if losses else "nothing was measured", losses, choices)
+    return Lessons(matrix, conclusion or "nothing was measured", losses, choices)
 
 
 def percent(change: Change, *, signed: bool = True) -> str:
@@ -82,38 +83,42 @@ def _rank(cells: list[Cell]) -> tuple[bool, float]:
     return not change.less, change.value
 
 
-def loss_sentence(matrix: Interference, cells: list[Cell]) -> str:
-    """What one job loses beside others, where most and where nothing."""
+def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = False) -> str:
+    """What one job loses beside others, where most and where least or nothing; `short` leaves out
+    how it grows and what becomes of the latest messages.
+    """
     worst, change = _worst(cells)
-    who, beside = worst.job, _and(list(worst.beside))
-    verb = "run" if len(worst.beside) > 1 else "runs"
+    head = f"beside {_and(list(worst.beside))}, {worst.job} loses"
     if not change.less:
         none = _nothing([_known(c) for c in cells], "nothing that is clear")
-        return f"{who} loses {none} when {beside} {verb} beside it" + _tails(cells)
+        return f"{head} {none}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
-    lost = percent(change, signed=False)
-    text = f"{who} loses {lost} of its bandwidth when {beside} {verb} beside it{where}"
-    text += _trend(matrix, cells, worst) + _tail(worst)
-    if len(cells) < 2:
-        return text
-    return f"{text}; {_relief(matrix, cells, worst)}"
+    text = f"{head} {percent(change, signed=False)} of its bandwidth{where}"
+    if not short:
+        text += _trend(matrix, cells, worst) + _tail(worst)
+    return text if len(cells) < 2 else f"{text}; {_relief(matrix, cells, worst)}"
 
 
 def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
-    """Where the loss is gone: a choice under which no variant loses, else the best variant."""
+    """The choice under which most of the loss is gone in every variant, else the best variant."""
+    least, groups = _known(worst).value, []
     for axis in choice_axes(matrix):
         for value in dict.fromkeys(c.variant.at(axis) for c in cells):
             of = [c for c in cells if c.variant.at(axis) == value]
-            if value != worst.variant.at(axis) and not any(_known(c).less for c in of):
-                at = of[0].variant.values[axis]
-                assert at is not None
-                none = _nothing([_known(c) for c in of], "no clear loss")
-                return f"{value_words(matrix.run, axis, at)}: {none}"
+            at = of[0].variant.values[axis]
+            if value != worst.variant.at(axis) and at is not None:
+                groups.append((value_words(matrix.run, axis, at), [_known(c) for c in of]))
+    if groups:
+        where, changes = max(groups, key=lambda group: min(c.value for c in group[1]))
+        if not any(c.less for c in changes):
+            return f"with {where} {_nothing(changes, 'no clear loss')}"
+        if 1 - min(c.value for c in changes) < (1 - least) / 2:
+            return f"with {where} only {_span(changes)}"
     best = max(cells, key=lambda c: _known(c).value)
+    where = _listed(best.variant.words)
     if not _known(best).less:
-        where = _listed(best.variant.words)
-        return f"{where}: {_nothing([_known(best)], 'no clear loss')}"
-    return f"least with {_listed(best.variant.words)} ({percent(_known(best))})"
+        return f"with {where} {_nothing([_known(best)], 'no clear loss')}"
+    return f"least with {where} ({percent(_known(best))})"
 
 
 def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
@@ -210,15 +215,17 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, name: str) 
     if change is None:
         return ""
     job = name.rpartition(".")[0]
-    who = f"the {job_label(job)} take" if job == "servers" else f"{job} gets"
+    named = f"the {job_label(job)}" if job == "servers" else job
+    who = f"{named} {'take' if job == 'servers' else 'gets'}"
     clear = [(c, where) for c, where in cases if c.more or c.less]
     if len(clear) == len(cases) and (change.more or change.less):
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
         return f"{who} {_more(change)}{on_average}"
     if not clear:
-        return f"{who} {_nothing(changes, 'no clear difference')}"
+        return f"no clear difference for {named} ({_span(changes)})"
     told = [f"{_more(c)} {where}".rstrip() for c, where in clear[:CASES]]
-    return f"{who} {_and(told)} (no clear difference in {len(cases) - len(clear)} of {len(cases)} cases)"
+    rest = f"no clear difference in {len(cases) - len(clear)} of {len(cases)} cases"
+    return f"{who} {_and(told)} ({rest})"
 
 
 def _more(change: Change) -> str:
@@ -262,12 +269,12 @@ def _span(changes: list[Change]) -> str:
         percent(Change(pick(c.value for c in changes))).removesuffix("%") for pick in (min, max)
     )
     halves = [c.half for c in changes if c.half is not None]
-    wide = f" ± up to {100 * max(halves):.0f}%" if halves else "%"
-    return f"{low}{wide}" if low == high else f"{low} to {high}{wide}"
+    wide = f", ± {100 * max(halves):.0f}% at most" if halves else ""
+    return f"{low}%{wide}" if low == high else f"{low} to {high}%{wide}"
 
 
 def _nothing(changes: list[Change], unclear: str) -> str:
-    """Where no interval excludes zero: nothing, if all are narrow, or else nothing that is clear."""
+    """Where no interval excludes zero: nothing, if all are narrow; else in the words given."""
     sure = all(
         c.low is not None and c.high is not None and c.low >= 1 - SMALL and c.high <= 1 + SMALL
         for c in changes

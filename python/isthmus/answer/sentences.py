@@ -192,7 +192,9 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
         grounds.append("the load at which it saturates")
     if any(each.peak for each in found):
         grounds.append("the highest accepted load")
-    if headline:
+    if headline and layout.of_jobs and headline.endswith(".accepted"):
+        grounds.append(f"what the I/O servers and each job get through {place}".rstrip())
+    elif headline:
         grounds.append(f"{layout.label(headline)} {place}".rstrip())
     if not grounds or len(layout.series) < 2:
         return ""
@@ -210,7 +212,7 @@ def collapse_words(run: RunResult, point: PointResult) -> str:
     collapse = point.collapse
     if collapse is None:
         return "nothing arrives any more"
-    since = number(collapse.since * run.machines[point.machine].cycle_us)
+    since = number(collapse.since_us)
     text = f"{collapse.kind} since {since} µs"
     if collapse.nodes:
         names = [str(node) for node in collapse.nodes[:NODES]]

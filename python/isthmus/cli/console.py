@@ -124,7 +124,7 @@ def print_answer(answer: Answer) -> None:
         out.print(f"[bold red]Collapsed:[/] {_plain(warning)}")
     if answer.lessons:
         out.print(lessons_table(answer.lessons))
-        for text in [*answer.lessons.losses[1:], *answer.lessons.choices]:
+        for text in [*answer.lessons.losses, *answer.lessons.choices]:
             out.print(f"• {_plain(sentence(text))}")
         out.print()
     else:

@@ -44,7 +44,7 @@ def machine(field: str, summary: MachineSummary) -> Value:
     raise IsthmusError(f"machine {field}: not a figure of this kind of machine ({summary.kind})")
 
 
-def collapse(field: str, point: PointResult, cycle_us: float) -> Value:
+def collapse(field: str, point: PointResult) -> Value:
     """How a point collapsed: `kind` and `nodes` in words, `since` in µs, `replications`.
 
     A point that did not collapse has 0 `replications` and is `live`.
@@ -63,7 +63,7 @@ def collapse(field: str, point: PointResult, cycle_us: float) -> Value:
     if found is None:
         return Value(None, words="live")
     if field == "since":
-        return Value(found.since * cycle_us)
+        return Value(found.since_us)
     return Value(None, words=found.kind if field == "kind" else " ".join(map(str, found.nodes)))
 
 
@@ -74,7 +74,7 @@ def node(which: str, point: PointResult) -> Value:
         IsthmusError: there is no such node.
 
     """
-    accepted = {use.node: use.accepted for use in point.nodes if use.offered > 0}
+    accepted = {use.node: use.accepted for use in point.nodes if use.offered}
     if which in ("lowest", "highest") and accepted:
         return Value((min if which == "lowest" else max)(accepted.values()))
     if which.isdigit() and int(which) in accepted:

@@ -33,7 +33,8 @@ A *selector* gives a value with an interval::
 followed by ``@ key=value; key=value``, which fixes axes of the sweep; keys may be shortened to
 their last words (``io_link`` for ``machine.lanes.io_link``). Conditions of the row's ``at`` hold
 for all its selectors. ``A / B`` divides, ``A - B`` subtracts and ``A + B`` adds, with intervals;
-signs are taken in this order, the first of them splits the whole.
+``A below B`` and ``A above B`` say by how many percent. Signs are taken in the order of `_SIGNS`;
+the first of them splits the whole.
 
 A *claim*, for the rule ``holds``, compares selectors::
 
@@ -103,7 +104,7 @@ def conditions(text: str) -> Conditions:
 
 def is_analytic(select: str) -> bool:
     """Whether a cell needs the model only, no simulation."""
-    terms = re.split(r" (?:and|>|<|~|/|-|\+) ", select)
+    terms = re.split(r" (?:and|>|<|~|/|-|\+|below|above) ", select)
     plain = [t.split("@")[0].strip() for t in terms]
     return all(t.startswith(_WITHOUT_SIMULATION) or _is_number(t) for t in plain)
 
@@ -117,6 +118,13 @@ _WITHOUT_SIMULATION = (
     "equation ",
     "machine ",
     "setting ",
+)
+_SIGNS = (
+    (" below ", Value.below),
+    (" above ", Value.above),
+    (" / ", Value.over),
+    (" - ", Value.minus),
+    (" + ", Value.plus),
 )
 _VERDICTS = ("stable", "saturated", "collapsed", "live")
 
@@ -132,7 +140,7 @@ def _one_claim(text: str, source: Source) -> Claim:
     verb = text.split(" ", 1)[0]
     if verb in ("falls", "rises"):
         return _monotone(text, source, falling=verb == "falls")
-    if verb in _VERDICTS and not re.search(" [<>~/+-] ", text):
+    if verb in _VERDICTS and not re.search(" ([<>~/+-]|below|above) ", text):
         return _all_are(verb, text, source)
     words = re.split(r" ([<>~]) ", text)
     if len(words) < 3:
@@ -174,7 +182,7 @@ def _compare(a: Value, sign: str, b: Value, source: Source) -> bool:
 def value(text: str, source: Source) -> Value:
     """The value that a selector, or a quotient, difference or sum of two, gives."""
     text = text.strip()
-    for sign, combine in ((" / ", Value.over), (" - ", Value.minus), (" + ", Value.plus)):
+    for sign, combine in _SIGNS:
         first, found, second = text.partition(sign)
         if found:
             return combine(value(first, source), value(second, source))
@@ -388,9 +396,7 @@ def _machine(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 
 def _collapse(words: list[str], fixed: Conditions, source: Source) -> Value:
-    point = _point(source, fixed)
-    cycle_us = _result(source).machines[point.machine].cycle_us
-    return fabric.collapse(_name(words), point, cycle_us)
+    return fabric.collapse(_name(words), _point(source, fixed))
 
 
 def _node(words: list[str], fixed: Conditions, source: Source) -> Value:

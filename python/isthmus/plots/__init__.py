@@ -84,7 +84,7 @@ _ALL = [
     Kind(
         "accepted",
         "Where a curve leaves the diagonal, messages pile up or are dropped; a dashed line is the "
-        "most that the analysis allows.",
+        "load at which the analysis sees the first link full.",
         curves.accepted,
         lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
     ),

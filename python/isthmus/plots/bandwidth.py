@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus.answer import judged
-from isthmus.plots.curves import Number, Pick, curve_panel, finish, marks, mean_of
+from isthmus.plots.curves import Number, Pick, curve_panel, finish, marks, mean_of, model_label
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
 from isthmus.results.interference import interference
@@ -43,17 +43,25 @@ def _pick(name: str) -> Pick:
     return pick
 
 
+def _model(name: str) -> Pick:
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        return (at.analytic if at and _runs(point, name) else None, None, None)
+
+    return pick
+
+
 def _curves(view: View) -> Plot:
     names = rates(view)
     figure, axes = panels(len(names))
     for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, _pick(name), None, log=False)
+        curve_panel(ax, view, _pick(name), _model(name), log=False, capped=False)
         ax.set_title(view.label(name).partition(":")[0])
         per = "server" if name.startswith("servers.") else "node"
         ax.set_ylabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
         finish(ax, view)
         ax.set_ylim(bottom=0)
-    legend_above(figure, view, marks(view, model=False))
+    legend_above(figure, view, marks(view))
     return figure
 
 
@@ -76,6 +84,8 @@ def _bars(view: View) -> Plot:
                     measure.mean, y, xerr=ends, color="#1c2024", lw=1.1, capsize=2.5, zorder=3
                 )
                 end = measure.high
+            if measure.analytic is not None:
+                ax.plot(measure.analytic, y, marker="d", ls="", mfc="none", color=MUTED, ms=7)
             ax.annotate(
                 number(measure.mean),
                 (end, y),
@@ -93,9 +103,8 @@ def _bars(view: View) -> Plot:
         per = "server" if name.startswith("servers.") else "node"
         ax.set_xlabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
     confidence = f"{view.run.confidence:.0%} interval"
-    legend_above(
-        figure,
-        View(view.run, None, False, "", None),
-        [key(f"mean, {confidence}", marker="|", ms=9, ls="-", lw=1.1)],
-    )
+    entries = [key(f"mean, {confidence}", marker="|", ms=9, ls="-", lw=1.1)]
+    if any(m.analytic is not None for p in view.run.points for m in p.measures if m.name in names):
+        entries.append(key(model_label(view), marker="d", ls="", mfc="none"))
+    legend_above(figure, View(view.run, None, False, "", None), entries)
     return figure

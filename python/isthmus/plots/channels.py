@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
+from isthmus.plots.curves import model_label
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.style import INK, Plot, key, legend_above, look
 from isthmus.results.series import View
@@ -51,7 +52,7 @@ def channels(view: View) -> Plot:
         key("to the busiest of the kind", lw=1.3),
     ]
     if modelled:
-        entries.append(key("queueing model", marker="|", ls="", color=INK, ms=9))
+        entries.append(key(model_label(view), marker="|", ls="", color=INK, ms=9))
     legend_above(figure, view, entries)
     return figure
 

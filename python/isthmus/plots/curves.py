@@ -52,7 +52,7 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
         return variants(view, names)
     figure, axes = panels(len(names), height=height)
     for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, mean_of(name), _model_of(name))
+        curve_panel(ax, view, mean_of(name), _model_of(name), capped=view.unit(name) == "us")
         ax.set_title(view.label(name))
         ax.set_ylabel(with_unit("mean", view.unit(name)))
         finish(ax, view)
@@ -95,8 +95,8 @@ def variants(view: View, names: Sequence[str]) -> Plot:
         ax.grid(axis="y", visible=False)
         ax.set_title(view.label(name))
         ax.set_xlabel(with_unit("mean", view.unit(name)))
-    entries = [e for e in marks(view) if "model" not in e.get_label()]
-    entries.append(key("queueing model", marker="d", ls="", mfc="none"))
+    entries = [e for e in marks(view) if e.get_label() != model_label(view)]
+    entries.append(key(model_label(view), marker="d", ls="", mfc="none"))
     legend_above(figure, replace(view, series=[]), entries)
     return figure
 
@@ -198,10 +198,14 @@ def curve_panel(
     *,
     log: bool | None = None,
     stable_only: bool = False,
+    capped: bool = True,
 ) -> None:
-    """Draw every series into one panel; the y axis becomes logarithmic where values span much."""
+    """Draw every series into one panel; the y axis becomes logarithmic where values span much.
+
+    Of what grows with the run where it is saturated, such as a latency, values are `capped`.
+    """
     drawn: list[float] = []
-    cap = _cap(view, pick)
+    cap = _cap(view, pick) if capped else math.inf
     for series in view.series:
         style = look(view, series)
         drawn += _points(ax, _numbers(view, series, pick, cap), style, stable_only)
@@ -346,6 +350,11 @@ def finish(ax: Axes, view: View) -> None:
         log_axis(ax.xaxis, min(xs), max(xs))
 
 
+def model_label(view: View) -> str:
+    """What the values beside the simulation come from."""
+    return "analysis" if view.of_jobs else "queueing model"
+
+
 def marks(view: View, model: bool = True) -> list[Any]:
     """The key of marks, only those that occur."""
     verdicts = {p.verdict.verdict for p in view.run.points}
@@ -355,7 +364,7 @@ def marks(view: View, model: bool = True) -> list[Any]:
         confidence = f"{view.run.confidence:.0%}"
         entries.append(key(f"simulated, {confidence} interval", marker="o", ls="-"))
     if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
-        entries.append(key("queueing model", ls=(0, (4, 2)), lw=1.1))
+        entries.append(key(model_label(view), ls=(0, (4, 2)), lw=1.1))
     if simulated and "saturated" in verdicts:
         label = "saturated: grows with the run (↑ off the plot)"
         entries.append(key(label, marker="o", ls="", markerfacecolor=PAPER))

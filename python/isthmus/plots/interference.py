@@ -60,7 +60,7 @@ def matrix(view: View) -> Plot:
     height = down * (cell_h * len(jobs) + 0.75) + 0.5
     figure = Plot(figsize=(max(width, 5.4), height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
-    norm = _norm(found)
+    norm = TwoSlopeNorm(1.0, *_ends(found))
     for row in range(down):
         for column in range(across):
             ax = axes[row][column]
@@ -83,7 +83,8 @@ def matrix(view: View) -> Plot:
         ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
     )
     bar.outline.set_visible(False)
-    bar.set_ticks([norm.vmin, (norm.vmin + 1) / 2, 1.0, norm.vmax])
+    low, high = _ends(found)
+    bar.set_ticks([low, (low + 1) / 2, 1.0, high])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(Change(v))))
     bar.set_label("accepted bandwidth\nagainst alone", fontsize=9)
     return figure
@@ -94,11 +95,10 @@ def has_matrix(view: View) -> bool:
     return interference(view.run) is not None
 
 
-def _norm(found: Interference) -> TwoSlopeNorm:
+def _ends(found: Interference) -> tuple[float, float]:
+    """The smallest and the largest change that has a colour."""
     values = [c.accepted.value for c in found.cells if c.accepted]
-    low = min([1 - LEAST, *values])
-    high = max([1 + LEAST / 2, *values])
-    return TwoSlopeNorm(1.0, low, high)
+    return min([1 - LEAST, *values]), max([1 + LEAST / 2, *values])
 
 
 def _grid(found: Interference) -> _Grid:

@@ -66,6 +66,7 @@ def machine(view: View) -> Plot:
     grid = figure.subplots(rows, across, squeeze=False)
     norm = Normalize(0, _ceiling([p for _, p, _ in variants]))
     for column, (label, point, described) in enumerate(variants):
+        assert not isinstance(described, FatTreeSummary)
         grid[0][column].set_title(label, fontsize=11)
         if isinstance(described, SciSummary):
             busy_panel(grid[0][column], described, point, norm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus.answer import bracket
-from isthmus.plots.curves import finish
+from isthmus.plots.curves import finish, model_label
 from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
 from isthmus.results.series import View, belongs
 from isthmus.wording import with_unit
@@ -49,7 +49,7 @@ def _curves(view: View) -> Plot:
     finish(ax, view)
     entries = [
         key("highest stable to lowest saturated load", marker="o", ls="-"),
-        key("queueing model", marker="d", ls="", mfc="none"),
+        key(model_label(view), marker="d", ls="", mfc="none"),
     ]
     legend_above(figure, view, entries)
     return figure
@@ -104,6 +104,6 @@ def _rows(view: View) -> Plot:
     if any(b and b.undecided for _, b in rows):
         entries.append(key("of that: tried and still undecided", lw=8, alpha=0.25))
     if any(b and b.analytic is not None for _, b in rows):
-        entries.append(key("queueing model", marker="d", ls="", mfc="none", color=MUTED))
+        entries.append(key(model_label(view), marker="d", ls="", mfc="none", color=MUTED))
     legend_above(figure, View(view.run, None, False, "", None), entries)
     return figure

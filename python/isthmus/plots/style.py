@@ -158,9 +158,9 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
 
 
 def _columns(figure: Figure, view: View) -> int:
-    """How many names fit beside one another, at about 0.085 inches a letter and 0.6 for a mark."""
+    """How many names fit beside one another, at about 0.07 inches a letter and 0.6 for a mark."""
     longest = max(len(s.label) for s in view.series)
-    fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.085 * longest))
+    fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.07 * longest))
     return min(len(view.series), max(1, fit))
 
 

@@ -215,12 +215,12 @@ class Collapse:
 
     kind: str
     """``livelock`` if messages still move, ``deadlock`` if none does."""
-    since: int
-    """When the last message arrived, in cycles."""
+    since_us: float
+    """When the last message arrived, or a circle of queues was found that can never move again."""
     waiting: int
     """Messages that wait."""
     nodes: list[int]
-    """Nodes that wait for one another, in the order in which each waits for the next."""
+    """Nodes whose full queues wait for one another, ascending."""
     replications: int
     """Replications that have collapsed; the other fields are those of the first."""
 

@@ -6,7 +6,7 @@ use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate};
 use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::FlowControl;
 use isthmus_topology::rings::Averages;
-use isthmus_workload::packets::spec::{HotNode, PacketTraffic};
+use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -134,10 +134,13 @@ fn solve(
         .filter(|(link, _)| link.entries > 0.0)
         .map(|(link, waits)| link.entries * waits.output)
         .sum();
-    put("latency", found.latencies[0]);
-    put("network", found.latencies[0] - at_source);
-    if let [request, response] = found.latencies[..] {
-        put("response", request + turnaround + response);
+    // The waits are those of packets that come at random.
+    if traffic.spacing == Spacing::Exponential {
+        put("latency", found.latencies[0]);
+        put("network", found.latencies[0] - at_source);
+        if let [request, response] = found.latencies[..] {
+            put("response", request + turnaround + response);
+        }
     }
     overlay.measures.insert("accepted".to_owned(), accepted);
     if rate < full.saturation_rate() {

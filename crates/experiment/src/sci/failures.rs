@@ -1,6 +1,6 @@
 //! What can fail in a fabric: the cases of a dependability study.
 
-use isthmus_kernel::{Streams, Uniform};
+use isthmus_kernel::{Streams, draw_below};
 use isthmus_machine::sci::Machine;
 use isthmus_topology::rings::{Failure, pair_count, sample_pairs};
 
@@ -22,10 +22,7 @@ impl Failures {
         let single = machine.fabric().single_failures();
         let count = single.len() as u32;
         let mut stream = Streams::new(seed, 0).stream("double failure", 0);
-        let below = |limit: u64| {
-            let limit = u32::try_from(limit).expect("fewer pairs than 2^32 are drawn from");
-            u64::from(Uniform::below(limit).draw(&mut stream))
-        };
+        let below = |limit: u64| draw_below(limit, &mut stream);
         Self {
             pairs: pair_count(count),
             double: sample_pairs(count, doubles, below),

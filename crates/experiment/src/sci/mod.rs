@@ -15,6 +15,7 @@ use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulat
 use isthmus_kernel::Cycles;
 use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
+use isthmus_topology::rings::RoutesError;
 use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -90,13 +91,17 @@ impl Built {
 fn refusal(error: MachineError) -> Refusal {
     let (field, hint) = match &error {
         MachineError::Rings(error) => rings_cause(error),
+        MachineError::Routes(RoutesError::TooManyNodes { .. }) => (
+            "machine.size",
+            "take a smaller fabric, or rings and tori without faults under dimension order",
+        ),
         MachineError::Routes(_) => ("machine.routing", "choose another routing"),
         MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
         MachineError::CutOff { .. } => (
             "machine.faults",
             "name fewer, or set machine.faults.cut_off = \"leave-out\"",
         ),
-        MachineError::Engine(_) => ("machine", "choose other sizes"),
+        MachineError::Engine(_) => ("machine.size", "take shorter rings, or fewer to a node"),
     };
     Refusal {
         field,
@@ -145,6 +150,7 @@ impl Subject for Point {
         let machine = Arc::clone(&self.machine);
         Box::new(Running {
             simulation: Simulation::new(machine, &self.traffic, seed, replication),
+            cycle_us: self.cycle_us(),
         })
     }
 
@@ -156,9 +162,12 @@ impl Subject for Point {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
         let longest = self.machine.fabric().rings().iter().map(Vec::len).max();
-        let around = longest.unwrap_or(1) as u64 * self.machine.cycles(spec.hop);
-        let symbols = lengths.request + lengths.response.unwrap_or(0);
-        CROSSINGS_MIN * (around + u64::from(symbols) + self.machine.cycles(self.traffic.turnaround))
+        let around = self.machine.cycles(spec.hop);
+        let around = around.saturating_mul(longest.unwrap_or(1) as u64);
+        let symbols = u64::from(lengths.request + lengths.response.unwrap_or(0));
+        let turnaround = self.machine.cycles(self.traffic.turnaround);
+        let crossing = around.saturating_add(symbols).saturating_add(turnaround);
+        crossing.saturating_mul(CROSSINGS_MIN)
     }
 
     fn measures(&self) -> &[String] {
@@ -216,11 +225,12 @@ impl Subject for Point {
 
 struct Running {
     simulation: Simulation,
+    cycle_us: f64,
 }
 
 impl Simulated for Running {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        self.simulation.run_until(recorders, until);
+        self.simulation.advance(recorders, until);
         true
     }
 
@@ -253,7 +263,7 @@ impl Simulated for Running {
                 StallKind::Deadlock => "deadlock",
             }
             .to_owned(),
-            since: stall.since,
+            since_us: stall.since as f64 * self.cycle_us,
             waiting: stall.under_way,
             nodes: stall.nodes.clone(),
             replications: 1,

@@ -1,7 +1,7 @@
 //! The measurements of the QsNET paper, straight on the engine.
 //!
 //! `cargo run --release -p isthmus-fattree --example qsnet -- [ping] [hot] [hot64] [multi]
-//! [compute] [combined] [speed]`
+//! [compute] [combined] [speed [seconds]]`
 
 mod clients;
 mod machine;
@@ -279,15 +279,15 @@ fn combined(tree: &Tree) {
     }
 }
 
-fn speed(tree: &Tree) {
+fn speed(tree: &Tree, seconds: f64) {
     let servers = clustered();
     let clients: Vec<Client> = clients_of(&servers, true)
         .iter()
         .map(|&n| client(n, &servers))
         .collect();
-    for _ in 0..3 {
+    for _ in 0..1 {
         let start = Instant::now();
-        let seen = run(tree, rules(), &clients, 0.0, 1.0, 1);
+        let seen = run(tree, rules(), &clients, 0.0, seconds, 1);
         let spent = start.elapsed().as_secs_f64();
         println!(
             "clustered random: {} packets in {spent:.2} s, {:.2} M/s",
@@ -321,6 +321,7 @@ fn main() {
         combined(&tree);
     }
     if wanted("speed") {
-        speed(&tree);
+        let seconds = cases.iter().find_map(|case| case.parse().ok());
+        speed(&tree, seconds.unwrap_or(1.0));
     }
 }

@@ -8,7 +8,6 @@ use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network};
 use crate::rules::tie;
 use isthmus_kernel::Cycles;
-use std::cmp::Reverse;
 
 /// The links of a circuit-switched network.
 #[derive(Debug, Clone)]
@@ -22,16 +21,23 @@ pub(super) struct Circuits {
     in_flight: u32,
 }
 
-/// The links that a packet may get, all equally good.
+/// What a run of links has for a packet.
 #[derive(Debug, Clone, Copy)]
-struct Best {
-    /// The first of them.
-    at: u32,
-    /// How many they are.
-    ties: u32,
-    /// What they have in common: free lanes, and when the transmitter is free.
-    key: (Reverse<usize>, Cycles),
+enum Choice {
+    /// Nothing; a lane comes free at this time, as far as known.
+    Busy(Cycles),
+    /// This lane.
+    Lane(u32),
+    /// A lane of any of several links that are equally good: the first of them, how many, and
+    /// their merit.
+    Links(u32, u32, Merit),
 }
+
+/// The fewer lanes of a link are held and, among as many, the sooner its transmitter is free, the
+/// smaller: the lanes are in the highest bits.
+type Merit = u64;
+
+const LANES_AT: u32 = 58;
 
 impl Circuits {
     pub fn new(links: u32, lanes: Lanes, in_flight: u32) -> Self {
@@ -86,51 +92,62 @@ impl Circuits {
     }
 
     #[inline]
-    fn key(&self, link: u32, now: Cycles) -> (Reverse<usize>, Cycles) {
-        let free = self.of(link).iter().filter(|&&free| free <= now).count();
-        (Reverse(free), self.start(link, now))
+    fn merit(&self, link: u32, now: Cycles) -> Merit {
+        let mut held = 0;
+        for &free in self.of(link) {
+            held += u64::from(free > now);
+        }
+        held << LANES_AT | self.start(link, now)
     }
 
-    /// The best of a run of links: those with most free lanes, of those with the earliest free
-    /// transmitter. `None` if there is no free lane.
+    /// What these links have for a packet: the best are those with most free lanes, of those with
+    /// the earliest free transmitter.
     #[inline]
-    fn best(&self, run: Run, now: Cycles) -> Option<Best> {
-        let mut best = Best {
-            at: run.first,
-            ties: 1,
-            key: self.key(run.first, now),
-        };
-        for at in run.first + 1..run.first + run.links {
-            let key = self.key(at, now);
-            if key < best.key {
-                best = Best { at, ties: 1, key };
-            } else if key == best.key {
-                best.ties += 1;
+    fn choice(&self, run: Run, now: Cycles) -> Choice {
+        if run.links == 1 {
+            let mut next = NEVER;
+            for (channel, &free) in self.of(run.first).iter().enumerate() {
+                if free <= now {
+                    return Choice::Lane(self.lanes.lane(run.first, channel as u32));
+                }
+                next = next.min(free);
+            }
+            return Choice::Busy(next);
+        }
+        let (mut at, mut ties) = (run.first, 1);
+        let mut best = self.merit(run.first, now);
+        for link in run.first + 1..run.first + run.links {
+            let merit = self.merit(link, now);
+            if merit < best {
+                (at, ties, best) = (link, 1, merit);
+            } else if merit == best {
+                ties += 1;
             }
         }
-        (best.key.0.0 > 0).then_some(best)
+        if best >> LANES_AT == u64::from(self.lanes.channels()) {
+            let times = run.iter().flat_map(|link| self.of(link));
+            return Choice::Busy(times.fold(NEVER, |first, &free| first.min(free)));
+        }
+        Choice::Links(at, ties, best)
     }
 
     /// The lane that a packet gets: of the best links that by lot, there the first free one.
     #[inline]
-    fn draw(&self, best: Best, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
-        let mut link = best.at;
-        if best.ties > 1 {
-            let mut skip = one_of(best.ties, lot());
+    fn draw(&self, choice: Choice, now: Cycles, lot: impl FnOnce() -> u64) -> Result<u32, Cycles> {
+        let (mut link, ties, best) = match choice {
+            Choice::Busy(next) => return Err(next),
+            Choice::Lane(lane) => return Ok(lane),
+            Choice::Links(at, ties, best) => (at, ties, best),
+        };
+        if ties > 1 {
+            let mut skip = one_of(ties, lot());
             while skip > 0 {
                 link += 1;
-                skip -= u32::from(self.key(link, now) == best.key);
+                skip -= u32::from(self.merit(link, now) == best);
             }
         }
-        self.free_lane(link, now)
-            .expect("the best have a free lane")
-    }
-
-    /// When the next lane of a run comes free, as far as known.
-    #[inline]
-    fn next_free(&self, run: Run, now: Cycles) -> Cycles {
-        let lanes = run.iter().flat_map(|link| self.of(link)).copied();
-        lanes.filter(|&free| free > now).fold(NEVER, Cycles::min)
+        let lane = self.free_lane(link, now);
+        Ok(lane.expect("the best have a free lane"))
     }
 }
 
@@ -150,9 +167,10 @@ impl<T: Copy> Engine<T> {
         self.circuit_grant(packet, lane.expect("a free lane was found"), now)
     }
 
-    /// The lane of one of these links that a packet gets now, if one is free.
+    /// The lane of one of these links that a packet gets now, or when one comes free, as far as
+    /// known.
     #[inline]
-    fn circuit_lane(&mut self, packet: u32, run: Run, now: Cycles) -> Option<u32> {
+    fn circuit_lane(&mut self, packet: u32, run: Run, now: Cycles) -> Result<u32, Cycles> {
         let seed = self.seed;
         let &Packet {
             from,
@@ -161,9 +179,8 @@ impl<T: Copy> Engine<T> {
             ..
         } = self.packets.get(packet);
         let network = self.circuits();
-        let best = network.best(run, now)?;
         let lot = || tie(seed, from, number, u32::from(links));
-        Some(network.draw(best, now, lot))
+        network.draw(network.choice(run, now), now, lot)
     }
 
     /// Serves the only header that asks in this tick, or lets it wait. If others wait already,
@@ -174,14 +191,17 @@ impl<T: Copy> Engine<T> {
             group.waiting.push(waiter);
             return;
         }
-        let Some(lane) = self.circuit_lane(waiter.packet, run, now) else {
-            self.groups[run.first as usize].waiting.push(waiter);
-            let time = self.circuits().next_free(run, now);
-            self.wakes[run.first as usize] = NEVER;
-            return self.wake_at(run.first, time);
-        };
-        self.groups[run.first as usize].serve(waiter.input);
-        self.circuit_grant(waiter.packet, lane, now);
+        match self.circuit_lane(waiter.packet, run, now) {
+            Ok(lane) => {
+                self.groups[run.first as usize].serve(waiter.input);
+                self.circuit_grant(waiter.packet, lane, now);
+            }
+            Err(next) => {
+                self.groups[run.first as usize].waiting.push(waiter);
+                self.wakes[run.first as usize] = NEVER;
+                self.wake_at(run.first, next);
+            }
+        }
     }
 
     /// Gives lanes of a group to waiting headers as long as there are any.
@@ -200,16 +220,16 @@ impl<T: Copy> Engine<T> {
             let Network::Circuit(network) = &self.network else {
                 unreachable!("a circuit-switched network")
             };
-            let Some(best) = network.best(run, now) else {
-                let time = network.next_free(run, now);
-                return self.wake_at(group, time);
-            };
+            let choice = network.choice(run, now);
+            if let Choice::Busy(next) = choice {
+                return self.wake_at(group, next);
+            }
             let index = waiters.oldest(horizon, |_| true);
             let packet = waiters.take(index.expect("there are waiting headers"));
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
-            let lane = network.draw(best, now, lot);
-            self.circuit_grant(packet, lane, now);
+            let lane = network.draw(choice, now, lot);
+            self.circuit_grant(packet, lane.expect("one is free"), now);
         }
     }
 

@@ -18,6 +18,12 @@ impl Lanes {
         }
     }
 
+    /// Lanes of a link.
+    #[inline]
+    pub fn channels(self) -> u32 {
+        self.channels
+    }
+
     /// Numbers that the lanes of so many links need.
     pub fn count(self, links: u32) -> usize {
         (links as usize) << self.shift

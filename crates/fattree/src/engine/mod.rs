@@ -216,12 +216,21 @@ impl<T: Copy> Engine<T> {
                     // Whoever waited may have been served since.
                     if self.wakes[group as usize] > 0 {
                         self.wakes[group as usize] = NEVER;
-                        self.look_at_group(group);
+                        if alone {
+                            self.arbitrate(group, now);
+                        } else {
+                            self.look_at_group(group);
+                        }
                     }
                 }
                 Kind::Inject => {
-                    self.nics[event.about() as usize].wake = NEVER;
-                    self.look_at_nic(event.about());
+                    let node = event.about();
+                    self.nics[node as usize].wake = NEVER;
+                    if alone {
+                        self.inject(node, now);
+                    } else {
+                        self.look_at_nic(node);
+                    }
                 }
                 Kind::Start => self.start(event.rank(), event.about()),
                 Kind::Generate => {
@@ -232,7 +241,9 @@ impl<T: Copy> Engine<T> {
                 }
             }
             if !self.queue.more_now() {
-                self.settle(now);
+                if !self.settled() {
+                    self.settle(now);
+                }
                 if handler.finished() {
                     return;
                 }
@@ -256,14 +267,18 @@ impl<T: Copy> Engine<T> {
     fn settle(&mut self, now: Cycles) {
         while let Some(group) = self.dirty_groups.pop() {
             self.groups[group as usize].dirty = false;
-            match self.network {
-                Network::Circuit(_) => self.circuit_arbitrate(group, now),
-                Network::CutThrough(_) => self.cut_arbitrate(group, now),
-            }
+            self.arbitrate(group, now);
         }
         while let Some(node) = self.dirty_nics.pop() {
             self.nics[node as usize].dirty = false;
             self.inject(node, now);
+        }
+    }
+
+    fn arbitrate(&mut self, group: u32, now: Cycles) {
+        match self.network {
+            Network::Circuit(_) => self.circuit_arbitrate(group, now),
+            Network::CutThrough(_) => self.cut_arbitrate(group, now),
         }
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Queue {
     entries: Vec<Entry>,
     free: u32,
     far: BinaryHeap<Reverse<(Cycles, Event)>>,
+    /// The slot of the first event beyond the wheel; never if there is none.
+    far_slot: u64,
 }
 
 impl Queue {
@@ -57,6 +59,7 @@ impl Queue {
             entries: Vec::new(),
             free: NONE,
             far: BinaryHeap::new(),
+            far_slot: Cycles::MAX,
         }
     }
 
@@ -71,6 +74,7 @@ impl Queue {
         self.entries.clear();
         self.free = NONE;
         self.far.clear();
+        self.far_slot = Cycles::MAX;
     }
 
     /// The time of the event served last.
@@ -112,6 +116,7 @@ impl Queue {
             self.used[at / 64] |= 1 << (at % 64);
             self.words |= 1 << (at / 64);
         } else {
+            self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse((time, event)));
         }
     }
@@ -119,8 +124,55 @@ impl Queue {
     /// Serves the next event, if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Cycles) -> Option<Event> {
-        if self.due.is_empty() && !self.advance(limit) {
+        if let Some(&(time, event)) = self.due.last() {
+            if time > limit {
+                return None;
+            }
+            self.now = time;
+            self.due.pop();
+            return Some(event);
+        }
+        self.advance(limit)
+    }
+
+    /// Goes on to the next slot in use, if that begins no later than `limit`, and serves its first
+    /// event, if that is due.
+    fn advance(&mut self, limit: Cycles) -> Option<Event> {
+        let near = self.next_used();
+        let slot = near.min(self.far_slot);
+        if slot == Cycles::MAX || slot << self.shift > limit {
             return None;
+        }
+        self.slot = slot;
+        if near == slot {
+            let at = (slot % SLOTS) as usize;
+            let mut index = std::mem::replace(&mut self.heads[at], NONE);
+            let word = &mut self.used[at / 64];
+            *word &= !(1 << (at % 64));
+            if *word == 0 {
+                self.words &= !(1 << (at / 64));
+            }
+            let entry = &mut self.entries[index as usize];
+            let (time, event) = (entry.time, entry.event);
+            if entry.next == NONE && self.far_slot > slot && time <= limit {
+                entry.next = self.free;
+                self.free = index;
+                self.now = time;
+                return Some(event);
+            }
+            while index != NONE {
+                let entry = &mut self.entries[index as usize];
+                self.due.push((entry.time, entry.event));
+                let next = std::mem::replace(&mut entry.next, self.free);
+                self.free = index;
+                index = next;
+            }
+        }
+        if self.far_slot == slot {
+            self.collect_far();
+        }
+        if self.due.len() > 1 {
+            self.due.sort_unstable_by_key(|&entry| Reverse(entry));
         }
         let &(time, event) = self.due.last()?;
         if time > limit {
@@ -131,65 +183,38 @@ impl Queue {
         Some(event)
     }
 
-    /// Goes on to the next slot in use, if that begins no later than `limit`.
-    fn advance(&mut self, limit: Cycles) -> bool {
-        let near = self.next_used();
-        let far = self.far.peek().map(|Reverse((time, _))| time >> self.shift);
-        let slot = match (near, far) {
-            (Some(near), Some(far)) => near.min(far),
-            (Some(slot), None) | (None, Some(slot)) => slot,
-            (None, None) => return false,
-        };
-        if slot << self.shift > limit {
-            return false;
-        }
-        self.slot = slot;
-        let at = (slot % SLOTS) as usize;
-        if near == Some(slot) {
-            let mut index = std::mem::replace(&mut self.heads[at], NONE);
-            self.used[at / 64] &= !(1 << (at % 64));
-            if self.used[at / 64] == 0 {
-                self.words &= !(1 << (at / 64));
+    fn collect_far(&mut self) {
+        self.far_slot = Cycles::MAX;
+        while let Some(&Reverse((time, event))) = self.far.peek() {
+            let slot = time >> self.shift;
+            if slot > self.slot {
+                self.far_slot = slot;
+                return;
             }
-            while index != NONE {
-                let entry = &mut self.entries[index as usize];
-                self.due.push((entry.time, entry.event));
-                let next = std::mem::replace(&mut entry.next, self.free);
-                self.free = index;
-                index = next;
-            }
-        }
-        while let Some(&Reverse((time, event))) = self.far.peek()
-            && time >> self.shift == slot
-        {
             self.far.pop();
             self.due.push((time, event));
         }
-        if self.due.len() > 1 {
-            self.due.sort_unstable_by_key(|&entry| Reverse(entry));
-        }
-        true
     }
 
-    /// The first slot of the wheel in use, counted from time 0.
+    /// The first slot of the wheel in use, counted from time 0; never if there is none.
     #[inline]
-    fn next_used(&self) -> Option<u64> {
+    fn next_used(&self) -> u64 {
         if self.words == 0 {
-            return None;
+            return Cycles::MAX;
         }
         // The present slot is empty: it, and what lies before it in the wheel, is a turn ahead.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);
         if later != 0 {
-            return Some(self.slot - bit + u64::from(later.trailing_zeros()));
+            return self.slot - bit + u64::from(later.trailing_zeros());
         }
         // Words after this one, going around; this one comes last.
         let turned = self.words.rotate_right(word as u32 + 1);
         let ahead = u64::from(turned.trailing_zeros()) + 1;
         let next = (word as u64 + ahead) % 64;
         let found = u64::from(self.used[next as usize].trailing_zeros());
-        Some(self.slot - bit + ahead * 64 + found)
+        self.slot - bit + ahead * 64 + found
     }
 }
 

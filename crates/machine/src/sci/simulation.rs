@@ -43,6 +43,8 @@ pub struct Simulation {
     engine: AnyEngine,
     state: State,
     patience: Cycles,
+    /// When to look again whether the fabric has collapsed.
+    next_look: Cycles,
     stall: Option<Stall>,
 }
 
@@ -137,12 +139,14 @@ impl Simulation {
                 machine,
             },
             patience: 0,
+            next_look: 0,
             stall: None,
         };
         simulation.patience = simulation
             .state
             .machine
             .cycles(simulation.state.machine.spec().patience);
+        simulation.next_look = simulation.patience.max(1);
         for sender in simulation.state.source.senders().to_vec() {
             let (time, packet) = simulation.state.next_request(sender);
             either!(&mut simulation.engine, engine => engine.offer(time, packet));
@@ -163,19 +167,29 @@ impl Simulation {
     /// Goes on until the observer has finished, the fabric has collapsed or everything before
     /// cycle `until` has happened.
     pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
-        while self.now() < until && !observer.finished() && self.stall.is_none() {
-            let limit = until.min(self.now().saturating_add(self.patience));
-            let state = &mut self.state;
-            let mut driver = Driver { state, observer };
-            either!(&mut self.engine, engine => engine.run_until(limit, &mut driver));
-            if self.now() == limit {
-                self.look_for_stall();
-            }
+        while self.stall.is_none() && !observer.finished() && self.now() < until {
+            self.advance(observer, until);
+        }
+    }
+
+    /// As [`Simulation::run_until`], but no further than to the next look for a collapse, one
+    /// patience after the last.
+    pub fn advance<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
+        let limit = until.min(self.next_look);
+        let state = &mut self.state;
+        let mut driver = Driver { state, observer };
+        either!(&mut self.engine, engine => engine.run_until(limit, &mut driver));
+        if self.now() >= self.next_look {
+            self.next_look = self.now().saturating_add(self.patience.max(1));
+            self.look_for_stall();
         }
     }
 
     fn look_for_stall(&mut self) {
-        self.stall = either!(&self.engine, engine => engine.stalled(self.patience));
+        // Packets that are on their way for long, without queues that wait for one another, are no
+        // collapse.
+        let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
+        self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
         if self.stall.is_none() {
             let nodes = either!(&self.engine, engine => engine.wedged());
             if !nodes.is_empty() {

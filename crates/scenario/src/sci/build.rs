@@ -13,6 +13,10 @@ const PATIENCE_MIN: Time = Time::from_us(20);
 /// Longest header in symbols; engines number the symbols of a packet in 14 bits.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
+/// Longest hop in symbols, more than a kilometre of cable at 1 GB/s: what is on its way has to fit
+/// into memory.
+const HOP_CYCLES_MAX: u64 = 4096;
+
 /// Number of nodes.
 pub(crate) fn node_count(shape: &Shape) -> u32 {
     match shape {
@@ -195,6 +199,11 @@ fn checked_cycle(settings: &Settings, symbol: Bytes) -> Result<Time, Problem> {
 fn hop(settings: &Settings, cycle: Time) -> Result<Time, Problem> {
     let key = "machine.hop";
     let hop = settings.time(key);
+    let most = Time::from_ps(cycle.ps().saturating_mul(HOP_CYCLES_MAX));
+    if hop > most {
+        let problem = format!("{hop} is more than {HOP_CYCLES_MAX} symbols of {cycle}");
+        return Err(settings.problem(key, problem, format!("give {most} at most")));
+    }
     if hop < cycle {
         let problem = format!("{hop} is shorter than the {cycle} of a symbol");
         return Err(settings.problem(key, problem, format!("give {cycle} or more")));
@@ -311,11 +320,12 @@ fn check_faults(
     ))
 }
 
-/// As given, or long enough for any fabric: several trips round its longest ring.
+/// As given, or long enough for any fabric: several changes to its longest ring and trips round it.
 fn patience(settings: &Settings, spec: &SciSpec, fabric: &Fabric) -> Result<Time, Problem> {
     let key = "machine.patience";
     let longest = fabric.rings().iter().map(Vec::len).max().unwrap_or(0) as u64;
-    let trip = Time::from_ps(spec.hop.ps().saturating_mul(longest));
+    let round = spec.hop.ps().saturating_mul(longest);
+    let trip = Time::from_ps(round.saturating_add(spec.ring_change.ps()));
     if settings.given(key).is_none() {
         return Ok(PATIENCE_MIN.max(Time::from_ps(trip.ps().saturating_mul(4))));
     }
@@ -325,7 +335,7 @@ fn patience(settings: &Settings, spec: &SciSpec, fabric: &Fabric) -> Result<Time
     }
     Err(settings.problem(
         key,
-        format!("{patience} is less than the {trip} that a packet takes round a ring"),
+        format!("{patience} is less than the {trip} of a ring change and a trip round a ring"),
         format!("give {trip} or more"),
     ))
 }

@@ -146,7 +146,9 @@ pub(super) const FIELDS: &[Field] = &[
             zero: false,
             usual: "ns",
         },
-        Derived("20 us, or four times round the longest ring if that is more"),
+        Derived(
+            "20 us, or four times a change to the longest ring and a trip round it if that is more",
+        ),
         "patience",
         "Time without a delivery, packets waiting, after which the fabric counts as collapsed",
     ),

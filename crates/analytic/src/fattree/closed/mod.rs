@@ -17,7 +17,7 @@
 //!   fill a server: [`solve`], by mean value analysis.
 //!
 //! Clients with arrivals of their own, which queue behind the one message under way, complete what
-//! they are offered as long as that is less than what such a closed loop would.
+//! they are offered as long as that is less than what such a closed loop would ([`solve_offered`]).
 
 mod mean_values;
 mod occupancy;
@@ -98,7 +98,7 @@ pub struct Solution {
 }
 
 /// Most states of clients that [`solve`] goes through one by one.
-const MAX_STATES: u64 = 1 << 22;
+const MAX_STATES: u64 = 1 << 18;
 
 /// Groups of clients at groups of servers, in equilibrium.
 ///
@@ -106,7 +106,7 @@ const MAX_STATES: u64 = 1 << 22;
 /// networks*, JACM 27, 1980), exact for product form networks: messages of exponential length, or of
 /// any length if servers work for all their clients alike (BCMP). One group of clients is always
 /// solved exactly; several are as long as the product of their numbers, each plus one, times the
-/// groups of servers, is 4 million at most; else Bard's and Schweitzer's approximation stands in for
+/// groups of servers, is 262,144 at most; else Bard's and Schweitzer's approximation stands in for
 /// the clients that a new one finds (P. J. Schweitzer, 1979), within 2% where it was compared.
 ///
 /// # Errors
@@ -123,6 +123,55 @@ pub fn solve(servers: &[Servers], clients: &[Clients]) -> Result<Solution, Error
         mean_values::approximate(servers, clients)
     })
 }
+
+/// The same for groups of clients each of which is offered so many messages per time, infinitely many
+/// in a closed loop. A client that is offered fewer than it could complete is taken to pause for as
+/// much longer as brings its turn to the time between two messages offered; `pause` is then the least.
+///
+/// # Errors
+/// Those of [`solve`], rates that are not one for each group of clients, or negative.
+pub fn solve_offered(
+    servers: &[Servers],
+    clients: &[Clients],
+    offered: &[f64],
+) -> Result<Solution, Error> {
+    if offered.len() != clients.len() {
+        return Err(Error::Contradiction(
+            "there is not one rate offered for each group of clients",
+        ));
+    }
+    check_input(servers, clients)?;
+    let mut clients = clients.to_vec();
+    for (group, &rate) in clients.iter_mut().zip(offered) {
+        check("rate offered", rate.min(0.0), "0 or more", rate >= 0.0)?;
+        if rate == 0.0 {
+            group.count = 0;
+        }
+    }
+    let least: Vec<f64> = clients.iter().map(|group| group.pause).collect();
+    for _ in 0..MAX_ROUNDS {
+        let solution = solve(servers, &clients)?;
+        let mut change = 0.0f64;
+        for (number, group) in clients.iter_mut().enumerate() {
+            if group.count == 0 || offered[number].is_infinite() {
+                continue;
+            }
+            let turn = 1.0 / offered[number];
+            let away = f64::from(group.count) / solution.throughput[number] - group.pause;
+            let pause = (turn - away).max(least[number]);
+            change = change.max((pause - group.pause).abs() / turn);
+            group.pause = pause;
+        }
+        if change < 1e-9 {
+            return Ok(solution);
+        }
+    }
+    solve(servers, &clients)
+}
+
+/// Rounds after which [`solve_offered`] takes what it has; the closer an offer is to what can be
+/// completed, the more it takes.
+const MAX_ROUNDS: u32 = 1_000;
 
 fn check_input(servers: &[Servers], clients: &[Clients]) -> Result<(), Error> {
     for group in servers {

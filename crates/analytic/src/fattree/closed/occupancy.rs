@@ -3,17 +3,25 @@
 /// E\[1 / M\] of the most clients M at one of `servers`, each of at least one of `clients` being at
 /// one of them with the same probability.
 pub(super) fn mean_inverse_most(clients: u32, servers: u32) -> f64 {
-    let factorial: f64 = (1..=clients).map(|n| f64::from(n).ln()).sum();
+    let factorials: Vec<f64> = (0..=clients)
+        .scan(0.0, |sum, n| {
+            *sum += f64::from(n.max(1)).ln();
+            Some(*sum)
+        })
+        .collect();
     let (mut inverse, mut below) = (0.0, 0.0);
     for most in clients.div_ceil(servers)..=clients {
         let next = if most == clients {
             1.0
         } else {
-            at_most(clients, servers, most, factorial).clamp(below, 1.0)
+            at_most(clients, servers, most, &factorials).clamp(below, 1.0)
         };
+        // What is left is less than the approximation can tell.
+        let last = below > 0.5 && next - below < 1e-9;
+        let next = if last { 1.0 } else { next };
         inverse += (next - below) / f64::from(most);
         below = next;
-        if 1.0 - below < 1e-12 {
+        if last {
             break;
         }
     }
@@ -21,7 +29,7 @@ pub(super) fn mean_inverse_most(clients: u32, servers: u32) -> f64 {
 }
 
 /// Probability that no server has more than `most` clients, which are fewer than all and not fewer
-/// than their mean; `factorial` is the logarithm of C!.
+/// than their mean; `factorials` are the logarithms of n!.
 ///
 /// The choices with this property number C! times the coefficient of x^C in A(x)^S, A(x) the sum of
 /// x^k / k! up to k = `most`. That coefficient is A(y)^S / y^C times the probability that S
@@ -29,20 +37,19 @@ pub(super) fn mean_inverse_most(clients: u32, servers: u32) -> f64 {
 /// expectation, that probability is 1 / sqrt(2 pi S v) (1 + (3 k4 / v^2 - 5 k3^2 / v^3) / (24 S)),
 /// v, k3, k4 the cumulants of one (H. E. Daniels, *Saddlepoint approximations in statistics*, Ann.
 /// Math. Stat. 25, 1954, Eq. 2.6).
-fn at_most(clients: u32, servers: u32, most: u32, factorial: f64) -> f64 {
+fn at_most(clients: u32, servers: u32, most: u32, factorials: &[f64]) -> f64 {
     let (count, all) = (f64::from(clients), f64::from(servers));
-    let ways = factorial - count * all.ln();
+    let ways = factorials[clients as usize] - count * all.ln();
     if u64::from(most) * u64::from(servers) == u64::from(clients) {
         // One way to fill them all.
-        let each: f64 = (1..=most).map(|n| f64::from(n).ln()).sum();
-        return (ways - all * each).exp();
+        return (ways - all * factorials[most as usize]).exp();
     }
     let mean = count / all;
     // The expectation rises with y, by the variance for each unit of its logarithm; it is below y.
     // Newton's method, halving what it leaves of the range where it steps out.
     let (mut low, mut high) = (mean.ln(), f64::INFINITY);
     let mut at = low;
-    let mut weights = Weights::new(most, at);
+    let mut weights = Weights::new(&factorials[..=most as usize], at);
     for _ in 0..200 {
         if (weights.mean - mean).abs() < 1e-12 * mean {
             break;
@@ -60,7 +67,7 @@ fn at_most(clients: u32, servers: u32, most: u32, factorial: f64) -> f64 {
                 low + 1.0
             };
         }
-        weights = Weights::new(most, at);
+        weights = Weights::new(&factorials[..=most as usize], at);
     }
     let Weights {
         logarithm,
@@ -87,22 +94,29 @@ struct Weights {
 }
 
 impl Weights {
-    fn new(most: u32, logarithm_of_y: f64) -> Self {
-        let mut term = 0.0;
-        let terms = (0..=most).map(|k| {
-            if k > 0 {
-                term += logarithm_of_y - f64::from(k).ln();
+    fn new(factorials: &[f64], logarithm_of_y: f64) -> Self {
+        let mut largest = f64::NEG_INFINITY;
+        let mut terms = Vec::new();
+        for (k, factorial) in factorials.iter().enumerate().rev() {
+            let k = k as f64;
+            let term = k * logarithm_of_y - factorial;
+            largest = largest.max(term);
+            // They fall on from here, faster than a geometric series.
+            if term < largest - 50.0 {
+                break;
             }
-            term
-        });
-        let terms: Vec<f64> = terms.collect();
-        let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = terms.iter().map(|term| (term - largest).exp()).sum();
+            terms.push((k, term));
+        }
+        let mut sum = 0.0;
+        for (_, term) in &mut terms {
+            *term = (*term - largest).exp();
+            sum += *term;
+        }
         let moment = |around: f64, power: i32| -> f64 {
-            let powers = (0u32..).zip(&terms).map(|(k, term)| {
-                (f64::from(k) - around).powi(power) * (term - largest).exp() / sum
-            });
-            powers.sum()
+            let powers = terms
+                .iter()
+                .map(|(k, weight)| (k - around).powi(power) * weight);
+            powers.sum::<f64>() / sum
         };
         let mean = moment(0.0, 1);
         let variance = moment(mean, 2);

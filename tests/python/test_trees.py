@@ -1,0 +1,318 @@
+"""What is presented of jobs on fat trees, from a made-up result."""
+
+import json
+import math
+import re
+
+import pytest
+
+import isthmus
+from fixtures import trees
+from isthmus import plots
+from isthmus.answer.lessons import percent
+from isthmus.plots.curves import model_label
+from isthmus.report import render
+from isthmus.results import Results
+from isthmus.results.interference import Change, combined, interference, quotient
+from isthmus.results.schema import FatTreeSummary, Percentile
+from isthmus.results.series import view
+from isthmus.wording import channel_label, measure_label
+
+
+def results(edit=None):
+    data = trees.result()
+    if edit:
+        edit(data)
+    return Results.from_json(json.dumps(data))
+
+
+@pytest.fixture(scope="module")
+def jobs():
+    return results()
+
+
+@pytest.fixture(scope="module")
+def matrix(jobs):
+    return interference(jobs.run)
+
+
+def words(figure):
+    svg = plots.image(figure, "svg").decode()
+    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+
+
+def test_trees_have_a_class_of_their_own(jobs):
+    (machine,) = jobs.run.machines
+    assert isinstance(machine, FatTreeSummary)
+    assert machine.title == "2-ary 3-tree: 8 nodes, 12 switches on 3 levels"
+    assert dict(machine.facts)["Switches"] == (
+        "level 1: 4 with 2 down and 2 up; level 2: 4 with 2 down and 2 up; level 3: 4 with 2 down"
+    )
+    assert [machine.level(n) for n in (0, 7, 8, 12, 19)] == [0, 0, 1, 2, 3]
+    with pytest.raises(ValueError, match="no node and no switch 20"):
+        machine.level(20)
+
+
+def test_made_up_links_are_those_of_the_tree(jobs):
+    links = trees.links()
+    machine = jobs.run.machines[0]
+    assert len(links) == len(set(links)) == machine.links
+    for kind, a, b in links:
+        up = kind == "inject" or kind.startswith("up")
+        assert machine.level(b) - machine.level(a) == (1 if up else -1)
+
+
+def test_points_tell_jobs_and_servers(jobs):
+    point = jobs.run.points[4]
+    assert point.active == ("compute", "io")
+    assert [job.io for job in point.jobs] == [False, True]
+    assert point.servers == [6, 7]
+    assert {n.offered for n in point.nodes} == {None}
+
+
+def test_cells_are_quotients_of_together_and_alone(matrix):
+    assert len(matrix.variants) == 4
+    assert len(matrix.cells) == 8
+    for cell in matrix.cells:
+        mapping, servers = cell.variant.at(0), cell.variant.at(2)
+        kept = dict(zip(trees.ALONE_MB, trees.KEPT[mapping, servers], strict=True))[cell.job]
+        assert cell.accepted.value == pytest.approx(kept)
+        # Both values are known to 2%: their quotient to sqrt(2) times that.
+        assert cell.accepted.half == pytest.approx(kept * math.sqrt(2) * trees.HALF)
+        assert cell.mean.value == pytest.approx(1 / kept)
+        # The 99th percentile of messages is not resolved, the 90th is.
+        assert (cell.percent, cell.tail_of) == (90.0, "messages")
+        assert cell.tail.value == pytest.approx(1 / kept)
+
+
+def test_packets_tell_the_tail_where_messages_are_too_few():
+    def few(data):
+        for point in data["points"]:
+            for each in point["measures"]:
+                if each["name"].endswith(".response"):
+                    each["percentiles"] = each["percentiles"][1:]
+
+    cell = interference(results(few).run).cells[-2]
+    assert (cell.percent, cell.tail_of) == (99.0, "packets")
+    assert cell.tail.value == pytest.approx(1 / 0.85**2)
+
+
+def test_quotients_without_intervals_or_of_nothing():
+    known, unknown = Percentile(50, 2.0, 1.9, 2.1, True), Percentile(50, 4.0, None, None, True)
+    assert quotient(known, unknown) == Change(0.5)
+    assert quotient(known, Percentile(50, 0.0, 0.0, 0.0, True)) is None
+    assert not Change(0.5).less
+    assert combined([]) is None
+    both = combined([Change(0.5, 0.45, 0.55), Change(2.0, 1.9, 2.1)])
+    assert both.value == pytest.approx(1.0)
+    assert both.half == pytest.approx((0.1 + 0.05) / 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (Change(0.67, 0.63, 0.71), "−33 ± 4%"),
+        (Change(1.012, 1.007, 1.017), "+1.2 ± 0.5%"),
+        (Change(0.999, 0.98, 1.018), "0 ± 2%"),
+        (Change(1.25), "+25%"),
+    ],
+)
+def test_changes_in_percent(change, text):
+    assert percent(change) == text
+
+
+def test_lessons_say_who_loses_and_what_helps(jobs):
+    said = jobs.answer.lessons
+    assert said.conclusion == (
+        "beside io, compute loses 33 ± 2% of its bandwidth with shared mapping and clustered "
+        "servers; with dedicated mapping nothing (−2 to −1%, ± 3% at most)"
+    )
+    assert len(said.losses) == 2
+    assert "the 90th percentile of its messages takes 1.5 times as long" in said.losses[0]
+    assert said.losses[1].startswith("beside compute, io loses 20 ± 2% of its bandwidth")
+    mapping, servers = said.choices
+    assert mapping.startswith("shared mapping rather than dedicated: ")
+    # 0.67 / 0.99 and 0.85 / 0.98: geometric mean 0.766.
+    assert "compute gets 23 ± 2% less on average (−32 to −13%, ± 2% at most)" in mapping
+    assert servers.startswith("distributed servers rather than clustered: the I/O servers take")
+    assert "on average (+25 to +41%" in servers
+
+
+def test_nothing_is_called_nothing_only_if_it_is_known_well():
+    def wide(data):
+        for point in data["points"]:
+            for each in point["measures"]:
+                each["low"], each["high"] = 0.5 * each["mean"], 1.5 * each["mean"]
+
+    said = results(wide).answer.lessons
+    assert said.conclusion == (
+        "beside io, compute loses nothing that is clear (−33 to −1%, ± 70% at most)"
+    )
+    assert all("no clear difference" in text for text in said.choices)
+
+
+def test_losses_along_a_numeric_axis_are_told():
+    def loaded(data):
+        data["axes"].append(
+            {"key": "workload.jobs.io.load", "label": "offered load of io", "unit": None}
+        )
+        found = []
+        for share, less in ((0.1, 1.0), (0.3, 0.9)):
+            for point in json.loads(json.dumps(data["points"])):
+                point["values"].append({"text": str(share), "number": share})
+                if len(point["values"][1]["text"].split(" + ")) > 1:
+                    for each in point["measures"]:
+                        for end in ("mean", "low", "high"):
+                            each[end] *= less
+                found.append({**point, "index": len(found)})
+        data["points"] = found
+
+    said = results(loaded).answer.lessons
+    assert "(−33%, −40% at offered load of io 0.1, 0.3)" in said.losses[0]
+    assert all(", at offered load of io 0.3: " in text for text in said.choices)
+    figure = plots.draw(results(loaded).run, "interference")
+    assert sum(ax.get_visible() for ax in figure.axes) == 8 + 1
+
+
+def test_the_report_shows_matrix_and_lessons_on_its_first_screen(jobs):
+    html = render(jobs)
+    first = html[: html.index("<nav")]
+    assert "lead-" not in first
+    assert 'aria-label="What is left of each job' in first
+    for text in (*jobs.answer.lessons.losses, *jobs.answer.lessons.choices):
+        assert text[1:] in first.replace("&#39;", "'")
+    assert first.count("<li>") == 4
+    assert "<h2>Who loses what</h2>" in html
+    assert 'class="badge worse">−33 ± 2%<' in html
+    assert "interference.csv" in html
+
+
+def test_the_matrix_is_a_picture(jobs, matrix):
+    figure = plots.draw(jobs.run, "interference")
+    text = words(figure)
+    for cell in matrix.cells:
+        assert percent(cell.accepted) in text
+    assert "MB/s alone" in text
+    panels = [ax for ax in figure.axes if ax.get_visible() and ax.get_ylabel() == "suffers"]
+    assert len(panels) == 2
+    first, second = (plots.image(plots.draw(jobs.run, "interference"), "svg") for _ in range(2))
+    assert first == second
+
+
+def test_every_plot_is_drawn(jobs):
+    drawn = [name for name, _ in plots.draw_all(jobs.run)]
+    assert drawn[:2] == ["interference", "bandwidth"]
+    assert {"machine", "nodes", "channels"} <= set(drawn)
+
+
+def test_only_points_with_all_jobs_are_in_the_picture_of_the_machine(jobs):
+    text = words(plots.draw(jobs.run, "machine"))
+    assert text.count("compute + io") == 4
+    assert text.count("I/O servers (2)") == 4
+
+
+def test_large_trees_are_drawn_level_by_level():
+    def large(data):
+        data["machines"] = [trees.machine(4, 4)]
+
+    figure = plots.draw(results(large).run, "machine")
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels[:3] == ["node → leaf switch", "level 1 → 2 (up)", "level 2 → 3 (up)"]
+    assert labels[-1] == "leaf switch → node"
+
+
+def test_servers_without_work_have_no_bar(jobs):
+    figure = plots.draw(jobs.run, "bandwidth")
+    bars = {ax.get_title(loc="left"): len(ax.patches) for ax in figure.axes}
+    # Four variants: io alone and beside compute; of twelve points eight have either job.
+    assert bars == {"I/O servers": 8, "io": 8, "compute": 8}
+    assert model_label(view(jobs.run)) == "analysis"
+
+
+def test_without_sets_of_jobs_variants_are_compared_by_what_gets_through():
+    plain = results(trees.alone)
+    said = plain.answer
+    assert said.lessons is None
+    assert plain.interference is None
+    assert said.measures == ["servers.accepted", "io.accepted", "io.response"]
+    assert [s.badge for s in said.series] == [
+        "baseline",
+        "better",
+        "no clear difference",
+        "better",
+    ]
+    assert said.series[1].ratios["servers.accepted"].text == "1.2 × as much"
+    assert "I/O servers: accepted bandwidth 1.2 times as much" in said.series[1].sentence
+    assert said.head("servers.accepted") == "I/O servers"
+    assert 'class="first wide"' in render(plain)
+
+
+def test_tables_and_files(jobs, tmp_path):
+    table = jobs.jobs
+    assert table.height == 12 * 3
+    row = table.filter((table["point"] == 10) & (table["job"] == "compute")).to_dicts()[0]
+    assert row["accepted [MB/s]"] == pytest.approx(150 * 0.67)
+    assert row["nodes"] == 3
+    losses = jobs.interference
+    assert losses.height == 8
+    assert losses.columns[:5] == ["workload.mapping", "servers", "job", "beside", "alone [MB/s]"]
+    jobs.canonical = "version = 1\n"
+    jobs.save(tmp_path)
+    assert {"jobs.csv", "interference.csv", "nodes.parquet"} <= {p.name for p in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("io.response", "io: message response time"),
+        ("io.accepted", "io: accepted bandwidth"),
+        ("read.network", "read: message time in the network"),
+        ("servers.accepted", "I/O servers: accepted bandwidth"),
+    ],
+)
+def test_measures_begin_with_the_job(name, label):
+    assert measure_label(name, of_jobs=True) == label
+    assert measure_label("io.accepted") == "accepted load of I/O demands"
+
+
+def test_channels_of_trees():
+    assert channel_label("up 1", "fat-tree") == "level 1 → 2 (up)"
+    assert channel_label("down 2", "fat-tree") == "level 3 → 2 (down)"
+    assert channel_label("inject", "fat-tree") == "node → leaf switch"
+
+
+def test_trees_and_jobs_as_objects_run():
+    tree = isthmus.FatTree(arity=2, levels=3, nic=isthmus.Nic(dma_slice=2))
+    work = isthmus.Jobs(
+        servers=isthmus.Servers(placement="clustered", count=2),
+        jobs={
+            "compute": isthmus.Job(traffic="uniform", nodes="part 1 of 2"),
+            "io": isthmus.Job(traffic="io", nodes="part 2 of 2", message="50 kB"),
+        },
+        mapping="shared",
+    )
+    scenario = isthmus.Scenario.of(
+        tree,
+        work,
+        sweep={"active": "pairs", "jobs.io.read_ratio": [0.0, 0.5]},
+        precision=isthmus.Precision(rule="fixed", time="3 ms", replications=3),
+    )
+    assert "nic.dma_slice = 2" in scenario.text
+    assert 'jobs.io.message = "50 kB"' in scenario.text
+    results = scenario.run(seed=3)
+    assert len(results.run.points) == 6
+    found = interference(results.run)
+    assert found.jobs == ["compute", "io"]
+    assert len(found.cells) == 4
+    assert all(0 < cell.accepted.value < 2 for cell in found.cells)
+    # Both jobs send on nodes of their own; every point tells all links of the tree.
+    for point in results.run.points:
+        single = [c for c in point.channels if c.from_ is not None]
+        assert sorted((c.kind, c.from_, c.to) for c in single) == sorted(trees.links())
+    assert results.answer.lessons.losses
+
+
+def test_jobs_of_no_kind_are_told():
+    work = isthmus.Jobs(jobs={"io": isthmus.Job(traffic="io")})
+    with pytest.raises(isthmus.IsthmusError, match="servers"):
+        isthmus.check(isthmus.FatTree(arity=2, levels=2), work)
