@@ -1,12 +1,13 @@
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 from fixtures import rings as made_up
 from isthmus import IsthmusError, Scenario
 from isthmus.faults import outcomes, plan, summaries
-from isthmus.faults.page import STUDY, conclusions, read_study
+from isthmus.faults.page import STUDY, conclusions, read_study, remarks, rows, study_json
 from isthmus.faults.plan import Case, Site, Study
 from isthmus.results import Results
 from isthmus.value import Value
@@ -29,6 +30,15 @@ size = "3x3"
 rule = "fixed"
 time = "20 us"
 replications = 2
+"""
+
+
+SEARCH = """
+[search]
+over = "workload.load"
+from = "1 GB/s"
+to = "20 GB/s"
+resolution = "10%"
 """
 
 
@@ -181,6 +191,78 @@ def test_means_count_a_case_as_often_as_parts_lead_to_it():
     (first, second) = conclusions(study, told)
     assert first.startswith("After one link failed, the torus keeps 75.0% of its nodes")
     assert "1 of 1 cases collapse under more" in second
+
+
+def test_without_saturation_the_share_kept_is_marked_as_a_bound():
+    study, results = study_of_made_up_results()
+    data = json.loads(results.json)
+    for point, verdict in zip(data["points"], ["stable", "stable", "stable"] * 2, strict=True):
+        if point["verdict"]["verdict"] != "collapsed":
+            point["verdict"]["verdict"] = verdict
+    found = outcomes(study, Results.from_json(json.dumps(data)).run)
+    assert [o.bound for o in found] == [None, "at least", None, "at least"]
+    told = summaries(study, found)
+    assert all(s.unsaturated for s in told)
+    assert [row["throughput"][:2] for row in rows(study, told)] == ["≥ ", "≥ "]
+    # The worst case is lost: nothing is left, and that is exact.
+    assert rows(study, told)[0]["throughput_worst"] == "0.0%"
+    (first, _, remark) = conclusions(study, told)
+    assert "at least 133.3% of the highest load" in first
+    assert "not seen to saturate" in remark
+    assert json.loads(study_json(study, found, told))["remarks"] == [remark]
+    # The case saturates where the whole fabric does not: it keeps no more than that.
+    data["points"][3]["verdict"]["verdict"] = "saturated"
+    found = outcomes(study, Results.from_json(json.dumps(data)).run)
+    assert [o.bound for o in found][:2] == [None, "at most"]
+    # Known on both sides.
+    data["points"][1]["verdict"]["verdict"] = "saturated"
+    found = outcomes(study, Results.from_json(json.dumps(data)).run)
+    assert [o.bound for o in found][:2] == [None, None]
+
+
+def test_faults_of_the_scenario_count_as_failed_and_are_told():
+    text = TORI.replace('size = "3x3"', 'size = "3x3"\nfaults = { nodes = [4] }')
+    study = plan([Scenario(text, "tori.toml")])
+    none = study.cases[0]
+    assert (none.failed, none.live) == ([4], 8)
+    assert study.sites[0].harmed == ["node 4", "4 of 12 rings out of service"]
+    node = next(c for c in study.cases if c.kind == "one node")
+    assert node.failed == [4, 0]
+    (remark, _) = remarks(study, [])
+    assert "has faults to start with (node 4, 4 of 12 rings out of service)" in remark
+
+
+def test_more_pairs_than_there_are_are_told(study):
+    sites = [Site("torus", 9, 3, 3)]
+    _, results = study_of_made_up_results()
+    made_up_study, _ = study_of_made_up_results()
+    told = summaries(made_up_study, outcomes(made_up_study, results.run))
+    pair = replace(told[0], kind="two parts", unsaturated=False)
+    many = replace(study, sites=sites, double=4)
+    assert remarks(many, [pair]) == [
+        "All 3 pairs of failures of the torus were taken; there are no 4."
+    ]
+    assert remarks(replace(many, double=3), [pair]) == []
+
+
+def test_what_further_scenarios_say_otherwise_is_told():
+    one = Scenario(TORI, "one.toml")
+    two = Scenario(
+        TORI.replace("Which", "What").replace("20 us", "30 us").replace('"20 GB/s"', '"9 GB/s"'),
+        "two.toml",
+    ).changed(seed=9, **{"machine.queues.input": 2})
+    assert plan([one]).left_out == ""
+    told = plan([one, two]).left_out
+    assert told == "left out, those of one.toml count for all: two.toml: loads, stop, seed"
+    assert plan([one, two], seed=3).left_out.endswith("two.toml: loads, stop")
+    assert plan([one, one.changed(title="Other", **{"machine.queues.input": 2})]).left_out == ""
+
+
+def test_a_search_is_refused():
+    text = TORI.replace('"workload.load" = ["1 GB/s", "20 GB/s"]\n', "")
+    text += SEARCH
+    with pytest.raises(IsthmusError, match=r"tori\.toml: search: .*leave \[search\] out"):
+        plan([Scenario(text, "tori.toml")])
 
 
 def test_a_study_from_the_command_line(isthmus, tmp_path):

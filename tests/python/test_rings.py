@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,13 +11,16 @@ import pytest
 from fixtures import rings
 from isthmus import plots
 from isthmus.answer.grounds import Peak
+from isthmus.answer.sentences import collapse_words
+from isthmus.cli.fabric import _distances
 from isthmus.plots.curves import load_bound
 from isthmus.plots.fabric import _Layout, failed_nodes, used_links
 from isthmus.plots.nodes import loaded_point
 from isthmus.report import render
 from isthmus.results import Results
-from isthmus.results.schema import read_fabric, read_machines
+from isthmus.results.schema import Collapse, read_fabric, read_machines
 from isthmus.results.series import view
+from test_cli import one_line
 
 
 def results(edit=None):
@@ -250,3 +254,41 @@ def test_large_fabrics_are_drawn_ring_by_ring():
     figure = plots.draw(results(large).run, "machine")
     assert figure.axes[0].get_ylabel() == "utilisation of its links"
     assert plots.image(figure, "png").startswith(b"\x89PNG")
+
+
+def test_many_distances_are_told_in_ranges():
+    assert _distances([0.0, 0.5, 0.0, 0.5]) == "links of a packet's path: 1: 50%, 3: 50%"
+    ring = _distances([0.0] + [1 / 511] * 511).partition("path: ")[2].split(", ")
+    assert (len(ring), ring[0], ring[-1]) == (11, "1 to 50: 10%", "501 to 511: 2%")
+    uneven = _distances([0.0, 0.999, *[0.00004] * 25])
+    assert uneven.endswith(
+        "1 to 5: 100%, 6 to 10: <1%, 11 to 15: <1%, 16 to 20: <1%, 21 to 25: <1%, 26: <1%"
+    )
+    assert _distances([]).endswith("none")
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        (("ring", "--size", "4", "--failed-nodes", "1"), "--failed-nodes: no two nodes are left"),
+        (("ring", "--size", "4", "--failed-links", "0-1"), "--failed-links: no two nodes"),
+        (
+            ("ring", "--size", "4", "--failed-nodes", "1", "--failed-links", "2-3"),
+            "--failed-nodes, --failed-links: no two nodes",
+        ),
+        (("ring", "--size", "65536"), "--size: ring 0 has 65536 nodes"),
+        (("torus", "--size", "4x4", "--failed-nodes", "77"), "--failed-nodes: node 77"),
+    ],
+)
+def test_mistakes_about_a_fabric_name_the_option(isthmus, options, start):
+    line = one_line(isthmus("topology", "--fabric", *options))
+    assert line.startswith(f"isthmus: {start}")
+
+
+def test_a_single_message_waits(tori):
+    run = tori.run
+    point = run.points[0]
+    collapse = Collapse(kind="livelock", since_us=1.0, replications=1, nodes=[], waiting=1)
+    assert collapse_words(run, replace(point, collapse=collapse)).endswith("; 1 message waits)")
+    collapse = replace(collapse, waiting=2)
+    assert collapse_words(run, replace(point, collapse=collapse)).endswith("; 2 messages wait)")

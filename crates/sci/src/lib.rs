@@ -3,7 +3,9 @@
 //! Two engines follow the same rules and give the same results, packet by packet: [`event`], which
 //! moves headers and knows by arithmetic where the rest is, and [`symbol`], which moves every
 //! symbol on every link in every cycle. The tests drive both. The rules are those with which the
-//! figures of the SCI paper come out (George and Sarwar 2000; IEEE 1596-1992).
+//! figures of the SCI paper come out: M. Sarwar, A. D. George, *Simulative Performance Analysis of
+//! Distributed Switching Fabrics for SCI-based Systems*, University of Florida (2000), on rings
+//! after IEEE 1596-1992.
 //!
 //! # Parts
 //! A node has one interface on each of its rings and a client. An interface has an input link and

@@ -265,6 +265,8 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
 fn both_engines_are_equal_in_everything_that_comes_out() {
     let cases = 1000;
     let [
+        ran,
+        loaded,
         packets,
         delivered,
         dropped,
@@ -272,7 +274,7 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
         responses,
         stalls,
         circles,
-    ] = [const { Cell::new(0u64) }; 7];
+    ] = [const { Cell::new(0u64) }; 9];
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let mut runner = TestRunner::new(Config {
         cases,
@@ -294,6 +296,8 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
                 if let Some(difference) = difference(&fast, &slow) {
                     return Err(TestCaseError::fail(difference));
                 }
+                add(&ran, 1);
+                add(&loaded, u64::from(!demands.is_empty()));
                 add(&packets, demands.len() as u64);
                 add(&delivered, fast.delivered.len() as u64);
                 add(&dropped, fast.dropped.len() as u64);
@@ -312,9 +316,11 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
         )
         .unwrap();
     println!(
-        "{cases} random fabrics, rules and loads: {} packets, {} deliveries ({} of responses), {} \
+        "{} random fabrics, rules and loads, {} with packets: {} packets, {} deliveries ({} of responses), {} \
          drops, {} busy retries, {} stalled at the end, {} with a circle of full queues: no \
          difference",
+        ran.get(),
+        loaded.get(),
         packets.get(),
         delivered.get(),
         responses.get(),
@@ -323,4 +329,19 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
         stalls.get(),
         circles.get(),
     );
+    // What the comparison rests on must have occurred, and often.
+    assert_eq!(ran.get(), u64::from(cases));
+    for (what, count, at_least) in [
+        ("cases with packets", loaded, 500),
+        ("packets", packets, 100_000),
+        ("deliveries", delivered, 80_000),
+        ("drops", dropped, 10_000),
+        ("retries", retries, 50_000),
+        ("responses", responses, 20_000),
+        ("stalls", stalls, 50),
+        ("circles of full queues", circles, 50),
+    ] {
+        let count = count.get();
+        assert!(count >= at_least, "{count} {what}, not {at_least} or more");
+    }
 }

@@ -219,5 +219,6 @@ def collapse_words(run: RunResult, point: PointResult) -> str:
         more = len(collapse.nodes) - len(names)
         circle = f"{', '.join(names)} and {more} more" if more else listed(names)
         text += f": nodes {circle} wait for one another"
+    waiting = "1 message waits" if collapse.waiting == 1 else f"{collapse.waiting:,} messages wait"
     runs = f"in {collapse.replications} of {point.replications} runs"
-    return f"{text} ({runs}; {collapse.waiting:,} messages wait)"
+    return f"{text} ({runs}; {waiting})"

@@ -20,6 +20,12 @@ FABRICS = [
     "manhattan",
     "rings",
 ]
+ENTRIES = 12
+"""Most entries of a list of distances."""
+WIDTHS = [factor * 10**power for power in range(6) for factor in (1, 2, 5)]
+"""Widths of ranges of distances."""
+SMALL = 0.005
+"""A share that would be printed as none at all."""
 ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
 
 
@@ -80,7 +86,10 @@ def describe_fabric(
     try:
         told = ask_json(_core.rings, {"scenario": scenario.text, "file": "--fabric"})
     except IsthmusError as error:
-        raise IsthmusError(_by_option(str(error))) from error
+        given = {"--failed-nodes": failed_nodes, "--failed-links": failed_links}
+        shape = "--size" if rings is None else "--rings"
+        named = [option for option, value in given.items() if value]
+        raise IsthmusError(_by_option(str(error), shape, named)) from error
     found = told["fabrics"][0]
     assert isinstance(found, dict)
     return found
@@ -110,15 +119,18 @@ def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None
         click.echo(f"Drawn: {draw}")
 
 
-def _by_option(message: str) -> str:
-    """A complaint about a field of the scenario, as one about the option that sets it."""
-    plain = re.sub(r"^scenario: --fabric:\d+: machine\.", "--", message)
+def _by_option(message: str, shape: str, faults: list[str]) -> str:
+    """A complaint about a field of the scenario, as one about the option that sets it: about the
+    machine as a whole, the option that gives its shape; about its faults, those in use.
+    """
+    plain = re.sub(r"^scenario: --fabric:\d+: machine: ", f"{shape}: ", message)
+    plain = re.sub(r"^scenario: --fabric:\d+: machine\.", "--", plain)
     for field, option in (
         ("--faults.nodes", "--failed-nodes"),
         ("--faults.links", "--failed-links"),
     ):
         plain = plain.replace(field, option)
-    return plain
+    return plain.replace("--faults:", f"{', '.join(faults)}:") if faults else plain
 
 
 def _rings(told: dict[str, Any]) -> str:
@@ -129,5 +141,17 @@ def _rings(told: dict[str, Any]) -> str:
 
 
 def _distances(shares: list[float]) -> str:
-    told = ", ".join(f"{links}: {share:.0%}" for links, share in enumerate(shares) if share)
-    return f"links of a packet's path: {told}"
+    """Share of the packets by the links of their path: one by one, or in equal ranges of many."""
+    found = [links for links, share in enumerate(shares) if share]
+    if not found:
+        return "links of a packet's path: none"
+    first, last = found[0], found[-1]
+    wide = next(width for width in WIDTHS if first + ENTRIES * width > last)
+    told = []
+    for low in range(first, last + 1, wide):
+        high = min(low + wide - 1, last)
+        share = sum(shares[low : high + 1])
+        if share:
+            part = "<1%" if share < SMALL else f"{share:.0%}"
+            told.append(f"{low}: {part}" if low == high else f"{low} to {high}: {part}")
+    return f"links of a packet's path: {', '.join(told)}"

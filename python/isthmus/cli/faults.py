@@ -21,8 +21,9 @@ off, what throughput and latency remain.
   isthmus faults fabric.toml sweep.machine.fabric='["torus", "bidirectional-torus"]'
 
 FILEs are scenarios of machine.kind = "sci". Each value of an axis over machines, and each FILE, is
-a fabric of the study. Latency is compared at the lowest load; throughput is the highest accepted
-load over all values of the load axis at which the fabric does not collapse. The folder then holds
+a fabric of the study; loads, stop, verdict and seed are those of the first FILE. Latency is
+compared at the lowest load; throughput is the highest accepted load over all values of the load
+axis at which the fabric does not collapse; give loads beyond saturation. The folder then holds
 report.html, faults.csv and faults-cases.csv, plots/ and all results.
 """,
 )
@@ -67,6 +68,8 @@ def command(
         raise IsthmusError("no scenario; give the FILE of one or more")
     scenarios = [Scenario(read_text(Path(file)), file, changes) for file in named]
     study = plan(scenarios, double, seed)
+    if study.left_out:
+        click.echo(f"isthmus: {study.left_out}", err=True)
     job = Job(
         text=study.text,
         file=f"study of {', '.join(named)}",

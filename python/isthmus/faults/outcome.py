@@ -10,6 +10,8 @@ from isthmus.results.schema import PointResult, RunResult
 from isthmus.value import Value
 
 KINDS = (LINK, NODE, DOUBLE)
+AT_LEAST, AT_MOST = "at least", "at most"
+"""How a share relates to the true one, where a fabric was not driven to its limit."""
 NOTHING = Value(0.0)
 
 
@@ -27,6 +29,12 @@ class CaseOutcome:
     not collapse; 0 if there is none."""
     throughput_kept: Value
     """Over that without a failure."""
+    saturated: bool
+    """Whether it saturates at one of the loads that it carries; its throughput is a least one
+    otherwise."""
+    bound: str | None
+    """``at least`` or ``at most``, where the throughput kept is no more than a bound; ``at least``
+    is a share of the highest load if the fabric without a failure does not saturate either."""
     latency_us: Value
     """Mean latency at the lowest load; none where that load is too much."""
     latency_added_us: Value
@@ -54,6 +62,11 @@ class Summary:
     throughput_kept: Value
     """The interval is that of the mean if all runs err to the same side: a wide one."""
     throughput_kept_worst: Value
+    bound: str | None
+    """``at least`` if it is a least one in any case, else as in `CaseOutcome`."""
+    bound_worst: str | None
+    unsaturated: bool
+    """Without a failure the fabric is not seen to saturate: shares are of the highest load."""
     worst: str
     """What failed in the case that keeps least throughput."""
     latency_added_us: Value
@@ -94,23 +107,36 @@ def _outcome(
     run: RunResult,
 ) -> CaseOutcome:
     nodes = study.sites[case.site].nodes
-    kept = case.live / nodes if case.simulated else 0.0
-    lost = 1.0 - kept - len(set(case.failed)) / nodes
+    live = case.live if case.simulated else 0
+    # Counted in whole nodes: a difference of shares would leave a residue of rounding.
+    cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points)
     latency = _latency(points)
     collapsed = [p.load for p in points if p.collapsed and p.load is not None]
+    saturated = any(p.verdict.verdict == "saturated" for p in points)
     return CaseOutcome(
         case=case,
-        nodes_kept=kept,
-        cut_off=max(lost, 0.0),
+        nodes_kept=live / nodes,
+        cut_off=cut_off / nodes,
         throughput=throughput,
         throughput_kept=throughput.over(base.throughput) if base else Value(1.0),
+        saturated=saturated,
+        bound=_bound(points, saturated and not collapsed, base),
         latency_us=latency,
         latency_added_us=latency.minus(base.latency_us) if base else Value(0.0),
         lost=not points,
         collapses_from=min(collapsed, default=None),
         machine=points[-1].machine if points else None,
     )
+
+
+def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
+    """How the share of throughput relates to the true one, if the case's own is `known`."""
+    if base is None or not points:
+        return None
+    if not known:
+        return AT_LEAST
+    return None if base.saturated else AT_MOST
 
 
 def _throughput(points: list[PointResult]) -> Value:
@@ -135,15 +161,18 @@ def _latency(points: list[PointResult]) -> Value:
 def summaries(study: Study, found: Sequence[CaseOutcome]) -> list[Summary]:
     """Each fabric under each kind of failure that was tried, fabric by fabric."""
     told = []
+    base = {o.case.site: o for o in found if o.case.kind == NONE}
     for site in range(len(study.sites)):
         for kind in KINDS:
             group = [o for o in found if o.case.site == site and o.case.kind == kind]
             if group:
-                told.append(_summary(study, site, kind, group))
+                told.append(_summary(study, base[site], kind, group))
     return told
 
 
-def _summary(study: Study, site: int, kind: str, group: list[CaseOutcome]) -> Summary:
+def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome]) -> Summary:
+    site = base.case.site
+    bounds = {o.bound for o in group}
     least = min(group, key=lambda o: (o.throughput_kept.value or 0.0, o.nodes_kept))
     slow = [o for o in group if o.latency_added_us.value is not None]
     slowest = max(slow, key=lambda o: o.latency_added_us.value or 0.0, default=None)
@@ -158,6 +187,9 @@ def _summary(study: Study, site: int, kind: str, group: list[CaseOutcome]) -> Su
         cut_off_worst=max(o.cut_off for o in group),
         throughput_kept=_mean_value(group, lambda o: o.throughput_kept),
         throughput_kept_worst=least.throughput_kept,
+        bound=next((bound for bound in (AT_LEAST, AT_MOST) if bound in bounds), None),
+        bound_worst=least.bound,
+        unsaturated=not base.saturated,
         worst=least.case.failure,
         latency_added_us=_mean_value(slow, lambda o: o.latency_added_us),
         latency_added_us_worst=slowest.latency_added_us if slowest else Value(None),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from isthmus.faults.outcome import CaseOutcome, Summary, outcomes, summaries
+from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, summaries
 from isthmus.faults.picture import colour, draw, draw_worst
-from isthmus.faults.plan import Study
+from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
 from isthmus.files import write_bytes, write_text
 from isthmus.results.collection import Results
@@ -76,19 +76,46 @@ def loads(results: Results) -> tuple[str, str]:
 
 
 def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
-    """A sentence for each kind of failure."""
+    """A sentence for each kind of failure, then the remarks."""
     sentences = []
     for kind in dict.fromkeys(s.kind for s in told):
         parts = [
             f"the {study.sites[s.site].label} keeps {_percent(s.nodes_kept)} of its nodes and "
-            f"{'at least ' if s.collapsed else ''}"
-            f"{_percent(s.throughput_kept.value)} of its throughput (worst "
-            f"{_percent(s.nodes_kept_worst)} and {_percent(s.throughput_kept_worst.value)})"
+            f"{s.bound + ' ' if s.bound else ''}"
+            f"{_percent(s.throughput_kept.value)} of "
+            f"{'the highest load' if s.unsaturated else 'its throughput'} (worst "
+            f"{_percent(s.nodes_kept_worst)} and "
+            f"{_percent(s.throughput_kept_worst.value)})"
             + (f"; {s.collapsed} of {s.cases} cases collapse under more" if s.collapsed else "")
             for s in told
             if s.kind == kind
         ]
         sentences.append(f"After {kind} failed, {'; '.join(parts)}.")
+    return sentences + remarks(study, told)
+
+
+def remarks(study: Study, told: Sequence[Summary]) -> list[str]:
+    """What a reader must know of the fabrics and the failures to judge the shares."""
+    sentences = []
+    for position, site in enumerate(study.sites):
+        kinds = [s for s in told if s.site == position]
+        if site.harmed:
+            sentences.append(
+                f"The {site.label} has faults to start with ({', '.join(site.harmed)}): shares of "
+                "nodes are of all its nodes, throughput and latency are relative to the fabric "
+                "with these faults."
+            )
+        if any(s.unsaturated for s in kinds):
+            sentences.append(
+                f"The {site.label} is not seen to saturate at any load that it carries, even "
+                "before anything more fails: its throughput kept is a share of the highest load "
+                "accepted, not of what it could carry; give higher loads."
+            )
+        if study.double > site.pairs and any(s.kind == DOUBLE for s in kinds):
+            sentences.append(
+                f"All {site.pairs:,} pairs of failures of the {site.label} were taken; "
+                f"there are no {study.double:,}."
+            )
     return sentences
 
 
@@ -104,8 +131,8 @@ def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
             "nodes_worst": _percent(s.nodes_kept_worst),
             "cut_off": _percent(s.cut_off),
             "cut_off_worst": _percent(s.cut_off_worst),
-            "throughput": _percents(s.throughput_kept),
-            "throughput_worst": _percent(s.throughput_kept_worst.value),
+            "throughput": _sign(s.bound) + _percents(s.throughput_kept),
+            "throughput_worst": _sign(s.bound_worst) + _percent(s.throughput_kept_worst.value),
             "worst": s.worst,
             "latency": _ns(s.latency_added_us),
             "latency_worst": _ns(s.latency_added_us_worst),
@@ -117,13 +144,14 @@ def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
 
 
 def study_json(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary]) -> str:
-    """Both tables as JSON."""
+    """Both tables and the remarks as JSON."""
     return json.dumps(
         {
             "name": study.name,
             "seed": study.seed,
             "summaries": summary_rows(study, told),
             "cases": case_rows(study, found),
+            "remarks": remarks(study, told),
         },
         ensure_ascii=False,
     )
@@ -135,6 +163,10 @@ def _percent(share: float | None) -> str:
 
 def _percents(share: Value) -> str:
     return "–" if share.value is None else f"{estimate(*share.scaled(100))}%"
+
+
+def _sign(bound: str | None) -> str:
+    return "" if bound is None else "≥ " if bound == AT_LEAST else "≤ "
 
 
 def _ns(value: Value) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome, Summary
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.plots.fabric import DRAWN_NODES, panel
 from isthmus.plots.style import BASELINE, COLOURS, INK, MUTED, PAPER, Plot, bare, key, panels
@@ -90,9 +90,13 @@ def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Pl
         bare(
             ax,
             f"{outcome.case.failure}\n{outcome.nodes_kept:.0%} of the nodes, "
-            f"{kept:.0%} of the throughput kept",
+            f"{_bound(outcome)}{kept:.0%} of the throughput kept",
         )
     return figure
+
+
+def _bound(outcome: CaseOutcome) -> str:
+    return "" if outcome.bound is None else "≥ " if outcome.bound == AT_LEAST else "≤ "
 
 
 def colour(position: int) -> str:

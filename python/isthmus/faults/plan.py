@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from isthmus.core import ask_json
 from isthmus.errors import IsthmusError
-from isthmus.faults.source import CUT_OFF, LOAD, Fields, Source, merged, read_source
+from isthmus.faults.source import CUT_OFF, LOAD, Fields, Source, left_out, merged, read_source
 from isthmus.scenario import Scenario
 from isthmus.scenario_fields import toml_value
 
@@ -32,6 +32,8 @@ class Site:
     """Number of single failures that differ in what they stop."""
     pairs: int
     """Number of pairs of these."""
+    harmed: list[str] = field(default_factory=list)
+    """The faults that its scenario has already, in words."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Case:
     failure: str
     """What failed, in words."""
     failed: list[int]
-    """Nodes that failed in this case."""
+    """Nodes that failed, those of the scenario among them."""
     weight: int
     """Links or nodes (or pairs of these) whose failure is this case."""
     live: int
@@ -72,11 +74,13 @@ class Study:
     cases: list[Case]
     text: str = ""
     """The generated scenario."""
+    left_out: str = ""
+    """What further scenarios say and the study does not follow, in words."""
 
     def as_json(self) -> str:
         """What results of the generated scenario need to be read as a study."""
         told = asdict(self)
-        del told["text"]
+        del told["text"], told["left_out"]
         return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -101,7 +105,9 @@ def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None
         IsthmusError: a scenario makes no sense, or two fabrics cannot be told apart.
 
     """
-    source = merged([read_source(scenario) for scenario in scenarios])
+    sources = [read_source(scenario) for scenario in scenarios]
+    source = merged(sources)
+    ignored = left_out(sources, [scenario.file for scenario in scenarios], seeded=seed is not None)
     seed = source.seed if seed is None else seed
     file = scenarios[0].file
     described = [_describe(fields, source, file, double, seed) for _, fields in source.fabrics]
@@ -110,14 +116,15 @@ def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None
     for position, (told, (_, fields)) in enumerate(zip(described, source.fabrics, strict=True)):
         failures = told["failures"]
         nodes = told["summary"]["nodes"]
-        sites.append(Site(labels[position], nodes, len(failures["single"]), failures["pairs"]))
+        single, pairs = len(failures["single"]), failures["pairs"]
+        sites.append(Site(labels[position], nodes, single, pairs, told["summary"]["faults"]))
         for case, faults in _cases(labels[position], position, told, fields):
             cases.append(case)
             if case.simulated:
                 variants.append({**fields, **faults, "label": case.label})
     name = f"{source.name.removesuffix('-faults')}-faults"
     text = _text(name, source, variants, seed)
-    return Study(name, source.title, seed, double, sites, cases, text)
+    return Study(name, source.title, seed, double, sites, cases, text, ignored)
 
 
 def _describe(fields: Fields, source: Source, file: str, double: int, seed: int) -> dict[str, Any]:
@@ -159,7 +166,9 @@ def _cases(
     gone = summary["cut_off"]
     already = {key: list(fields.get(key, [])) for key in FAULTS}
     live = summary["nodes"] - len(gone) - len(already[FAULTS[0]])
-    found = [(Case(f"{label}: nothing", site, NONE, "nothing", [], 1, live), already)]
+    found = [
+        (Case(f"{label}: nothing", site, NONE, "nothing", already[FAULTS[0]], 1, live), already)
+    ]
     single = failures["single"]
     for each in single:
         kind = NODE if each["nodes"] else LINK
@@ -168,7 +177,7 @@ def _cases(
             site=site,
             kind=kind,
             failure=each["label"],
-            failed=each["nodes"],
+            failed=already[FAULTS[0]] + each["nodes"],
             weight=each["components"],
             live=each["live"],
         )
@@ -181,7 +190,7 @@ def _cases(
             site=site,
             kind=DOUBLE,
             failure=words,
-            failed=first["nodes"] + second["nodes"],
+            failed=already[FAULTS[0]] + first["nodes"] + second["nodes"],
             weight=first["components"] * second["components"],
             live=pair["live"],
         )

@@ -51,6 +51,11 @@ def read_source(scenario: Scenario) -> Source:
             f'{scenario.file}: not a fabric of rings; a study of faults needs machine.kind = "sci"'
         )
     effective = _parse(told["canonical"])
+    if "search" in effective:
+        raise IsthmusError(
+            f"{scenario.file}: search: a study runs every failure at the loads of the axis "
+            f'"{LOAD}" and searches for none; leave [search] out'
+        )
     fields = {
         key: value
         for table in ("machine", "workload")
@@ -95,6 +100,38 @@ def merged(sources: Sequence[Source]) -> Source:
         for label, fields in source.fabrics
     ]
     return Source(first.name, first.title, first.seed, first.control, fabrics, first.loads)
+
+
+def left_out(sources: Sequence[Source], files: Sequence[str], *, seeded: bool = False) -> str:
+    """Which loads, rules and seed of further scenarios differ from those of the first and are not
+    followed; empty if there are none. `seeded`: the study has a seed of its own.
+    """
+    first = sources[0]
+    parts = []
+    for source, file in zip(sources[1:], files[1:], strict=True):
+        differs = [
+            name
+            for name, given, followed in (
+                ("loads", _loads(source), _loads(first)),
+                *((table, _of(source, table), _of(first, table)) for table in CONTROL),
+                ("seed", source.seed, first.seed if not seeded else source.seed),
+            )
+            if given != followed
+        ]
+        if differs:
+            parts.append(f"{file}: {', '.join(differs)}")
+    if not parts:
+        return ""
+    return f"left out, those of {files[0]} count for all: {'; '.join(parts)}"
+
+
+def _loads(source: Source) -> list[Any]:
+    """The loads of a scenario, one where it has no load axis."""
+    return source.loads or [fields.get(LOAD) for _, fields in source.fabrics[:1]]
+
+
+def _of(source: Source, table: str) -> Fields:
+    return {key: value for key, value in source.control.items() if key.startswith(f"{table}.")}
 
 
 def _axis(name: str, values: list[Any]) -> list[tuple[str, Fields]]:

@@ -11,6 +11,9 @@ from isthmus.faults.plan import Study
 if TYPE_CHECKING:
     import polars as pl
 
+DIGITS = 12
+"""Decimals of the shares of nodes; the rest is residue of rounding."""
+
 
 def summary_rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
     """A row for each fabric and kind of failure. Shares are of 1; latencies in µs."""
@@ -21,14 +24,16 @@ def summary_rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
             "failure": s.kind,
             "cases": s.cases,
             "possible": s.possible,
-            "nodes_kept": s.nodes_kept,
-            "nodes_kept_worst": s.nodes_kept_worst,
-            "cut_off": s.cut_off,
-            "cut_off_worst": s.cut_off_worst,
+            "nodes_kept": round(s.nodes_kept, DIGITS),
+            "nodes_kept_worst": round(s.nodes_kept_worst, DIGITS),
+            "cut_off": round(s.cut_off, DIGITS),
+            "cut_off_worst": round(s.cut_off_worst, DIGITS),
             "throughput_kept": s.throughput_kept.value,
             "throughput_kept_low": s.throughput_kept.low,
             "throughput_kept_high": s.throughput_kept.high,
             "throughput_kept_worst": s.throughput_kept_worst.value,
+            "throughput_kept_bound": s.bound,
+            "throughput_kept_worst_bound": s.bound_worst,
             "worst_failure": s.worst,
             "latency_added [us]": s.latency_added_us.value,
             "latency_added_low [us]": s.latency_added_us.low,
@@ -50,14 +55,16 @@ def case_rows(study: Study, found: Sequence[CaseOutcome]) -> list[dict[str, Any]
             "failed": o.case.failure,
             "parts": o.case.weight,
             "live": o.case.live,
-            "nodes_kept": o.nodes_kept,
-            "cut_off": o.cut_off,
+            "nodes_kept": round(o.nodes_kept, DIGITS),
+            "cut_off": round(o.cut_off, DIGITS),
             "throughput [GB/s]": o.throughput.value,
             "throughput_low [GB/s]": o.throughput.low,
             "throughput_high [GB/s]": o.throughput.high,
             "throughput_kept": o.throughput_kept.value,
             "throughput_kept_low": o.throughput_kept.low,
             "throughput_kept_high": o.throughput_kept.high,
+            "throughput_kept_bound": o.bound,
+            "saturated": o.saturated,
             "latency [us]": o.latency_us.value,
             "latency_added [us]": o.latency_added_us.value,
             "latency_added_low [us]": o.latency_added_us.low,

@@ -401,8 +401,9 @@ def _collapse(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 def _node(words: list[str], fixed: Conditions, source: Source) -> Value:
     point = _point(source, fixed)
-    of = tree if _result(source).machines[point.machine].kind == tree.KIND else fabric
-    return of.node(_name(words), point)
+    if _result(source).machines[point.machine].kind == tree.KIND:
+        return tree.node(_name(words), point)
+    return fabric.node(_name(words), point)
 
 
 def _wire(words: list[str], fixed: Conditions, source: Source) -> Value:

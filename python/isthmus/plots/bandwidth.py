@@ -86,10 +86,11 @@ def _bars(view: View) -> Plot:
                 end = measure.high
             if measure.analytic is not None:
                 ax.plot(measure.analytic, y, marker="d", ls="", mfc="none", color=MUTED, ms=7)
+                end = max(end, measure.analytic)
             ax.annotate(
                 number(measure.mean),
                 (end, y),
-                (4, 0),
+                (6, 0),
                 textcoords="offset points",
                 va="center",
                 fontsize=8,

@@ -23,6 +23,9 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
     solve(machine, traffic, layout).unwrap_or_default()
 }
 
+/// The job of a client, what it can send at most, and what it asks of each bundle of links.
+type ClientFlow = (usize, f64, Vec<(u32, f64)>);
+
 fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
     let tree = machine.tree();
     let rules = rules(machine).checked()?;
@@ -30,7 +33,7 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
     let capacities: Vec<f64> = (0..tree.bundle_count())
         .map(|bundle| f64::from(tree.bundle_width(bundle)) * rules.wire_rate())
         .collect();
-    let mut flows: Vec<(usize, f64, Vec<(u32, f64)>)> = Vec::new();
+    let mut flows: Vec<ClientFlow> = Vec::new();
     for (number, job) in traffic.jobs.iter().enumerate() {
         if !job.active {
             continue;

@@ -22,12 +22,13 @@ pub enum CutOff {
     LeaveOut,
 }
 
-/// Where a client's packets wait (source rules A and B of the reading of the SCI paper).
+/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket its
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// In a FIFO without bound, whose head waits for a slot of its output port.
+    /// Source rule A: in a FIFO without bound, whose head waits for a slot of its output port.
     Unbounded,
-    /// In the slots of the output ports only: a packet that finds none is dropped.
+    /// Source rule B: in the slots of the output ports only; a packet that finds none is dropped.
     Bounded,
 }
 

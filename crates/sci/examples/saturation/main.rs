@@ -1,4 +1,4 @@
-//! Peaks and light-load latencies of the fabrics of the SCI paper (seed 004), and what a run costs.
+//! Peaks and light-load latencies of the fabrics of the SCI paper, and what a run costs.
 //!
 //! `cargo run --release -p isthmus-sci --example saturation -- [what] [hop] [change]`, where what is
 //! peaks, latency, go-bits, collapse, speed, large, once or once-by-symbol,

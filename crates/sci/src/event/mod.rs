@@ -8,7 +8,8 @@
 //! Nodes hear of one another no sooner than one hop after something happened. The engine therefore
 //! goes from node to node in windows of one hop, and within each keeps the order of the events of
 //! that node alone: there is no event queue. The headers on a link arrive in the order in which
-//! they were sent, and wait in a circular buffer.
+//! they were sent, so that each interface has a list of those that it will pass on and one of those
+//! that go no further. All lists share one store, whose places are used again.
 
 mod lines;
 mod node;
