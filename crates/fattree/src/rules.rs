@@ -198,3 +198,95 @@ pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
     let place = u64::from(node) << 32 | u64::from(packet);
     mix(mix(seed ^ (u64::from(link) << 56)) ^ place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            byte: 1,
+            hop: 1,
+            acknowledge: 0,
+            acknowledge_hop: 0,
+            channels: 2,
+            switching: Switching::CutThrough {
+                buffer: 378,
+                credit: 0,
+            },
+            ascent: Ascent::Adaptive,
+            age: Age {
+                from: AgeFrom::Injection,
+                saturates: None,
+            },
+            late: None,
+            payload: 320,
+            overhead: 58,
+            block: 64,
+            interface: Interface {
+                queues: 1,
+                start: 0,
+                packet: 1,
+                packet_block: 0,
+                receive: 0,
+                slice: 1,
+                request: 0,
+                turnaround: 0,
+            },
+        }
+    }
+
+    #[test]
+    fn packets_are_padded_and_counted() {
+        let rules = rules();
+        assert_eq!(
+            [0, 1, 64, 65].map(|p| rules.wire_bytes(p)),
+            [58, 122, 122, 186]
+        );
+        assert_eq!([0, 1, 320, 321].map(|b| rules.packets(b)), [1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn rules_that_cannot_be_followed_are_named() {
+        assert_eq!(rules().check(), Ok(()));
+        let wrong = |change: fn(&mut Rules)| {
+            let mut rules = rules();
+            change(&mut rules);
+            rules.check().unwrap_err().to_string()
+        };
+        assert_eq!(wrong(|r| r.hop = 0), "hop is 0; it must be 1 or more");
+        assert_eq!(
+            wrong(|r| r.channels = 17),
+            "channels is 17; it may be 16 at most"
+        );
+        assert_eq!(
+            wrong(|r| r.interface.queues = 300),
+            "interface.queues is 300; it may be 256 at most"
+        );
+        assert_eq!(
+            wrong(|r| r.switching = Switching::Circuit { in_flight: 0 }),
+            "in_flight is 0; it must be 1 or more"
+        );
+        assert_eq!(
+            wrong(|r| {
+                r.switching = Switching::CutThrough {
+                    buffer: 377,
+                    credit: 0,
+                }
+            }),
+            "a virtual channel has a buffer of 377 bytes; it must hold a packet of 378"
+        );
+        assert_eq!(
+            wrong(|r| r.interface.request = 321),
+            "a read request has 321 bytes of payload; a packet has 320 at most"
+        );
+        assert_eq!(
+            wrong(|r| r.byte = 1 << 24),
+            "the longest packet takes a link for 6341787648 ticks; it may take 1 to 4294967295"
+        );
+        assert_eq!(
+            wrong(|r| (r.overhead, r.block) = (0, 1)),
+            "overhead is 0; it must be 1 or more"
+        );
+    }
+}

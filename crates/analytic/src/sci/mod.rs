@@ -1,7 +1,7 @@
 //! Rings of the Scalable Coherent Interface (SCI) joined by agents: peak throughput, latency.
 //!
-//! M. Sarwar, A. D. George, *Simulative performance analysis of distributed switching fabrics for
-//! SCI-based systems*, Microprocessors and Microsystems 24 (2000), called the SCI paper below.
+//! M. Sarwar, A. D. George, *Simulative Performance Analysis of Distributed Switching Fabrics for
+//! SCI-based Systems*, University of Florida (2000), called the SCI paper below.
 //!
 //! | item | what it answers |
 //! |---|---|

@@ -22,8 +22,8 @@ pub enum CutOff {
     LeaveOut,
 }
 
-/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket its
-/// numbers.
+/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket
+/// its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Source rule A: in a FIFO without bound, whose head waits for a slot of its output port.
