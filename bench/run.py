@@ -275,6 +275,35 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         )
 
 
+def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
+    """CAMINOS on the same fat tree under the same uniform traffic of single packets."""
+    program = caminos.install()
+    window = {"warm_up": 5_000, "measured": 20_000 if quick else 60_000}
+    for load in (0.3, 0.6):
+        ours, theirs = [], []
+        for pair in range(1 if quick else 5):
+            theirs.append(caminos.measure_tree(program, seed=pair + 1, load=load, **window))
+            setting = {"uniform": load, "time_us": 5_000 if quick else 20_000, "runs": 3}
+            ours.append(engine.measure("fattree", **setting)[0])
+        pairs = zip(ours, theirs, strict=True)
+        ratios = [a["packets_per_s"] / b.rate_per_s for a, b in pairs]
+        yield Line(
+            name=f"64-node fat tree, uniform, packets of 160 flits, {load:.0%} load",
+            ours=statistics.median(run["packets_per_s"] for run in ours),
+            peer=statistics.median(run.rate_per_s for run in theirs),
+            unit="packets per CPU second",
+            ratio=statistics.median(ratios),
+            command=f"{DRIVER} fat_tree_peer",
+            detail={
+                "peer": f"caminos {caminos.VERSION}",
+                "cycles": window,
+                "ratio": spread(ratios),
+                "accepted_ours": spread([run["accepted"] for run in ours]),
+                "accepted_theirs": spread([run.accepted for run in theirs]),
+            },
+        )
+
+
 PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
     part.__name__: part
     for part in (
@@ -287,6 +316,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         sci,
         sci_growth,
         fat_tree,
+        fat_tree_peer,
     )
 }
 

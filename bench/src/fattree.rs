@@ -37,6 +37,8 @@ pub struct Report {
     run_s: Spread,
     /// Data that arrived, in MB/s and node.
     accepted_mb_per_s: f64,
+    /// The same as a share of what a link carries.
+    accepted: f64,
 }
 
 /// The QsNET of the paper (sections 2 and 4.1), as its reading has it.
@@ -75,6 +77,7 @@ fn qsnet(levels: u32) -> FatTreeSpec {
 fn cut_through(levels: u32) -> FatTreeSpec {
     let qsnet = qsnet(levels);
     FatTreeSpec {
+        virtual_channels: 1,
         switching: Switching::CutThrough {
             buffer: 4,
             credit: Time::from_ns(5),
@@ -192,5 +195,6 @@ pub fn run(load: Load) -> Report {
         packets_per_s: count.packets as f64 / times.iter().sum::<f64>(),
         run_s: Spread::of(times),
         accepted_mb_per_s: count.bytes as f64 / simulated_us / f64::from(nodes),
+        accepted: count.bytes as f64 / simulated_us / f64::from(nodes) / 400.0,
     }
 }

@@ -105,7 +105,7 @@ def test_the_scenarios_are_run_with_five_seeds(paper):
 
 def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
     found, _ = quick
-    assert list(found) == [row.id for row in sorted_by_scenario(paper)]
+    assert list(found) == [row.id for row in paper.rows()]
     for each in found.values():
         assert each["verdict"] in VERDICTS
         assert each["detail"]
@@ -115,14 +115,6 @@ def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
         assert found[name]["verdict"] == "reproduced", found[name]
     for name in NOT_REPRODUCED:
         assert found[name]["verdict"] == "not reproduced", found[name]
-
-
-def sorted_by_scenario(paper):
-    """Rows in the order of a run: scenario by scenario, as these first come."""
-    groups: dict = {}
-    for row in paper.rows():
-        groups.setdefault((row.scenario, row.set), []).append(row)
-    return [row for members in groups.values() for row in members]
 
 
 def test_the_ping_is_what_the_engine_gives(quick):

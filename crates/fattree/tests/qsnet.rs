@@ -20,6 +20,7 @@ fn client(node: u32, to: u32, bytes: u64) -> Client {
         length: Length::Fixed(bytes),
         reads: 0.0,
         rate: None,
+        pause: 0.0,
         queue: 0,
         job: 0,
     }

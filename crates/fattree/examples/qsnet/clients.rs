@@ -26,6 +26,8 @@ pub struct Client {
     pub reads: f64,
     /// Messages per second; `None`: the next when the last is complete.
     pub rate: Option<f64>,
+    /// Mean seconds between a completion and the next message, without a rate; exponential.
+    pub pause: f64,
     pub queue: u32,
     /// Which of the results it counts for.
     pub job: usize,
@@ -34,6 +36,7 @@ pub struct Client {
 struct State {
     client: Client,
     stream: Stream,
+    gap: Gap,
     open: bool,
     /// Messages that have come while one was under way.
     waiting: VecDeque<Message<usize>>,
@@ -105,7 +108,8 @@ impl Clients {
         let state = &mut self.states[tag];
         if !state.open {
             let message = state.message(tag);
-            offers.send(time, message);
+            let pause = state.gap.exponential(state.client.pause * SECOND, &mut state.stream);
+            offers.send(time + pause, message);
         } else if let Some(message) = state.waiting.pop_front() {
             offers.send(time, message);
         } else {
@@ -152,6 +156,7 @@ pub fn run(
         let mut state = State {
             client: client.clone(),
             stream: streams.stream("client", number as u64),
+            gap: Gap::default(),
             open: client.rate.is_some(),
             waiting: VecDeque::new(),
             busy: false,
@@ -164,10 +169,9 @@ pub fn run(
                 engine.send(time, message);
             }
             Some(rate) => {
-                let mut gap = Gap::default();
                 let mut time = 0;
                 loop {
-                    time += gap.exponential(SECOND / rate, &mut state.stream);
+                    time += state.gap.exponential(SECOND / rate, &mut state.stream);
                     if time >= end {
                         break;
                     }

@@ -1,6 +1,6 @@
 //! The measurements of the QsNET paper, straight on the engine.
 //!
-//! `cargo run --release -p isthmus-fattree --example qsnet -- [ping] [hot] [hot64] [multi]
+//! `cargo run --release -p isthmus-fattree --example qsnet -- [ping] [hot] [hot64] [multi] [pause]
 //! [compute] [combined] [speed [seconds]]`
 
 mod clients;
@@ -19,6 +19,7 @@ fn client(node: u32, partners: &[u32]) -> Client {
         length: Length::Exponential(1e6),
         reads: 0.0,
         rate: None,
+        pause: 0.0,
         queue: 0,
         job: 0,
     }
@@ -203,6 +204,56 @@ fn compute_clients(nodes: &[u32], job: usize) -> Vec<Client> {
     nodes.iter().map(client).collect()
 }
 
+/// What comes out if a client pauses after each message, for as long in the mean as the message
+/// would take if its share of the load offered were exactly what the servers' links (or its own
+/// link) can carry.
+fn pause(tree: &Tree) {
+    let link = 320.0 / 378.0 * 400e6;
+    for (name, servers) in [("clustered", clustered()), ("distributed", distributed())] {
+        for dedicated in [true, false] {
+            let nodes = clients_of(&servers, dedicated);
+            let mean = nodes.len() as f64 / 8.0 * 1e6 / link;
+            let measure = |random: bool| {
+                let clients: Vec<Client> = nodes
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &n)| {
+                        let mut at = i % 8;
+                        if servers[at] == n {
+                            at = (at + 1) % 8;
+                        }
+                        let partner = [servers[at]];
+                        let partners = if random { &servers[..] } else { &partner };
+                        Client {
+                            pause: mean,
+                            ..client(n, partners)
+                        }
+                    })
+                    .collect();
+                seeds(5, |seed| per_server(&run(tree, rules(), &clients, 0.1, 0.5, seed)))
+            };
+            let kind = if dedicated { "dedicated" } else { "shared" };
+            println!(
+                "{name} {kind}, pausing: random {}; deterministic i mod 8 {}",
+                measure(true),
+                measure(false)
+            );
+        }
+    }
+    for nodes in [28u32, 32] {
+        let all: Vec<u32> = (0..nodes).collect();
+        let mut clients = compute_clients(&all, 0);
+        for client in &mut clients {
+            client.pause = 262_144.0 / link;
+        }
+        let value = seeds(5, |seed| {
+            let seen = run(tree, rules(), &clients, 0.02, 0.1, seed);
+            seen.job(0) / f64::from(nodes)
+        });
+        println!("compute alone on {nodes} nodes, pausing: {value}");
+    }
+}
+
 fn compute(tree: &Tree) {
     for nodes in [28u32, 32] {
         let all: Vec<u32> = (0..nodes).collect();
@@ -313,6 +364,9 @@ fn main() {
     if wanted("multi") {
         multi_rules(&tree, rules(), 5, 0.0);
         multi_rules(&tree, rules(), 5, 0.5);
+    }
+    if wanted("pause") {
+        pause(&tree);
     }
     if wanted("compute") {
         compute(&tree);
