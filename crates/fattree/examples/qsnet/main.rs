@@ -1,14 +1,14 @@
 //! The measurements of the QsNET paper, straight on the engine.
 //!
 //! `cargo run --release -p isthmus-fattree --example qsnet -- [ping] [hot] [hot64] [multi] [pause]
-//! [compute] [combined] [speed [seconds]]`
+//! [compute] [combined] [speed [seconds]] [large]`
 
 mod clients;
 mod machine;
 
 use clients::{Client, Length, Seen, run};
 use isthmus_fattree::{Age, AgeFrom, Delivery, Engine, Handler, Kind, Message, Offers, Rules};
-use isthmus_topology::trees::Tree;
+use isthmus_topology::trees::{Shape, Tree};
 use machine::{MICROSECOND, main_memory, rules, tree, with_late};
 use std::time::Instant;
 
@@ -348,6 +348,31 @@ fn speed(tree: &Tree, seconds: f64) {
     }
 }
 
+/// 4,096 nodes, 512 servers: the combined workload with shared, distributed servers.
+fn large(seconds: f64) {
+    let shape = Shape::KAry {
+        arity: 4,
+        levels: 6,
+    };
+    let tree = Tree::new(&shape).expect("a tree of six levels");
+    let servers: Vec<u32> = (0..512).map(|i| 8 * i).collect();
+    let mut clients = compute_clients(&(0..2048).collect::<Vec<u32>>(), 0);
+    clients.extend((2048..4096).map(|n| Client {
+        rate: Some(0.3 * 335e6 / 1e6),
+        job: 1,
+        ..client(n, &servers)
+    }));
+    let start = Instant::now();
+    let seen = run(&tree, rules(), &clients, 0.0, seconds, 1);
+    let spent = start.elapsed().as_secs_f64();
+    println!(
+        "4,096 nodes, {seconds} s: {} packets in {spent:.2} s, {:.2} M/s; compute {:.1}",
+        seen.packets,
+        seen.packets as f64 / spent / 1e6,
+        seen.job(0) / 2048.0
+    );
+}
+
 fn main() {
     let tree = tree();
     let cases: Vec<String> = std::env::args().skip(1).collect();
@@ -377,5 +402,8 @@ fn main() {
     if wanted("speed") {
         let seconds = cases.iter().find_map(|case| case.parse().ok());
         speed(&tree, seconds.unwrap_or(1.0));
+    }
+    if cases.iter().any(|case| case == "large") {
+        large(0.005);
     }
 }
