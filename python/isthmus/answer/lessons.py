@@ -283,6 +283,8 @@ def _nothing(changes: list[Change], unclear: str) -> str:
 
 
 def _and(names: list[str]) -> str:
+    if not names:
+        return ""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
