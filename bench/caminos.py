@@ -93,10 +93,18 @@ class Window:
         return self.messages / self.cpu_s
 
 
+PROGRAM = PEERS / "bin" / "caminos"
+
+
+def is_installed() -> bool:
+    """Whether it has been built already."""
+    return PROGRAM.exists()
+
+
 def install() -> Path:
     """The program, built if it is not there yet."""
-    program = PEERS / "bin" / "caminos"
-    if not program.exists():
+    program = PROGRAM
+    if not is_installed():
         install = ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
         with tempfile.TemporaryDirectory() as build:
             run([*install, "--root", str(PEERS), "--target-dir", build])
