@@ -108,7 +108,9 @@ impl Clients {
         let state = &mut self.states[tag];
         if !state.open {
             let message = state.message(tag);
-            let pause = state.gap.exponential(state.client.pause * SECOND, &mut state.stream);
+            let pause = state
+                .gap
+                .exponential(state.client.pause * SECOND, &mut state.stream);
             offers.send(time + pause, message);
         } else if let Some(message) = state.waiting.pop_front() {
             offers.send(time, message);

@@ -230,7 +230,9 @@ fn pause(tree: &Tree) {
                         }
                     })
                     .collect();
-                seeds(5, |seed| per_server(&run(tree, rules(), &clients, 0.1, 0.5, seed)))
+                seeds(5, |seed| {
+                    per_server(&run(tree, rules(), &clients, 0.1, 0.5, seed))
+                })
             };
             let kind = if dedicated { "dedicated" } else { "shared" };
             println!(

@@ -2,98 +2,14 @@
 //! rules of the crate and shares with the engine the plain values that go in and come out, the
 //! tree, and the lots ([`tie`]).
 
+mod state;
+
 use isthmus_fattree::{AgeFrom, Counters, Kind, Lane, Message, Rules, Switching, tie};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
+pub use state::{Answer, Told};
+use state::{Channel, Flight, Node, Transfer};
 use std::ops::Range;
-
-/// What has happened, in the order in which it is told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Told {
-    Generated {
-        time: Cycles,
-        tag: u32,
-    },
-    Packet {
-        tag: u32,
-        from: u32,
-        to: u32,
-        request: bool,
-        number: u32,
-        payload: u32,
-        injected: Cycles,
-        arrived: Cycles,
-        path: Vec<Lane>,
-    },
-    Delivered {
-        tag: u32,
-        generated: Cycles,
-        injected: Cycles,
-        arrived: Cycles,
-        completed: Cycles,
-        packets: u64,
-    },
-}
-
-/// Answers to what is told: messages and when.
-pub type Answer<'a> = dyn FnMut(&Told) -> Vec<(Cycles, Message<u32>)> + 'a;
-
-#[derive(Debug, Clone)]
-struct Flight {
-    message: usize,
-    from: u32,
-    to: u32,
-    number: u32,
-    payload: u64,
-    wire: u64,
-    injected: Cycles,
-    path: Vec<Lane>,
-    /// When its header asks, or has asked, at the switch behind the last link of its path.
-    asks: Cycles,
-    /// When its tail arrives at its node.
-    tail: Option<Cycles>,
-    /// The links that it waits for: fixed when it asks.
-    wanted: Option<Range<u32>>,
-    /// From when its age counts.
-    since: Cycles,
-}
-
-#[derive(Debug, Clone)]
-struct Transfer {
-    message: Message<u32>,
-    generated: Cycles,
-    injected: Option<Cycles>,
-    data: bool,
-    unsent: u64,
-    packets: u64,
-    arrived: u64,
-    acknowledged: Cycles,
-    delivered: bool,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Node {
-    ready: Cycles,
-    sent: u32,
-    /// Messages with packets to send, in the order of their turns.
-    turns: Vec<usize>,
-    sent_in_turn: u32,
-    /// Messages by queue, the first with whether its DMA has been set up, and when.
-    queues: Vec<Vec<usize>>,
-    /// DMAs to start: when, queue (or one more than the last), message.
-    starts: Vec<(Cycles, u32, usize)>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Channel {
-    /// Circuit: who holds it.
-    holder: Option<usize>,
-    /// Cut-through: bytes sent and not yet known to have left, with the time when that is known.
-    taken: Vec<(Option<Cycles>, u64, usize)>,
-    /// Cut-through: packets on the link or in the buffer, in order.
-    buffer: Vec<usize>,
-    clear: Cycles,
-}
 
 pub struct Reference<'t> {
     tree: &'t Tree,
