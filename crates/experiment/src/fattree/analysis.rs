@@ -8,6 +8,7 @@ use isthmus_analytic::Error;
 use isthmus_analytic::fattree::{Flow, Interface, Link, Rules, closed, max_min};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::Switching;
+use isthmus_topology::trees::Vertex;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Destinations, Job, JobsTraffic, Targets, Traffic};
 use std::collections::BTreeMap;
@@ -17,7 +18,9 @@ const NODES_MAX: u32 = 1024;
 
 /// What the model says of the jobs of `traffic`, laid out by `layout`.
 pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
-    if machine.tree().node_count() > NODES_MAX {
+    // The bounds of an interface are those of one link.
+    let several_links = machine.tree().ascents(Vertex::Node(0)).len() > 1;
+    if machine.tree().node_count() > NODES_MAX || several_links {
         return Overlay::default();
     }
     solve(machine, traffic, layout).unwrap_or_default()
@@ -39,7 +42,13 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
             continue;
         }
         let reads = read_share(job);
-        let limit = limit(job).unwrap_or(alone).min(alone);
+        // Reads and writes at once meet in the interfaces of the servers, which is not covered.
+        if reads > 0.0 && reads < 1.0 {
+            return Ok(Overlay::default());
+        }
+        let limit = limit(job)
+            .unwrap_or_else(|| closed_loop(job, &rules))
+            .min(alone);
         for partners in layout.partners(number, job) {
             let mut uses: BTreeMap<u32, f64> = BTreeMap::new();
             let mut add = |shares: Vec<(u32, f64)>, part: f64| {
@@ -110,6 +119,8 @@ fn busy(job: &Job, layout: &Layout, number: usize) -> f64 {
     let clients = layout.jobs[number].len() as u32;
     let random = |servers: u32| f64::from(servers) * closed::balanced(clients, servers);
     match &job.traffic {
+        // With one other node there is no choice.
+        Traffic::Uniform { .. } if clients <= 2 => f64::INFINITY,
         Traffic::Uniform { .. } => random(clients),
         Traffic::Io(io) => match io.targets {
             Targets::Servers(Destinations::Random) => random(layout.servers.len() as u32),
@@ -128,6 +139,17 @@ fn read_share(job: &Job) -> f64 {
         Traffic::Io(io) => io.read_ratio,
         _ => 0.0,
     }
+}
+
+/// What a client can send one blocking message after the other, in GB/s.
+fn closed_loop(job: &Job, rules: &Rules) -> f64 {
+    let bytes = match &job.traffic {
+        Traffic::Io(io) => io.sizes.mean.get(),
+        Traffic::Uniform { sizes, .. } => sizes.mean.get(),
+        Traffic::Checkpoint { message, .. } | Traffic::Ping { message, .. } => message.get(),
+        _ => return f64::INFINITY,
+    } as f64;
+    bytes / (bytes / rules.one_way(1).rate + rules.turn_ns(1))
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.
