@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.results.collection import Results
+
+if TYPE_CHECKING:
+    from isthmus.owned import Identity, OwnedFolder
 
 TICK_S = 0.1
 """Seconds between two looks at the progress."""
@@ -129,30 +132,57 @@ class Job:
         *,
         fresh: bool = False,
         watch: Watch = unwatched,
-        write: Callable[[Path, Results], None] | None = None,
+        write: Callable[[OwnedFolder, Results], None] | None = None,
+        also: Mapping[str, str] | None = None,
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
-        `write` writes tables, plots and page in place of `isthmus.results.folder.write_results`.
+        Results that the folder holds are taken from there. `write` writes tables, plots and page in
+        place of `isthmus.results.folder.write_results`; `also` are files that one needs to read the
+        result, kept with it.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
             IsthmusError: as `run`, or the folder cannot be used.
 
         """
-        from isthmus.files import ready_folder
-        from isthmus.results.folder import JOURNAL, claim, clear, write_provenance, write_results
+        from isthmus.owned import OwnedFolder
+        from isthmus.results.folder import (
+            JOURNAL,
+            RESULT,
+            keep_provenance,
+            keep_result,
+            result_key,
+            write_results,
+        )
 
-        ready_folder(folder)
-        if fresh:
-            clear(folder)
-        claim(folder, self.digest, self.seed, self.quick, self.name)
-        began, clock = datetime.now(timezone.utc), time.monotonic()
-        results = self.run(folder / JOURNAL, watch)
-        duration_s = time.monotonic() - clock
-        write_provenance(folder, self.provenance(results, began, duration_s))
-        (write or write_results)(folder, results)
+        with OwnedFolder.opened(
+            folder,
+            self.identity,
+            scenario=self.canonical,
+            journal=(self.summary["points"], self.summary["searches"]),
+            fresh=fresh,
+        ) as own:
+            if own.has("result", result_key(self.canonical)):
+                text = own.read(RESULT).decode()
+                results = Results.from_json(text, canonical=self.canonical)
+            else:
+                began, clock = datetime.now(timezone.utc), time.monotonic()
+                results = self.run(own.path / JOURNAL, watch)
+                duration_s = time.monotonic() - clock
+                keep_provenance(own, self.provenance(results, began, duration_s))
+                keep_result(own, results, also)
+            (write or write_results)(own, results)
         return results
+
+    @property
+    def identity(self) -> Identity:
+        """Whose results a folder is to hold."""
+        from isthmus import __version__
+        from isthmus.owned import Identity
+
+        seed = self.summary["seed"] if self.seed is None else self.seed
+        return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:
         """Say what was run, when, how long, with what."""

@@ -1,25 +1,19 @@
 //! Finished points on disk, so that an interrupted run goes on where it was.
 //!
 //! A folder with `journal.json`, which says what run it belongs to, and one file per finished
-//! point or search. A file appears whole or not at all: it is written beside and renamed.
+//! point or search. A file appears whole or not at all: it is written beside and renamed. Each
+//! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
+//! and point is refused, never used.
 
-use crate::result::SCHEMA;
+use crate::envelope::{self, Entry, Mismatch, Run};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::collections::hash_map::RandomState;
+use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-/// Which run a journal belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Header {
-    pub schema: u32,
-    pub version: String,
-    pub digest: String,
-    pub seed: u64,
-    pub quick: bool,
-}
 
 /// Why a journal cannot be used. Nothing in it is ever changed then.
 #[derive(Debug, Error)]
@@ -42,7 +36,7 @@ pub enum JournalError {
         path: PathBuf,
         /// Line of the first error.
         line: usize,
-        /// What the parser says.
+        /// What is wrong.
         problem: String,
     },
     /// The journal belongs to another run.
@@ -56,82 +50,95 @@ pub enum JournalError {
         /// What differs.
         what: &'static str,
     },
+    /// What should be a file or folder of the journal is something else.
+    #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
+    NotOwn {
+        /// Which file or folder.
+        path: PathBuf,
+        /// `folder` or `file`.
+        wanted: &'static str,
+    },
 }
 
 /// A journal in use.
 #[derive(Debug)]
 pub(crate) struct Journal {
     folder: PathBuf,
+    run: Run,
 }
 
 impl Journal {
-    /// Opens the journal in `folder` for the run `header`; makes it if there is none.
-    pub fn open(folder: &Path, header: &Header) -> Result<Self, JournalError> {
+    /// Opens the journal in `folder` for `run`; makes it if there is none.
+    pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
             folder: folder.to_owned(),
+            run,
         };
         fs::create_dir_all(folder).map_err(|error| JournalError::Io {
             path: folder.to_owned(),
             error,
         })?;
-        match journal.read("journal", |_: &Header| true)? {
-            None => journal.write("journal", header)?,
-            Some(found) if found == *header => {}
-            Some(found) => {
-                let what = if found.digest != header.digest {
-                    "the scenario"
-                } else if found.seed != header.seed {
-                    "the seed"
-                } else if found.quick != header.quick {
-                    "--quick"
-                } else {
-                    "the version of isthmus"
-                };
-                return Err(JournalError::Foreign {
-                    path: journal.path("journal"),
-                    what,
-                });
-            }
+        if !own(folder, fs::FileType::is_dir)? {
+            return Err(JournalError::NotOwn {
+                path: folder.to_owned(),
+                wanted: "folder",
+            });
+        }
+        let header = Entry::header();
+        if journal.read::<()>(&header)?.is_none() {
+            journal.write(&header, &())?;
         }
         Ok(journal)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.json"))
-    }
-
-    /// Reads an entry, which `is_right` must know for its own; `None` if it is not there.
-    pub fn read<T: DeserializeOwned>(
-        &self,
-        name: &str,
-        is_right: impl Fn(&T) -> bool,
-    ) -> Result<Option<T>, JournalError> {
-        let path = self.path(name);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    /// Reads an entry; `None` if it is not there.
+    pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
+        let path = self.path(entry);
+        match own(&path, fs::FileType::is_file) {
+            Ok(true) => {}
+            Ok(false) => {
+                let wanted = "file";
+                return Err(JournalError::NotOwn { path, wanted });
+            }
+            Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) => return Err(JournalError::Io { path, error }),
         };
-        let damaged = |line, problem| JournalError::Damaged {
+        let damaged = |line, problem: String| JournalError::Damaged {
             path: path.clone(),
             line,
             problem,
         };
-        let entry: T = serde_json::from_str(&text)
-            .map_err(|error| damaged(error.line(), error.to_string()))?;
-        if !is_right(&entry) {
-            return Err(damaged(1, "it is of another point".to_owned()));
-        }
-        Ok(Some(entry))
+        let content = envelope::opened(&self.run, entry, &bytes);
+        let content = content.map_err(|mismatch| match mismatch {
+            Mismatch::Run(what) => JournalError::Foreign {
+                path: path.clone(),
+                what,
+            },
+            Mismatch::Entry(what) | Mismatch::Changed(what) => damaged(1, what.to_owned()),
+        })?;
+        let read = serde_json::from_slice(content);
+        let read = read.map_err(|error| damaged(1 + error.line(), error.to_string()))?;
+        Ok(Some(read))
     }
 
     /// Writes an entry, whole or not at all.
-    pub fn write<T: Serialize>(&self, name: &str, entry: &T) -> Result<(), JournalError> {
-        let path = self.path(name);
-        let beside = self.folder.join(format!(".{name}.partial"));
+    pub fn write<T: Serialize>(&self, entry: &Entry, value: &T) -> Result<(), JournalError> {
+        let path = self.path(entry);
+        let beside = self.beside(entry);
         let write = || -> io::Result<()> {
-            let mut file = File::create(&beside)?;
-            file.write_all(&serde_json::to_vec(entry)?)?;
+            let content = serde_json::to_vec(value)?;
+            // Never through a link, never into what another process writes.
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&beside)?;
+            file.write_all(&envelope::sealed(&self.run, entry, &content))?;
             file.sync_all()?;
             fs::rename(&beside, &path)
         };
@@ -141,17 +148,25 @@ impl Journal {
             JournalError::Io { path, error }
         })
     }
+
+    fn path(&self, entry: &Entry) -> PathBuf {
+        self.folder.join(format!("{}.json", entry.name))
+    }
+
+    /// A name that no other process takes, nor this one twice: `.point-00001.json.PID.RANDOM.part`.
+    fn beside(&self, entry: &Entry) -> PathBuf {
+        let process = std::process::id();
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!(".{}.json.{process}.{random:016x}.part", entry.name);
+        self.folder.join(name)
+    }
 }
 
-impl Header {
-    /// The header of a run with this scenario digest, seed and form.
-    pub fn new(digest: String, seed: u64, quick: bool) -> Self {
-        Self {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            digest,
-            seed,
-            quick,
-        }
-    }
+/// Whether what is at `path` itself, no link followed, is of that type.
+fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
+    let found = fs::symlink_metadata(path).map_err(|error| JournalError::Io {
+        path: path.to_owned(),
+        error,
+    })?;
+    Ok(is(&found.file_type()))
 }

@@ -1,7 +1,8 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
+use crate::envelope::{Entry, Run};
 use crate::hypercube::Queueing;
-use crate::journal::{Header, Journal, JournalError};
+use crate::journal::{Journal, JournalError};
 use crate::machines::{self, Built, Machines, Refusal};
 use crate::measurement;
 use crate::progress::Progress;
@@ -82,31 +83,20 @@ struct Job {
     machine: usize,
     workload: Workload,
     subject: Arc<dyn Subject>,
+    entry: Entry,
 }
 
 /// One search, ready to run.
 #[derive(Debug)]
 struct SearchJob {
-    index: usize,
     values: Vec<Option<AxisValue>>,
     machine: usize,
     search: Search,
     line: SearchLine,
-}
-
-impl Job {
-    /// Whether `entry` is of this point.
-    fn owns(&self, entry: &PointResult) -> bool {
-        entry.index == self.index && entry.values == self.values
-    }
+    entry: Entry,
 }
 
 impl SearchJob {
-    /// Whether `entry` is of this search.
-    fn owns(&self, entry: &SearchResult) -> bool {
-        entry.values == self.values
-    }
-
     /// The point at this load.
     fn subject(&self, built: &Built, load: Load) -> Arc<dyn Subject> {
         let (_, workload) = self
@@ -162,7 +152,10 @@ impl Experiment {
         for point in scenario.points() {
             let values = values(&point.values);
             let (machine, subject) = build(&point.machine, &point.workload, &values)?;
+            let at: Vec<_> = values.iter().cloned().map(Some).collect();
+            let name = format!("point-{:05}", point.index);
             points.push(Job {
+                entry: Entry::new(name, &point.machine, &point.workload, &at, &()),
                 index: point.index,
                 machine,
                 values,
@@ -175,12 +168,14 @@ impl Experiment {
             let Some(search) = &scenario.search else {
                 break;
             };
-            let (machine, workload) = line.at(search.low)?;
-            let (machine, _) = build(&machine, &workload, &[])?;
+            let (described, workload) = line.at(search.low)?;
+            let (machine, _) = build(&described, &workload, &[])?;
+            let values = search_values(&scenario, &line);
+            let name = format!("search-{:05}", line.index);
             searches.push(SearchJob {
-                index: line.index,
+                entry: Entry::new(name, &described, &workload, &values, search),
                 machine,
-                values: search_values(&scenario, &line),
+                values,
                 search: search.clone(),
                 line,
             });
@@ -191,9 +186,13 @@ impl Experiment {
             measure: scenario.measure.clone(),
             verdict: scenario.verdict,
         };
-        let header = Header::new(scenario.digest(), seed, options.quick);
+        let run = Run {
+            digest: scenario.digest(),
+            seed,
+            quick: options.quick,
+        };
         let journal = match &options.journal {
-            Some(folder) => Some(Journal::open(folder, &header)?),
+            Some(folder) => Some(Journal::open(folder, run)?),
             None => None,
         };
         let progress = Progress::default();
@@ -219,10 +218,10 @@ impl Experiment {
             return Ok(());
         };
         for job in &self.points {
-            journal.read(&point_name(job.index), |entry| job.owns(entry))?;
+            journal.read::<PointResult>(&job.entry)?;
         }
         for job in &self.searches {
-            journal.read(&search_name(job.index), |entry| job.owns(entry))?;
+            journal.read::<SearchResult>(&job.entry)?;
         }
         Ok(())
     }
@@ -322,8 +321,7 @@ impl Experiment {
     }
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
-        let owns = |entry: &PointResult| job.owns(entry);
-        self.kept(&point_name(job.index), owns, || {
+        self.kept(&job.entry, || {
             let subject = job.subject.as_ref();
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
@@ -429,8 +427,7 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        let owns = |entry: &SearchResult| job.owns(entry);
-        self.kept(&search_name(job.index), owns, || {
+        self.kept(&job.entry, || {
             let search = &job.search;
             let range = search::Range {
                 from: search.low.amount(),
@@ -468,8 +465,7 @@ impl Experiment {
     /// The entry from the journal, or else what `compute` gives, which is then kept.
     fn kept<T>(
         &self,
-        name: &str,
-        owns: impl Fn(&T) -> bool,
+        entry: &Entry,
         compute: impl FnOnce() -> Result<T, RunError>,
     ) -> Result<T, RunError>
     where
@@ -477,17 +473,17 @@ impl Experiment {
     {
         let journal = self.journal.as_ref();
         let found = match journal {
-            Some(journal) => journal.read(name, owns)?,
+            Some(journal) => journal.read(entry)?,
             None => None,
         };
         let result = match found {
-            Some(entry) => entry,
+            Some(result) => result,
             None => {
-                let entry = compute()?;
+                let result = compute()?;
                 if let Some(journal) = journal {
-                    journal.write(name, &entry)?;
+                    journal.write(entry, &result)?;
                 }
-                entry
+                result
             }
         };
         self.progress.add_done();
@@ -503,14 +499,6 @@ impl Experiment {
             },
         }
     }
-}
-
-fn point_name(index: usize) -> String {
-    format!("point-{index:05}")
-}
-
-fn search_name(index: usize) -> String {
-    format!("search-{index:05}")
 }
 
 fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {

@@ -56,6 +56,7 @@ struct Checked {
     machines: Vec<MachineSummary>,
     canonical: String,
     digest: String,
+    seed: u64,
 }
 
 /// Reads a scenario and says what it would run, as JSON.
@@ -88,6 +89,7 @@ pub(crate) fn check(
             machines: Vec::new(),
             canonical: scenario.canonical(),
             digest: scenario.digest(),
+            seed: scenario.seed,
         };
         let experiment = Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
         checked.machines = experiment.machines();

@@ -69,7 +69,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment"]),
     ("serde_json", &["experiment", "py"]),
-    ("sha2", &["scenario"]),
+    ("sha2", &["experiment", "scenario"]),
     ("toml", &["scenario"]),
 ];
 

@@ -57,7 +57,7 @@ def command(
     from isthmus.errors import IsthmusError
     from isthmus.execution import Job, Stopped
     from isthmus.faults import outcomes, plan, summaries
-    from isthmus.faults.page import study_json, write_study
+    from isthmus.faults.page import STUDY, study_json, write_study
     from isthmus.scenario import Scenario
 
     if out is not None and not os.fspath(out).strip("."):
@@ -84,6 +84,7 @@ def command(
             fresh=fresh,
             watch=shown,
             write=lambda where, found: write_study(where, study, found),
+            also={STUDY: study.as_json()},
         )
     except Stopped as stop:
         click.echo(

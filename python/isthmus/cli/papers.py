@@ -89,7 +89,7 @@ def run(
     from isthmus.execution import Stopped
     from isthmus.papers import How, find, run_paper
     from isthmus.papers.page import write_page
-    from isthmus.papers.run import write_outcomes
+    from isthmus.papers.run import paper_folder, write_outcomes
 
     paper = find(name)
     rows = paper.rows()
@@ -100,10 +100,15 @@ def run(
     how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown)
     runs: dict[str, RunResult] = {}
     try:
-        found = {
-            each.row.id: each
-            for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
-        }
+        with paper_folder(folder, paper) as own:
+            found = {
+                each.row.id: each
+                for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
+            }
+            outcomes = [found[row.id] for row in rows if row.id in found]
+            write_outcomes(own, outcomes)
+            if figures if figures is not None else not quick:
+                write_page(own, paper, outcomes, runs)
     except Stopped:
         click.echo(
             f"isthmus: interrupted; finished points are kept in {folder}; "
@@ -111,10 +116,6 @@ def run(
             err=True,
         )
         return 130
-    outcomes = [found[row.id] for row in rows if row.id in found]
-    write_outcomes(folder, outcomes)
-    if figures if figures is not None else not quick:
-        write_page(folder, paper, outcomes, runs)
     if as_json:
         click.echo(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
     else:

@@ -21,15 +21,17 @@ def command(directory: Path) -> None:
     from isthmus.cli.console import print_answer, print_study
     from isthmus.faults import outcomes, summaries
     from isthmus.faults.page import read_study, write_study
-    from isthmus.files import ready_folder
     from isthmus.results.collection import Results
+    from isthmus.results.folder import opened_for, write_results
 
     results = Results.load(directory)
-    ready_folder(directory)
-    if study := read_study(directory):
-        write_study(directory, study, results)
+    with opened_for(directory, results, adopt=True) as folder:
+        if study := read_study(directory):
+            write_study(folder, study, results, redraw=True)
+        else:
+            write_results(folder, results, redraw=True)
+    if study:
         print_study(study, summaries(study, outcomes(study, results.run)))
     else:
-        results.save(directory)
         print_answer(results.answer)
     click.echo(f"Report: {directory / 'report.html'}")

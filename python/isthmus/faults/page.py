@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, sum
 from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
-from isthmus.files import write_bytes, write_text
+from isthmus.owned import OwnedFolder
 from isthmus.results.collection import Results
-from isthmus.results.folder import write_tables
+from isthmus.results.folder import keep_result, made_from, write_tables
 from isthmus.value import Value
 from isthmus.wording import estimate, number
 
@@ -21,17 +21,35 @@ STUDY = "faults.json"
 """What tells the results of a study from others."""
 
 
-def write_study(folder: Path, study: Study, results: Results) -> None:
-    """Write tables, pictures and page; ``result.json`` last, as the sign that all is there."""
+def write_study(
+    folder: OwnedFolder, study: Study, results: Results, *, redraw: bool = False
+) -> None:
+    """Write the numbers, then tables, pictures and page as far as they are not there."""
+    found = outcomes(study, results.run)
+    told = summaries(study, found)
+    keep_result(folder, results, {STUDY: study.as_json()})
+    write_tables(folder, results, redraw=redraw)
+    key = made_from(results, study.as_json())
+    if redraw or not folder.has("study", key):
+        with folder.part("study", key):
+            csv = table(summary_rows(study, told)).write_csv()
+            folder.write("faults.csv", csv, "study")
+            csv = table(case_rows(study, found)).write_csv()
+            folder.write("faults-cases.csv", csv, "study")
+    if redraw or not folder.has("page", key):
+        with folder.part("page", key):
+            for name, data in _drawn(study, results, found, told):
+                folder.write(name, data, "page")
+
+
+def _drawn(
+    study: Study, results: Results, found: Sequence[CaseOutcome], told: Sequence[Summary]
+) -> Iterator[tuple[str, bytes | str]]:
+    """The pictures and the page that shows them."""
     from isthmus.plots.style import image, styled
     from isthmus.report import template
     from isthmus.report.picture import inline_svg
 
-    found = outcomes(study, results.run)
-    told = summaries(study, found)
-    write_tables(folder, results)
-    write_text(folder / "faults.csv", table(summary_rows(study, told)).write_csv())
-    write_text(folder / "faults-cases.csv", table(case_rows(study, found)).write_csv())
     light, heavy = loads(results)
     with styled():
         figures = [("faults", draw(study, found, told, light))]
@@ -39,26 +57,25 @@ def write_study(folder: Path, study: Study, results: Results) -> None:
             figures.append(("worst", worst))
     pictures = {}
     for name, figure in figures:
-        write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
+        yield f"plots/{name}.png", image(figure, "png")
         svg = image(figure, "svg")
-        write_bytes(folder / "plots" / f"{name}.svg", svg)
+        yield f"plots/{name}.svg", svg
         pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
-    page = template("faults.html").render(
-        run=results.run,
-        study=study,
-        conclusions=conclusions(study, told),
-        rows=rows(study, told),
-        pictures=pictures,
-        light=light,
-        heavy=heavy,
-        cases=len(study.cases),
-        sampled=any(s.possible > s.cases for s in told),
-        canonical=results.canonical,
+    yield (
+        "report.html",
+        template("faults.html").render(
+            run=results.run,
+            study=study,
+            conclusions=conclusions(study, told),
+            rows=rows(study, told),
+            pictures=pictures,
+            light=light,
+            heavy=heavy,
+            cases=len(study.cases),
+            sampled=any(s.possible > s.cases for s in told),
+            canonical=results.canonical,
+        ),
     )
-    write_text(folder / "report.html", page)
-    write_text(folder / "scenario.toml", results.canonical)
-    write_text(folder / STUDY, study.as_json())
-    write_text(folder / "result.json", results.json)
 
 
 def read_study(folder: Path) -> Study | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from isthmus.files import write_bytes, write_text
+from isthmus.owned import OwnedFolder
+from isthmus.owned.mark import sha256
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
@@ -18,17 +18,12 @@ KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading"
 
 
 def write_page(
-    out: Path, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
+    out: OwnedFolder, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
 ) -> None:
     """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
     from isthmus.plots.style import image
 
-    drawn = []
-    for figure in figures(paper):
-        if figure.scenario in runs:
-            picture = image(draw(figure, runs[figure.scenario]), "png")
-            write_bytes(out / "figures" / f"{figure.name}.png", picture)
-            drawn.append(figure)
+    drawn = [figure for figure in figures(paper) if figure.scenario in runs]
     page = template("paper.html").render(
         paper=paper,
         figures=drawn,
@@ -37,7 +32,11 @@ def write_page(
         kinds=KINDS,
         quick=any(run.quick for run in runs.values()),
     )
-    write_text(out / "index.html", page)
+    with out.part("page", sha256(page.encode())):
+        for figure in drawn:
+            picture = image(draw(figure, runs[figure.scenario]), "png")
+            out.write(f"figures/{figure.name}.png", picture, "page")
+        out.write("index.html", page, "page")
 
 
 def counts(verdicts: Sequence[str]) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus.core import overrides, read_text
 from isthmus.execution import Job, Watch, unwatched
-from isthmus.files import ready_folder, write_text
+from isthmus.files import ready_folder
+from isthmus.owned import Identity, OwnedFolder
+from isthmus.owned.mark import sha256
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
 from isthmus.papers.select import is_analytic
 from isthmus.papers.verdict import Outcome, judge
 from isthmus.results.collection import Results
-from isthmus.results.folder import JOURNAL, clear
+from isthmus.results.folder import write_results
 from isthmus.results.schema import RunResult
 from isthmus.scenario import Scenario
 
@@ -89,21 +92,29 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     kind = "-quick" if how.quick else ""
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
-    if how.reports:
-        return job.run_into(folder, fresh=how.fresh, watch=how.watch).run
-    kept = folder / "result.json"
-    ready_folder(folder)
-    if how.fresh:
-        clear(folder)
-    if kept.is_file():
-        return Results.load(folder).run
-    results = job.run(folder / JOURNAL, how.watch)
-    write_text(folder / "scenario.toml", results.canonical)
-    write_text(kept, results.json)
-    return results.run
+    write = write_results if how.reports else _numbers_only
+    return job.run_into(folder, fresh=how.fresh, watch=how.watch, write=write).run
 
 
-def write_outcomes(out: Path, outcomes: list[Outcome]) -> None:
+def _numbers_only(_folder: OwnedFolder, _results: Results) -> None:
+    """Leave it at what is kept before anything is drawn."""
+
+
+@contextmanager
+def paper_folder(out: Path, paper: Paper) -> Iterator[OwnedFolder]:
+    """Make a folder ours for a paper, or take up the one that it has.
+
+    Raises:
+        IsthmusError: the folder cannot be used; see `OwnedFolder.opened`.
+
+    """
+    with OwnedFolder.opened(out, Identity("paper", paper.name)) as folder:
+        yield folder
+
+
+def write_outcomes(out: OwnedFolder, outcomes: list[Outcome]) -> None:
     """Keep the verdicts beside the results."""
     listed = [o.as_json() for o in outcomes]
-    write_text(out / "verdicts.json", json.dumps(listed, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+    with out.part("verdicts", sha256(text.encode())):
+        out.write("verdicts.json", text, "verdicts")

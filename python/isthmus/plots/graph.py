@@ -149,10 +149,11 @@ def save(figure: Plot, path: Path) -> None:
         IsthmusError: another ending, or the folder cannot be written to.
 
     """
-    from isthmus.files import ready_folder, write_bytes
+    from isthmus.files import ready_folder, refuse_unless_file, write_bytes
 
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in ("png", "svg"):
         raise IsthmusError(f"{path}: pictures are written as .png or .svg")
+    refuse_unless_file(path)
     ready_folder(path.parent)
     write_bytes(path, image(figure, suffix))

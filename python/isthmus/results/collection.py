@@ -56,6 +56,7 @@ class Results:
         scenario = folder / "scenario.toml"
         canonical = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
         run = RunResult.from_json(text, str(folder / "result.json"))
+        _refuse_changed(folder, text)
         return cls(run, canonical=canonical, text=text)
 
     @property
@@ -146,12 +147,21 @@ class Results:
         write_text(target, render(self))
         return target
 
-    def save(self, directory: str | Path) -> Path:
-        """Write tables, plots and report to a folder, the same files as ``isthmus run``."""
-        from isthmus.results.folder import write_results
+    def save(self, directory: str | Path, *, fresh: bool = False) -> Path:
+        """Write tables, plots and report to a folder, the same files as ``isthmus run``.
+
+        The folder is made, is empty, or holds these results already; with `fresh` it may hold
+        others of isthmus, which are removed.
+
+        Raises:
+            IsthmusError: the folder holds anything else, or cannot be written to.
+
+        """
+        from isthmus.results.folder import opened_for, write_results
 
         folder = Path(directory)
-        write_results(folder, self)
+        with opened_for(folder, self, fresh=fresh) as own:
+            write_results(own, self)
         return folder
 
     def __repr__(self) -> str:
@@ -162,3 +172,17 @@ class Results:
         from isthmus.report import answer_html
 
         return answer_html(self)
+
+
+def _refuse_changed(folder: Path, text: str) -> None:
+    """Refuse numbers other than those that the folder's mark lists."""
+    from isthmus.owned import read_mark
+    from isthmus.owned.mark import sha256
+
+    mark = read_mark(folder)
+    written = mark.files.get("result.json") if mark else None
+    if written and written.sha256 != sha256(text.encode()):
+        raise IsthmusError(
+            f"{folder / 'result.json'}: damaged result: not the numbers that isthmus wrote; "
+            "move it away and run the scenario again"
+        )

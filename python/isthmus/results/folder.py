@@ -1,75 +1,167 @@
-"""The folder of a run: what it holds, whose it is, how it is written.
+"""The folder of a run: what it holds and in which order it is written.
 
 Everything in it but ``provenance.json`` has the same bytes for the same scenario and seed,
-whatever the number of threads.
+whatever the number of threads. The numbers come first: whatever ends the process while tables or
+pictures are made loses none of them, and what is whole is not made again.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.errors import IsthmusError
-from isthmus.files import write_bytes, write_text
+from isthmus.owned import Identity, OwnedFolder
+from isthmus.owned.folder import SCENARIO
+from isthmus.owned.mark import JOURNAL, sha256
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from isthmus.plots import Picture
     from isthmus.results.collection import Results
 
-JOURNAL = "points"
-"""Sub-folder in which the core keeps finished points."""
-OWN_FILES = (
-    "result.json",
-    "results.parquet",
-    "results.csv",
-    "histograms.parquet",
-    "channels.parquet",
-    "nodes.parquet",
-    "jobs.csv",
-    "interference.csv",
-    "searches.csv",
-    "scenario.toml",
-    "provenance.json",
-    "report.html",
-    "faults.csv",
-    "faults-cases.csv",
-    "faults.json",
-)
-OWN_FOLDERS = (JOURNAL, "plots")
+__all__ = [
+    "JOURNAL",
+    "PLOTS",
+    "RESULT",
+    "identity",
+    "keep_provenance",
+    "keep_result",
+    "made_from",
+    "opened_for",
+    "parquet",
+    "result_key",
+    "write_results",
+    "write_tables",
+]
+
+RESULT = "result.json"
+PLOTS = ("png", "svg")
+"""The forms in which plots are written."""
 
 
-def write_results(folder: Path, results: Results) -> None:
-    """Write tables, plots and report; ``result.json`` last, as the sign that all is there."""
-    from isthmus import plots
+def identity(results: Results) -> Identity:
+    """Whose results these are."""
+    run = results.run
+    kind = "run" if run.simulated else "analysis"
+    return Identity(kind, run.name, run.digest, run.seed, run.quick, run.version)
+
+
+@contextmanager
+def opened_for(
+    folder: Path, results: Results, *, fresh: bool = False, adopt: bool = False
+) -> Iterator[OwnedFolder]:
+    """Make a folder ours for these results, or take up the one that holds them.
+
+    `adopt` also takes a folder without a mark in which there is nothing but the results.
+
+    Raises:
+        IsthmusError: the folder cannot be used; see `OwnedFolder.opened`.
+
+    """
+    known = (RESULT, SCENARIO, "faults.json") if adopt else ()
+    of = identity(results)
+    with OwnedFolder.opened(
+        folder, of, scenario=results.canonical, fresh=fresh, adopt=known
+    ) as own:
+        yield own
+
+
+def result_key(canonical: str) -> str:
+    """What the numbers are made from, beside the folder's identity: titles are in them, too."""
+    return sha256(canonical.encode())
+
+
+def made_from(results: Results, *forms: str) -> str:
+    """What tables, pictures and pages are made from: the numbers, by this version."""
+    import isthmus
+
+    return sha256("\n".join([isthmus.__version__, *forms, results.json]).encode())
+
+
+def keep_result(
+    folder: OwnedFolder, results: Results, also: Mapping[str, str] | None = None
+) -> None:
+    """Write the numbers, and files that one needs `also` to read them."""
+    key = result_key(results.canonical)
+    if folder.has("result", key):
+        return
+    with folder.part("result", key):
+        if results.canonical:
+            folder.write(SCENARIO, results.canonical, "result")
+        for name, text in (also or {}).items():
+            folder.write(name, text, "result")
+        folder.write(RESULT, results.json, "result")
+
+
+def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
+    """Write when, where and how the run was made."""
+    text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+    folder.write("provenance.json", text, "provenance", varies=True)
+
+
+def write_results(
+    folder: OwnedFolder,
+    results: Results,
+    plots: tuple[str, ...] = PLOTS,
+    *,
+    redraw: bool = False,
+) -> None:
+    """Write the numbers, then tables, plots and report as far as they are not there.
+
+    Args:
+        folder: a folder that is held.
+        results: what to write.
+        plots: the forms of plots wanted, of `PLOTS`.
+        redraw: make everything again that is made from the numbers.
+
+    """
+    from isthmus.plots import pictures
     from isthmus.report import render
 
-    write_tables(folder, results)
-    pictures = plots.pictures(results.run)
-    write_plots(folder / "plots", pictures)
-    write_text(folder / "scenario.toml", results.canonical)
-    write_text(folder / "report.html", render(results, pictures))
-    write_text(folder / "result.json", results.json)
+    keep_result(folder, results)
+    write_tables(folder, results, redraw=redraw)
+    drawn = cache(lambda: pictures(results.run))
+    key = made_from(results)
+    if redraw or not folder.has("report", key):
+        with folder.part("report", key):
+            folder.write("report.html", render(results, drawn()), "report")
+    key = made_from(results, *plots)
+    if redraw or not folder.has("plots", key):
+        with folder.part("plots", key):
+            for picture in drawn():
+                for form, data in (("png", picture.png), ("svg", picture.svg)):
+                    if form in plots:
+                        folder.write(f"plots/{picture.name}.{form}", data, "plots")
 
 
-def write_tables(folder: Path, results: Results) -> None:
-    """Write the tables as Parquet and CSV."""
+def write_tables(folder: OwnedFolder, results: Results, *, redraw: bool = False) -> None:
+    """Write the tables as Parquet and CSV, unless they are there."""
+    key = made_from(results)
+    if folder.has("tables", key) and not redraw:
+        return
+    with folder.part("tables", key):
+        for name, data in _tables(results):
+            folder.write(name, data, "tables")
+
+
+def _tables(results: Results) -> Iterator[tuple[str, bytes | str]]:
     table = results.table
-    write_bytes(folder / "results.parquet", parquet(table))
-    write_text(folder / "results.csv", table.write_csv())
-    write_bytes(folder / "histograms.parquet", parquet(results.histograms))
-    write_bytes(folder / "channels.parquet", parquet(results.channels))
+    yield "results.parquet", parquet(table)
+    yield "results.csv", table.write_csv()
+    yield "histograms.parquet", parquet(results.histograms)
+    yield "channels.parquet", parquet(results.channels)
     if any(point.nodes for point in results.run.points):
-        write_bytes(folder / "nodes.parquet", parquet(results.nodes))
+        yield "nodes.parquet", parquet(results.nodes)
     if any(point.jobs for point in results.run.points):
-        write_text(folder / "jobs.csv", results.jobs.write_csv())
+        yield "jobs.csv", results.jobs.write_csv()
     if (interference := results.interference) is not None:
-        write_text(folder / "interference.csv", interference.write_csv())
-    write_text(folder / "searches.csv", results.searches.write_csv())
+        yield "interference.csv", interference.write_csv()
+    yield "searches.csv", results.searches.write_csv()
 
 
 def parquet(table: pl.DataFrame) -> bytes:
@@ -77,67 +169,3 @@ def parquet(table: pl.DataFrame) -> bytes:
     buffer = BytesIO()
     table.write_parquet(buffer, compression="zstd", statistics=True)
     return buffer.getvalue()
-
-
-def write_plots(folder: Path, pictures: list[Picture]) -> None:
-    """Write plots as PNG and SVG; those of an earlier run that are no more are removed."""
-    kept = set()
-    for picture in pictures:
-        for suffix, data in (("png", picture.png), ("svg", picture.svg)):
-            write_bytes(folder / f"{picture.name}.{suffix}", data)
-            kept.add(f"{picture.name}.{suffix}")
-    for old in folder.glob("*"):
-        if old.suffix in (".png", ".svg") and old.name not in kept:
-            old.unlink()
-
-
-def write_provenance(folder: Path, provenance: dict[str, Any]) -> None:
-    """Write when, where and how the run was made."""
-    write_text(
-        folder / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-    )
-
-
-def claim(folder: Path, digest: str, seed: int | None, quick: bool, name: str) -> None:
-    """Refuse a folder that holds the results of something else.
-
-    Raises:
-        IsthmusError: another scenario, seed or length of run lives here.
-
-    """
-    held = _held(folder)
-    if held is None:
-        return
-    differences = []
-    if held.get("digest") != digest:
-        differences.append(f"of another scenario ({held.get('name', 'unknown')!s})")
-    elif seed is not None and held.get("seed") != seed:
-        differences.append(f"with seed {held.get('seed')}")
-    elif bool(held.get("quick")) != quick:
-        differences.append("of a quick run" if held.get("quick") else "of a full run")
-    if differences:
-        raise IsthmusError(
-            f"{folder}: holds results {differences[0]}; "
-            f"use --out DIR for {name!r}, or --fresh to replace them"
-        )
-
-
-def _held(folder: Path) -> dict[str, Any] | None:
-    claimed = folder / "result.json"
-    if not claimed.is_file():
-        return None
-    try:
-        held = json.loads(claimed.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise IsthmusError(
-            f"{claimed}: damaged result; use --out DIR, or --fresh to replace it"
-        ) from None
-    return held if isinstance(held, dict) else {}
-
-
-def clear(folder: Path) -> None:
-    """Remove what a run has written here, and nothing else."""
-    for name in OWN_FILES:
-        (folder / name).unlink(missing_ok=True)
-    for name in OWN_FOLDERS:
-        shutil.rmtree(folder / name, ignore_errors=True)

@@ -1,0 +1,317 @@
+"""A folder of ours, held: everything in it is written and removed through here."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from isthmus.errors import IsthmusError
+from isthmus.files import kind_of, ready_folder, unwritable, write_bytes
+from isthmus.owned.difference import differences
+from isthmus.owned.lock import HOLDER, LOCK, held
+from isthmus.owned.mark import JOURNAL, MARK, Identity, Mark, Written, checked, read_mark, sha256
+
+SCENARIO = "scenario.toml"
+"""The effective scenario, kept so that a later run can say what differs."""
+NAMED = 4
+"""Most of the user's files named in an error."""
+_PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
+_OLD = ("result.json", "provenance.json", JOURNAL)
+"""What folders of isthmus 0.1 hold, which left no mark."""
+
+
+class OwnedFolder:
+    """A folder of ours. Made by `opened`, which holds it for this process."""
+
+    def __init__(self, path: Path, mark: Mark) -> None:
+        self.path = path
+        self.mark = mark
+        self._now: set[str] = set()
+        """What was written in the part under way."""
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls,
+        path: Path,
+        of: Identity,
+        *,
+        scenario: str = "",
+        journal: tuple[int, int] = (0, 0),
+        fresh: bool = False,
+        adopt: Collection[str] = (),
+    ) -> Iterator[OwnedFolder]:
+        """Make a folder ours, or take up ours, and hold it.
+
+        Args:
+            path: the folder; a link to a folder is followed here, and nowhere below.
+            of: what it is to hold the results of.
+            scenario: the effective scenario, to say what differs.
+            journal: how many points and searches the core may keep in it.
+            fresh: remove what we wrote before.
+            adopt: files that may be there without a mark; they become ours as they are.
+
+        Raises:
+            IsthmusError: it holds files of the user's, or other results, or is in use; or a file
+                of ours was changed since.
+
+        """
+        ready_folder(path)
+        # Nothing is written to a folder before it is known that it may be ours.
+        _refuse_unmarked(path, read_mark(path), adopt)
+        with held(path):
+            mark = read_mark(path)
+            _refuse_unmarked(path, mark, adopt)
+            if mark is not None and fresh:
+                cls(path, mark).clear()
+                mark = None
+            if mark is None:
+                mark = Mark(of, *journal)
+                for name in adopt:
+                    if (path / name).is_file():
+                        data = (path / name).read_bytes()
+                        mark.files[name] = Written("adopted", len(data), sha256(data))
+            folder = cls(path, mark)
+            folder._refuse_others(of, scenario)
+            mark.points = max(mark.points, journal[0])
+            mark.searches = max(mark.searches, journal[1])
+            folder._settle()
+            for name in mark.files:
+                folder._check_way(name)
+                folder._refuse_foreign(name)
+            try:
+                mark.save(path)
+            except OSError as error:
+                raise unwritable(path, error) from error
+            yield folder
+
+    def read(self, name: str) -> bytes:
+        """A file of ours as we wrote it.
+
+        Raises:
+            IsthmusError: it is not there any more, or not as it was.
+
+        """
+        self._check_way(name)
+        try:
+            self._refuse_foreign(name)
+            return (self.path / name).read_bytes()
+        except OSError as error:
+            raise IsthmusError(f"{self.path / name}: cannot be read ({error.strerror})") from error
+
+    def write(self, name: str, data: bytes | str, part: str, *, varies: bool = False) -> None:
+        """Write a file below the folder, whole or not at all, and list it.
+
+        `varies` says that its bytes differ from run to run; then they are not listed.
+
+        Raises:
+            IsthmusError: a link, or a file that we did not write, is in the way.
+
+        """
+        content = data.encode() if isinstance(data, str) else data
+        self._check_way(checked(name), make=True)
+        self._refuse_foreign(name)
+        written = Written(part) if varies else Written(part, len(content), sha256(content))
+        self._now.add(name)
+        if self.mark.files.get(name) == written and not varies and self.intact(name):
+            return
+        # First what will be there, then the file: a process that dies in between leaves no file
+        # that the mark does not know.
+        self.mark.writing[name] = written
+        self.mark.save(self.path)
+        write_bytes(self.path / name, content)
+        del self.mark.writing[name]
+        self.mark.files[name] = written
+
+    @contextmanager
+    def part(self, name: str, key: str) -> Iterator[None]:
+        """Write a part of the folder's files anew; it is whole when the block has ended.
+
+        Files of the part that the block does not write are removed. `key` says what the part is
+        made from: `has` knows by it whether the part must be made again.
+        """
+        before = {path for path, written in self.mark.files.items() if written.part == name}
+        self.mark.parts.pop(name, None)
+        self._now.clear()
+        yield
+        for path in sorted(before - self._now):
+            self._drop(path)
+        self.mark.parts[name] = key
+        self.mark.save(self.path)
+
+    def has(self, name: str, key: str) -> bool:
+        """Whether a part is whole, made from what `key` says, and as it was written."""
+        if self.mark.parts.get(name) != key:
+            return False
+        files = [path for path, written in self.mark.files.items() if written.part == name]
+        return all(self.intact(path) for path in files)
+
+    def intact(self, name: str) -> bool:
+        """Whether a file of ours is there and as we wrote it."""
+        found = self.path / name
+        try:
+            self._check_way(name)
+            if not stat.S_ISREG(found.lstat().st_mode):
+                return False
+            return _fits(found, self.mark.files[name])
+        except (OSError, KeyError, IsthmusError):
+            return False
+
+    def clear(self) -> None:
+        """Remove every file that the mark lists, the mark last.
+
+        Raises:
+            IsthmusError: one of them is behind a link or is no file any more; nothing is removed.
+
+        """
+        doomed = [*self.mark.files, *self.mark.writing, *self._entries(), *self._leftovers()]
+        for name in doomed:
+            self._check_way(name)
+            self._check_file(name)
+        for name in doomed:
+            (self.path / name).unlink(missing_ok=True)
+        for name in self.mark.folders():
+            # Left where the user keeps something in it.
+            with suppress(OSError):
+                (self.path / name).rmdir()
+        (self.path / MARK).unlink()
+
+    def _refuse_others(self, of: Identity, scenario: str) -> None:
+        """Refuse a folder that holds the results of something else."""
+        held_of = self.mark.of
+        if held_of == of:
+            return
+        if held_of.kind != of.kind:
+            what = f"of another kind ({held_of.kind})"
+        elif held_of.digest != of.digest:
+            kept = self.path / SCENARIO
+            known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""
+            fields = differences(known, scenario)
+            what = f"of another scenario ({held_of.name}{': ' if fields else ''}{fields})"
+        elif held_of.seed != of.seed:
+            what = f"with seed {held_of.seed}"
+        elif held_of.quick != of.quick:
+            what = "of a quick run" if held_of.quick else "of a full run"
+        elif held_of.version != of.version:
+            what = f"of isthmus {held_of.version}"
+        else:
+            what = f"of {held_of.name}"
+        raise IsthmusError(
+            f"{self.path}: holds results {what}; "
+            f"use --out DIR for {of.name!r}, or --fresh to replace them"
+        )
+
+    def _refuse_foreign(self, name: str) -> None:
+        """Refuse to replace or use a file that we did not write, or that was changed since."""
+        place = self.path / name
+        try:
+            mode = place.lstat().st_mode
+        except FileNotFoundError:
+            return
+        if not stat.S_ISREG(mode):
+            raise IsthmusError(f"{place}: {kind_of(mode)} is there; move it away")
+        written = self.mark.files.get(name)
+        if written is None:
+            raise IsthmusError(f"{place}: not written by isthmus; move it away")
+        if not _fits(place, written):
+            what = "damaged result" if name == "result.json" else "changed since isthmus wrote it"
+            raise IsthmusError(
+                f"{place}: {what}; move it away to have it made again, or run with --fresh"
+            )
+
+    def _check_way(self, name: str, *, make: bool = False) -> None:
+        """Refuse a path that leads through a link or through something that is no folder."""
+        for parent in reversed(PurePosixPath(name).parents[:-1]):
+            place = self.path / parent
+            if make:
+                with suppress(FileExistsError):
+                    place.mkdir()
+            try:
+                mode = place.lstat().st_mode
+            except FileNotFoundError:
+                return
+            if not stat.S_ISDIR(mode):
+                raise IsthmusError(
+                    f"{place}: {kind_of(mode)} is where a folder of isthmus should be; move it away"
+                )
+
+    def _check_file(self, name: str) -> None:
+        """Refuse to remove what is no ordinary file."""
+        with suppress(FileNotFoundError):
+            mode = (self.path / name).lstat().st_mode
+            if not stat.S_ISREG(mode):
+                raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
+
+    def _drop(self, name: str) -> None:
+        """Remove a file that is not wanted any more; what was changed since is the user's now."""
+        if self.intact(name):
+            (self.path / name).unlink()
+        del self.mark.files[name]
+
+    def _settle(self) -> None:
+        """Put in order what a process that died has left."""
+        self._check_way(f"{JOURNAL}/journal.json")
+        for name, written in self.mark.writing.items():
+            place = self.path / name
+            if place.is_file() and not place.is_symlink() and _fits(place, written):
+                self.mark.files[name] = written
+        self.mark.writing.clear()
+        for name in self._leftovers():
+            (self.path / name).unlink(missing_ok=True)
+
+    def _entries(self) -> list[str]:
+        """The journal's files."""
+        return [name for name in self._names(JOURNAL) if self.mark.is_entry(name)]
+
+    def _leftovers(self) -> list[str]:
+        """Temporary files of processes that died: of our form, and beside a file of ours."""
+        found = []
+        for folder in ("", *self.mark.folders()):
+            for name in self._names(folder):
+                base = _PART.fullmatch(PurePosixPath(name).name)
+                if base is None:
+                    continue
+                of = str(PurePosixPath(folder) / base["name"])
+                if of in (MARK, HOLDER) or self.mark.lists(of):
+                    found.append(name)
+        return found
+
+    def _names(self, folder: str) -> list[str]:
+        """The ordinary files in a folder below ours, links not followed."""
+        place = self.path / folder
+        if folder and not (place.is_dir() and not place.is_symlink()):
+            return []
+        files = [p.name for p in place.iterdir() if p.is_file() and not p.is_symlink()]
+        return sorted(str(PurePosixPath(folder) / name) for name in files)
+
+
+def _fits(place: Path, written: Written) -> bool:
+    if written.sha256 is None:
+        return True
+    return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
+
+
+def _refuse_unmarked(path: Path, mark: Mark | None, adopt: Collection[str]) -> None:
+    """Refuse a folder that holds anything and has no mark."""
+    if mark is not None:
+        return
+    names = sorted(entry.name for entry in path.iterdir())
+    ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
+    ours += [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == HOLDER]
+    foreign = [name for name in names if name not in (LOCK, HOLDER, *ours, *adopt)]
+    if not foreign:
+        return
+    shown = ", ".join(foreign[:NAMED])
+    more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+    if not adopt and any(name in names for name in _OLD):
+        raise IsthmusError(
+            f"{path}: has no mark of isthmus ({MARK}); results of isthmus 0.1 have none; move the "
+            "folder away, or give another --out"
+        )
+    raise IsthmusError(
+        f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own "
+        "with --out DIR"
+    )

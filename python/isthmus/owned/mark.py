@@ -1,0 +1,164 @@
+"""The mark that makes a folder ours: whose results it holds, and every file that we wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from isthmus.errors import IsthmusError
+from isthmus.files import kind_of, write_bytes
+
+MARK = ".isthmus.json"
+"""Name of the file."""
+FORMAT = 1
+"""Version of its form."""
+JOURNAL = "points"
+"""Sub-folder in which the core keeps finished points."""
+_ENTRY = re.compile(rf"{JOURNAL}/(?:journal|(point|search)-(\d{{5,}}))\.json")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a folder holds the results of."""
+
+    kind: str
+    """``run``, ``analysis`` or ``paper``."""
+    name: str
+    digest: str = ""
+    seed: int = 0
+    quick: bool = False
+    version: str = ""
+    """Version of isthmus."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that we wrote."""
+
+    part: str
+    """What it belongs to; see `OwnedFolder.part`."""
+    size: int | None = None
+    sha256: str | None = None
+    """Both None for a file that differs from run to run (``provenance.json``)."""
+
+
+@dataclass
+class Mark:
+    """What the file says."""
+
+    of: Identity
+    points: int = 0
+    """Points that the journal may hold; the core writes it, under names known beforehand."""
+    searches: int = 0
+    files: dict[str, Written] = field(default_factory=dict)
+    """By path below the folder, with ``/``."""
+    parts: dict[str, str] = field(default_factory=dict)
+    """What is whole, with a key of what it was made from."""
+    writing: dict[str, Written] = field(default_factory=dict)
+    """What was about to be written when the mark was."""
+
+    def lists(self, path: str) -> bool:
+        """Whether a file of this path is ours."""
+        return path in self.files or path in self.writing or self.is_entry(path)
+
+    def is_entry(self, path: str) -> bool:
+        """Whether the core may have written this path as an entry of the journal."""
+        found = _ENTRY.fullmatch(path)
+        if not found or not self.points + self.searches:
+            return False
+        kind, number = found.groups()
+        count = self.points if kind == "point" else self.searches
+        return kind is None or int(number) < count
+
+    def folders(self) -> list[str]:
+        """The folders below ours that we made, deepest first."""
+        paths = [PurePosixPath(path) for path in (*self.files, *self.writing)]
+        above = {str(parent) for path in paths for parent in path.parents}
+        above |= {JOURNAL} if self.points + self.searches else set()
+        return sorted(above - {"."}, key=lambda p: (-p.count("/"), p))
+
+    def as_bytes(self) -> bytes:
+        """The file, with the SHA-256 of what it says."""
+        told = {
+            "isthmus": "folder",
+            "format": FORMAT,
+            "of": asdict(self.of),
+            "journal": {"points": self.points, "searches": self.searches},
+            "parts": dict(sorted(self.parts.items())),
+            "files": {p: asdict(w) for p, w in sorted(self.files.items())},
+            "writing": {p: asdict(w) for p, w in sorted(self.writing.items())},
+        }
+        told["sha256"] = _digest(told)
+        return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+
+    def save(self, folder: Path) -> None:
+        """Write it to the folder."""
+        write_bytes(folder / MARK, self.as_bytes())
+
+
+def read_mark(folder: Path) -> Mark | None:
+    """The mark of a folder; None if it has none.
+
+    Raises:
+        IsthmusError: it is damaged, or of a later isthmus.
+
+    """
+    path = folder / MARK
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(mode):
+        raise IsthmusError(f"{path}: {kind_of(mode)} is where the mark of isthmus should be")
+    try:
+        told = json.loads(path.read_bytes())
+        if told["isthmus"] == "folder" and told["format"] > FORMAT:
+            raise IsthmusError(f"{path}: written by a later isthmus; use that one")
+        if told.pop("sha256") != _digest(told):
+            raise ValueError("it is not as it was written")
+        return Mark(
+            of=Identity(**told["of"]),
+            points=told["journal"]["points"],
+            searches=told["journal"]["searches"],
+            files=dict(_listed(told["files"])),
+            parts=told["parts"],
+            writing=dict(_listed(told["writing"])),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise IsthmusError(
+            f"{path}: damaged ({error}), so that nothing tells whose files these are; "
+            "move the folder away, or give another one"
+        ) from error
+
+
+def sha256(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def checked(path: str) -> str:
+    """A path below the folder that leads nowhere else.
+
+    Raises:
+        ValueError: it is absolute, empty or goes upwards.
+
+    """
+    parts = path.split("/")
+    if not all(part not in ("", ".", "..") and "\\" not in part for part in parts):
+        raise ValueError(f"{path!r} is no path below the folder")
+    return path
+
+
+def _listed(files: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Written]]:
+    for path, written in files.items():
+        yield checked(path), Written(**written)
+
+
+def _digest(told: dict[str, Any]) -> str:
+    return sha256(json.dumps(told, sort_keys=True).encode())
