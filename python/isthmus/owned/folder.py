@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, ready_folder, unwritable, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import HOLDER, LOCK, held
+from isthmus.owned.lock import LOCK, held
 from isthmus.owned.mark import JOURNAL, MARK, Identity, Mark, Written, checked, read_mark, sha256
 
 SCENARIO = "scenario.toml"
@@ -275,7 +275,7 @@ class OwnedFolder:
                 if base is None:
                     continue
                 of = str(PurePosixPath(folder) / base["name"])
-                if of in (MARK, HOLDER) or self.mark.lists(of):
+                if of == MARK or self.mark.lists(of):
                     found.append(name)
         return found
 
@@ -300,8 +300,7 @@ def _refuse_unmarked(path: Path, mark: Mark | None, adopt: Collection[str]) -> N
         return
     names = sorted(entry.name for entry in path.iterdir())
     ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
-    ours += [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == HOLDER]
-    foreign = [name for name in names if name not in (LOCK, HOLDER, *ours, *adopt)]
+    foreign = [name for name in names if name not in (LOCK, *ours, *adopt)]
     if not foreign:
         return
     shown = ", ".join(foreign[:NAMED])

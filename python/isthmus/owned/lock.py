@@ -11,12 +11,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from isthmus.errors import IsthmusError
-from isthmus.files import refuse_unless_file, unwritable, write_text
+from isthmus.files import refuse_unless_file, unwritable
 
 LOCK = ".isthmus.lock"
-"""The locked file; it stays when the lock is free."""
-HOLDER = ".isthmus.holder.json"
-"""Who holds the lock; there while it is held, and after the holder died."""
+"""The locked file, with who holds it in it; it stays, empty, when the lock is free."""
 
 
 @contextmanager
@@ -27,39 +25,55 @@ def held(folder: Path) -> Iterator[None]:
         IsthmusError: another process holds it, or the folder cannot be written to.
 
     """
-    from filelock import FileLock, Timeout
-
-    refuse_unless_file(folder / LOCK)
-    refuse_unless_file(folder / HOLDER)
-    # A file that merely exists would outlive its process: never in place of the system's lock.
-    lock = FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    path = folder / LOCK
+    refuse_unless_file(path)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
-        lock.acquire()
-    except Timeout:
-        raise IsthmusError(
-            f"{folder}: {_holder(folder)} is working in this folder; wait until it has ended, "
-            "or give another --out"
-        ) from None
+        number = os.open(path, flags, 0o666)
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        write_text(folder / HOLDER, _self())
-        yield
+        _take(number, folder)
+        try:
+            os.ftruncate(number, 0)
+            os.write(number, _self())
+            yield
+        finally:
+            os.ftruncate(number, 0)
     finally:
-        (folder / HOLDER).unlink(missing_ok=True)
-        lock.release()
+        # The system frees the lock with the file, however the process ends.
+        os.close(number)
 
 
-def _self() -> str:
+def _take(number: int, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        raise IsthmusError(
+            f"{folder}: this system has no locks that end with their process (flock), so that "
+            "results cannot be kept safely; run it on Linux or macOS"
+        ) from None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise IsthmusError(
+            f"{folder}: {_holder(folder)} is working in this folder; wait until it has ended, "
+            "or give another folder with --out DIR"
+        ) from None
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _self() -> bytes:
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    return json.dumps(told) + "\n"
+    return (json.dumps(told) + "\n").encode()
 
 
 def _holder(folder: Path) -> str:
     """Who holds the lock, in words; it may have begun, or have ended, just now."""
     try:
-        told = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
+        told = json.loads((folder / LOCK).read_text(encoding="utf-8"))
         return f"process {told['pid']} on {told['host']} (since {told['since']})"
     except (OSError, ValueError, TypeError, KeyError):
         return "another process"
