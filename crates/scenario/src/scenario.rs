@@ -2,11 +2,11 @@
 
 use crate::canonical;
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
-use crate::document::{parse_file, quoted};
+use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Problem, ScenarioError, Source};
 use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Field, Kind};
+use crate::field::{Field, Kind, LINE_MAX};
 use crate::machine::Machine;
 use crate::search::{self, Load, Search, SearchLine};
 use crate::settings::Settings;
@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
 pub const POINTS_MAX: usize = 10_000;
+
+/// Characters of a description at most.
+const DESCRIPTION_MAX: usize = 4_000;
 
 pub(crate) const HEAD_FIELDS: &[Field] = &[
     Field::new(
@@ -35,14 +38,16 @@ pub(crate) const HEAD_FIELDS: &[Field] = &[
     ),
     Field::new(
         "title",
-        Kind::Text,
+        Kind::Text { max: LINE_MAX },
         Derived("the name"),
         "title",
         "Title of the report",
     ),
     Field::new(
         "description",
-        Kind::Text,
+        Kind::Text {
+            max: DESCRIPTION_MAX,
+        },
         Value("\"\""),
         "description",
         "What the experiment is for, in a sentence or two",
@@ -226,7 +231,7 @@ impl Scenario {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => format!("the measures are {}", known.join(", ")),
         };
-        let problem = format!("{} is not measured", quoted(name));
+        let problem = format!("{} is not measured", shown(name));
         Err(self
             .source
             .error(self.base.problem("stop.of", problem, hint)))

@@ -1,6 +1,6 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
-use crate::document::{Node, Tree, parse_value, quoted};
+use crate::document::{Node, Tree, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Kind, Only};
 use crate::schema::Schema;
@@ -281,7 +281,7 @@ impl Settings {
         let choices = crate::field::alternatives(only.choices);
         self.problem(
             field.key,
-            format!("it has no effect with {selector} = {}", quoted(word)),
+            format!("it has no effect with {selector} = {}", shown(word)),
             format!("remove it, or set {selector} = {choices}"),
         )
     }
@@ -296,7 +296,7 @@ impl Settings {
                 format!(
                     "it is missing, and {} = {} needs it",
                     only.selector,
-                    quoted(&word)
+                    shown(&word)
                 )
             }
             None => "it is missing".to_owned(),
