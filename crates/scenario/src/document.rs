@@ -38,7 +38,7 @@ impl Node {
         match &self.tree {
             Tree::Table(_) => "a table".to_owned(),
             Tree::Array(_) => "a list".to_owned(),
-            Tree::Text(text) => format!("the text {}", quoted(text)),
+            Tree::Text(text) => format!("the text {}", shown(text)),
             Tree::Integer(n) => format!("the number {n}"),
             Tree::Float(x) => format!("the number {x}"),
             Tree::Flag(flag) => flag.to_string(),
@@ -58,6 +58,22 @@ impl Node {
 /// A text in TOML's quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Most characters of a value of the file that an error shows.
+const SHOWN_MAX: usize = 60;
+
+/// A text in quotation marks for an error, its end cut off if it is long.
+pub(crate) fn shown(text: &str) -> String {
+    quoted(&cut(text, SHOWN_MAX))
+}
+
+/// The text, or its first `most` characters and an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Reads a whole file.

@@ -1,6 +1,6 @@
 //! Reads the tree of a file, then the overrides, into settings and axes.
 
-use crate::document::{Entry, Node, Tree, parse_value, quoted};
+use crate::document::{Entry, Node, Tree, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Field, Kind};
 use crate::kind::kind_names;
@@ -256,7 +256,8 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
 fn is_words(key: &str) -> bool {
-    let text = |field: &Field| matches!(field.kind, Kind::Text | Kind::Name | Kind::Choice(_));
+    let text =
+        |field: &Field| matches!(field.kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
     let schemas = Schema::all().iter();
     let rows = schemas
         .clone()
@@ -284,7 +285,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static 
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("give {known}"),
             };
-            let problem = format!("{} is not a kind of machine", quoted(kind));
+            let problem = format!("{} is not a kind of machine", shown(kind));
             Problem::new("machine.kind", *origin, problem, hint)
         }),
         _ => Ok(Schema::first()),

@@ -1,6 +1,13 @@
 //! The one kind of error: what is wrong, where, and what would be right.
 
+use crate::document::cut;
 use std::fmt;
+
+/// Most characters of an override that an error shows.
+const OVERRIDE_MAX: usize = 120;
+
+/// Most characters of each part of an error.
+const PART_MAX: usize = 1_000;
 
 /// Where a wrong value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,14 +157,20 @@ impl Source {
                 }
             }
             Origin::Override(index) => Place::Override {
-                text: self.overrides.get(index).cloned().unwrap_or_default(),
+                text: self
+                    .overrides
+                    .get(index)
+                    .map_or_else(String::new, |text| cut(text, OVERRIDE_MAX)),
             },
         };
+        // Values are cut where they are shown; keys, labels and long lists come in many places.
+        let [field, problem, hint] =
+            [problem.field, problem.problem, problem.hint].map(|text| cut(&text, PART_MAX));
         ScenarioError {
             place,
-            field: problem.field,
-            problem: problem.problem,
-            hint: problem.hint,
+            field,
+            problem,
+            hint,
         }
     }
 

@@ -31,8 +31,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Letters, digits, `-`, `_`.
     Name,
-    /// Any text.
-    Text,
+    /// Any text of so many characters at most.
+    Text { max: usize },
     /// true or false.
     Flag,
     /// A list of node numbers, none twice.
@@ -211,7 +211,7 @@ impl Kind {
             Self::Load => "a rate or a time",
             Self::Choice(_) => "a word",
             Self::Name => "a name",
-            Self::Text => "text",
+            Self::Text { .. } => "text",
             Self::Flag => "true or false",
             Self::Nodes => "a list of node numbers",
             Self::Links { .. } => "a list of pairs of node numbers",
@@ -241,7 +241,7 @@ impl Kind {
             Self::Load => "\"6.4 /ms\" or \"0.156 ms\"".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Name => "\"hypercube-128\"".to_owned(),
-            Self::Text => "\"a title\"".to_owned(),
+            Self::Text { .. } => "\"a title\"".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Nodes => "[0, 7]".to_owned(),
             Self::Links { .. } => "[[0, 1], [4, 6]]".to_owned(),
@@ -313,7 +313,7 @@ impl Kind {
             Self::Load => "as workload.rate or workload.interarrival".to_owned(),
             Self::Choice(words) => alternatives(words),
             Self::Name => "letters, digits, - and _; 1 to 80 characters".to_owned(),
-            Self::Text => "any".to_owned(),
+            Self::Text { max } => format!("at most {max} characters"),
             Self::Flag => "true or false".to_owned(),
             Self::Nodes => "node numbers, none twice".to_owned(),
             Self::Links { directed: false } => "pairs of neighbouring nodes, none twice".to_owned(),
@@ -336,6 +336,9 @@ impl Kind {
         }
     }
 }
+
+/// Characters of a title, or of another text that stands on one line, at most.
+pub(crate) const LINE_MAX: usize = 200;
 
 /// Nodes of a tree at most.
 pub(crate) const NODES_MAX: u32 = 65_536;

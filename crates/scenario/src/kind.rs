@@ -7,8 +7,10 @@ use crate::error::Problem;
 use crate::field::{Default, Field, Kind};
 use crate::machine::Machine;
 use crate::named::Named;
+use crate::preset::Presets;
 use crate::search::Load;
 use crate::settings::Settings;
+use crate::vain::Watch;
 use crate::value::Value;
 use crate::workload::Workload;
 use crate::{fattree, hypercube, sci};
@@ -30,6 +32,10 @@ pub(crate) struct MachineKind {
     pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
     /// The workload, checked against the machine that it runs on.
     pub(crate) build_workload: fn(&Settings, &Machine) -> Result<Workload, Problem>,
+    /// Tells of the fields that may have no effect at a point.
+    pub(crate) watch: fn(&mut Watch<'_>, &Machine, &Workload),
+    /// Sets of values under one name, if there are such.
+    pub(crate) presets: Option<&'static Presets>,
 }
 
 impl MachineKind {

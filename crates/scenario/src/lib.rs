@@ -113,6 +113,7 @@ mod hypercube;
 mod kind;
 mod machine;
 mod named;
+mod preset;
 mod quantity;
 mod scenario;
 pub mod schema;
@@ -122,6 +123,7 @@ mod sets;
 mod settings;
 mod suggest;
 mod sweep;
+mod vain;
 mod value;
 mod workload;
 

@@ -2,21 +2,26 @@
 
 use crate::canonical;
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
-use crate::document::{parse_file, quoted};
+use crate::document::{parse_file, shown};
 use crate::draft::Draft;
-use crate::error::{Problem, ScenarioError, Source};
+use crate::error::{Origin, Problem, ScenarioError, Source};
 use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Field, Kind};
+use crate::field::{Field, Kind, LINE_MAX};
 use crate::machine::Machine;
+use crate::preset;
 use crate::search::{self, Load, Search, SearchLine};
-use crate::settings::Settings;
+use crate::settings::{Setting, Settings};
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
+use crate::vain::Effects;
 use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
 pub const POINTS_MAX: usize = 10_000;
+
+/// Characters of a description at most.
+const DESCRIPTION_MAX: usize = 4_000;
 
 pub(crate) const HEAD_FIELDS: &[Field] = &[
     Field::new(
@@ -35,14 +40,16 @@ pub(crate) const HEAD_FIELDS: &[Field] = &[
     ),
     Field::new(
         "title",
-        Kind::Text,
+        Kind::Text { max: LINE_MAX },
         Derived("the name"),
         "title",
         "Title of the report",
     ),
     Field::new(
         "description",
-        Kind::Text,
+        Kind::Text {
+            max: DESCRIPTION_MAX,
+        },
         Value("\"\""),
         "description",
         "What the experiment is for, in a sentence or two",
@@ -87,6 +94,8 @@ pub struct Scenario {
     /// The saturation search, if one is asked for.
     pub search: Option<Search>,
     pub(crate) base: Settings,
+    /// The names of the presets that values are from.
+    pub(crate) presets: Vec<String>,
     points: Vec<Point>,
     source: Arc<Source>,
 }
@@ -135,30 +144,24 @@ impl Scenario {
 
     fn read(source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
-        let Draft { base, axes, .. } = Draft::read(&root, &source.overrides)?;
+        let Draft {
+            mut base, mut axes, ..
+        } = Draft::read(&root, &source.overrides)?;
+        let presets = preset::resolve(&mut base, &mut axes)?;
         check_head(&base, &axes)?;
         let search = search::build(&base)?;
-        let lines = match search {
-            Some(_) => lines(&base, &axes, source)?,
-            None => Vec::new(),
-        };
-        let search_axes = without_load(&base, &axes);
-        for line in &lines {
-            for load in search.iter().flat_map(|search| [search.low, search.high]) {
-                line.build_at(load)
-                    .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
+        let (points, first) = loop {
+            let mut effects = Effects::default();
+            let built = build_all(&base, &axes, search.as_ref(), source, &mut effects)?;
+            // What an override has made useless counts as not given.
+            let overruled = effects.overruled()?;
+            if overruled.is_empty() {
+                break built;
             }
-        }
-        let loaded = has_load(&base, &axes);
-        let points = if search.is_some() && !loaded {
-            Vec::new()
-        } else {
-            points(&base, &axes)?
-        };
-        let first = match (points.first(), lines.first(), &search) {
-            (Some(point), ..) => (point.machine.clone(), point.workload.clone()),
-            (None, Some(line), Some(search)) => line.build_at(search.low)?,
-            _ => base.build()?,
+            for key in &overruled {
+                base.remove(key);
+                axes.retain_mut(|axis| axis.give_up(&[key]));
+            }
         };
         let name = base.text("name");
         let title = base.text("title");
@@ -180,6 +183,7 @@ impl Scenario {
             verdict: control::verdict(&base),
             search,
             base,
+            presets,
             points,
             source: Arc::clone(source),
         })
@@ -226,10 +230,18 @@ impl Scenario {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => format!("the measures are {}", known.join(", ")),
         };
-        let problem = format!("{} is not measured", quoted(name));
+        let problem = format!("{} is not measured", shown(name));
         Err(self
             .source
             .error(self.base.problem("stop.of", problem, hint)))
+    }
+
+    /// Whether the file or the sweep gives `field` a value; false if it may be from before overrides
+    /// that make it useless.
+    pub fn insists_on(&self, field: &str) -> bool {
+        let by_override = |setting: &Setting| matches!(setting.origin, Origin::Override(_));
+        let given = self.base.given(field);
+        given.is_some_and(|setting| by_override(setting) || self.source.overrides.is_empty())
     }
 
     /// An error about `field`, for what only those who build the machine can find out, such as
@@ -298,7 +310,7 @@ fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
         .last()
         .and_then(|axis| axis.values.first())
         .and_then(|value| value.settings.first())
-        .map_or(crate::error::Origin::Whole, |setting| setting.origin);
+        .map_or(Origin::Whole, |setting| setting.origin);
     Err(Problem::new(
         format!("sweep.{last}"),
         origin,
@@ -344,12 +356,53 @@ fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
     Ok(settings)
 }
 
-fn points(base: &Settings, axes: &[Axis]) -> Result<Vec<Point>, Problem> {
+/// All points, and machine and workload of the first of them or of the first line.
+type Expanded = (Vec<Point>, (Machine, Workload));
+
+/// Builds everything once and notes which fields have an effect.
+fn build_all(
+    base: &Settings,
+    axes: &[Axis],
+    search: Option<&Search>,
+    source: &Arc<Source>,
+    effects: &mut Effects,
+) -> Result<Expanded, Problem> {
+    let lines = match search {
+        Some(_) => lines(base, axes, source)?,
+        None => Vec::new(),
+    };
+    let search_axes = without_load(base, axes);
+    for line in &lines {
+        for load in search.iter().flat_map(|search| [search.low, search.high]) {
+            let (machine, workload) = line
+                .build_at(load)
+                .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
+            effects.note(&line.settings, &machine, &workload);
+        }
+    }
+    let points = if search.is_some() && !has_load(base, axes) {
+        Vec::new()
+    } else {
+        points(base, axes, effects)?
+    };
+    let first = match (points.first(), lines.first(), search) {
+        (Some(point), ..) => (point.machine.clone(), point.workload.clone()),
+        (None, Some(line), Some(search)) => line.build_at(search.low)?,
+        _ => base.build()?,
+    };
+    Ok((points, first))
+}
+
+fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<Point>, Problem> {
     product(axes)
         .into_iter()
         .enumerate()
         .map(|(index, values)| {
-            let built = applied(base, &values).and_then(|settings| settings.build());
+            let built = applied(base, &values).and_then(|settings| {
+                let (machine, workload) = settings.build()?;
+                effects.note(&settings, &machine, &workload);
+                Ok((machine, workload))
+            });
             let (machine, workload) = built.map_err(|problem| at(problem, axes, &values, None))?;
             Ok(Point {
                 index,

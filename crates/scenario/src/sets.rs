@@ -1,6 +1,6 @@
 //! Words that stand for several sets of named tables, for studies of one beside another.
 
-use crate::document::{Node, Tree, quoted};
+use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
 use crate::schema::Schema;
 use crate::suggest::closest;
@@ -36,7 +36,7 @@ pub(crate) fn sets(
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => "give \"alone\", \"pairs\" or a list of sets".to_owned(),
             };
-            return Err((format!("{} is not known here", quoted(word)), hint));
+            return Err((format!("{} is not known here", shown(word)), hint));
         }
     }
     let all: Vec<&str> = names.iter().map(String::as_str).collect();

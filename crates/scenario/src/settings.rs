@@ -1,6 +1,6 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
-use crate::document::{Node, Tree, parse_value, quoted};
+use crate::document::{Node, Tree, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Kind, Only};
 use crate::schema::Schema;
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
     Default,
+    Preset,
     File,
     Override,
     Axis,
@@ -281,7 +282,7 @@ impl Settings {
         let choices = crate::field::alternatives(only.choices);
         self.problem(
             field.key,
-            format!("it has no effect with {selector} = {}", quoted(word)),
+            format!("it has no effect with {selector} = {}", shown(word)),
             format!("remove it, or set {selector} = {choices}"),
         )
     }
@@ -296,7 +297,7 @@ impl Settings {
                 format!(
                     "it is missing, and {} = {} needs it",
                     only.selector,
-                    quoted(&word)
+                    shown(&word)
                 )
             }
             None => "it is missing".to_owned(),

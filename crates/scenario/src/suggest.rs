@@ -7,11 +7,17 @@ pub(crate) fn closest<'c>(
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
     let word = word.to_lowercase();
-    let allowed = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    let allowed = (length / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
+        let letters = candidate.chars().count();
+        let limit = allowed.min(letters.saturating_sub(1));
+        // Each letter more is an error by itself; words of megabytes are not compared.
+        if length > letters + limit {
+            continue;
+        }
         let distance = strsim::damerau_levenshtein(&word, &candidate.to_lowercase());
-        let limit = allowed.min(candidate.chars().count().saturating_sub(1));
         if distance <= limit && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }

@@ -3,10 +3,10 @@
 //! An axis over a field is a list of its values or a range; an axis of variants is a list of
 //! tables, each with the settings of one variant, for fields that change together.
 
-use crate::document::{Entry, Node, Tree, quoted};
+use crate::document::{Entry, Node, Tree, shown};
 use crate::draft::join;
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind};
+use crate::field::{Default, Field, Kind, LINE_MAX};
 use crate::named;
 use crate::quantity;
 use crate::schema::{FieldInfo, Schema, info};
@@ -301,7 +301,7 @@ pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Ax
             return Err(Problem::new(
                 join(&key, "label"),
                 item.origin,
-                format!("{} occurs twice", quoted(&value.text)),
+                format!("{} occurs twice", shown(&value.text)),
                 "give each variant a label of its own",
             ));
         }
@@ -361,6 +361,12 @@ fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisV
 
 fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> {
     match &node.tree {
+        Tree::Text(text) if text.chars().count() > LINE_MAX => Err(Problem::new(
+            join(key, "label"),
+            node.origin,
+            format!("{} has {} characters", shown(text), text.chars().count()),
+            format!("give at most {LINE_MAX}"),
+        )),
         Tree::Text(text) => Ok((text.clone(), None)),
         Tree::Integer(n) => Ok((n.to_string(), Some(*n as f64))),
         Tree::Float(x) if x.is_finite() => Ok((x.to_string(), Some(*x))),

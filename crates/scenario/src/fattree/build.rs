@@ -188,6 +188,17 @@ fn nic(settings: &Settings) -> Result<Nic, Problem> {
             format!("give at most {}", nic.payload),
         ));
     }
+    let key = "machine.nic.padding";
+    if nic.padding > nic.payload && settings.given(key).is_some() {
+        return Err(settings.problem(
+            key,
+            format!(
+                "{} is more than a packet can hold, {}: most of each packet would be padding",
+                nic.padding, nic.payload
+            ),
+            format!("give at most {}", nic.payload),
+        ));
+    }
     if nic.overhead.get() == 0 && nic.request.get() == 0 {
         return Err(settings.problem(
             "machine.nic.overhead",

@@ -1,6 +1,6 @@
 //! The rows of `[machine]` of a fat tree. Sections are those of the QsNET paper.
 
-use crate::field::Default::{Derived, Required, Value};
+use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
 use isthmus_topology::trees::MAX_PORTS;
 
@@ -36,6 +36,14 @@ const PART_OR_NONE: Kind = Kind::Bytes {
 };
 
 pub(super) const FIELDS: &[Field] = &[
+    Field::new(
+        super::presets::KEY,
+        Kind::Choice(super::presets::NAMES),
+        Absent("each field has its own default"),
+        "preset",
+        "Hardware by its name: values for bandwidth, switches, packets and interface that are not \
+         given; isthmus check --resolved shows each with its source",
+    ),
     Field::new(
         "machine.tree",
         Kind::Choice(&["k-ary", "ports", "generalised"]),

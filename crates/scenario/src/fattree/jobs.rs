@@ -1,7 +1,7 @@
 //! `[workload]` of a fat tree from its settings: I/O servers and jobs.
 
 use super::misfit::misfit;
-use crate::document::quoted;
+use crate::document::shown;
 use crate::error::Problem;
 use crate::settings::Settings;
 use crate::suggest::closest;
@@ -84,7 +84,7 @@ fn active<'s>(settings: &'s Settings, names: &[String]) -> Result<Option<&'s [St
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => format!("the jobs are {}", names.join(", ")),
             };
-            let problem = format!("there is no job {}", quoted(name));
+            let problem = format!("there is no job {}", shown(name));
             Err(settings.problem(key, problem, hint))
         }
     }

@@ -5,6 +5,8 @@ mod fields;
 mod jobs;
 mod jobs_fields;
 mod misfit;
+mod presets;
+mod vain;
 
 use crate::field::Default::Derived;
 use crate::field::{Field, Kind};
@@ -37,6 +39,8 @@ pub(crate) const KIND: MachineKind = MachineKind {
         Machine::FatTree(spec) => jobs::build(settings, spec).map(Workload::Jobs),
         _ => unreachable!("the schema of a fat tree builds a fat tree"),
     },
+    watch: vain::watch,
+    presets: Some(&presets::PRESETS),
 };
 
 const ROWS: &[Field] = &[

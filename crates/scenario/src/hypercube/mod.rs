@@ -1,6 +1,7 @@
 //! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
 
 mod machine;
+mod vain;
 mod workload;
 
 use crate::field::Default::Value;
@@ -30,6 +31,8 @@ pub(crate) const KIND: MachineKind = MachineKind {
         Machine::Hypercube(spec) => workload::build(settings, spec).map(Workload::Hypercube),
         _ => unreachable!("the schema of a hypercube builds a hypercube"),
     },
+    watch: vain::watch,
+    presets: None,
 };
 
 const ROWS: &[Field] = &[

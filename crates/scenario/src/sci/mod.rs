@@ -30,6 +30,8 @@ pub(crate) const KIND: MachineKind = MachineKind {
         Machine::Sci(spec) => workload::build(settings, spec).map(Workload::Packets),
         _ => unreachable!("the schema of a fabric builds a fabric"),
     },
+    watch: |_, _, _| {},
+    presets: None,
 };
 
 const ROWS: &[Field] = &[

@@ -2,7 +2,7 @@
 
 use super::lists::{node_number, twice};
 use super::{Flaw, Reader, Value, flaw_at};
-use crate::document::{Node, Tree, quoted};
+use crate::document::{Node, Tree, shown};
 use crate::field::{Kind, NODES_MAX};
 use isthmus_units::Bandwidth;
 use isthmus_workload::jobs::spec::JobNodes;
@@ -41,7 +41,7 @@ impl Reader<'_> {
         };
         let Some((part, of)) = parsed else {
             return Err(self.flaw(
-                format!("{} is no set of nodes", quoted(text)),
+                format!("{} is no set of nodes", shown(text)),
                 "write \"all\", \"part 1 of 2\" or a list such as [0, 5, \"8-15\"]",
             ));
         };
@@ -59,7 +59,7 @@ impl Reader<'_> {
     /// Nodes in each dimension: `16` or `"4x4"`.
     pub(super) fn grid(&self) -> Result<Value, Flaw> {
         let malformed = |text: &str| {
-            let problem = format!("{} is no grid", quoted(text));
+            let problem = format!("{} is no grid", shown(text));
             self.flaw(problem, "write nodes in each dimension, 16 or \"4x4\"")
         };
         let sizes: Vec<u32> = match &self.node.tree {
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 }
             };
             if names.contains(&name) {
-                return Err(twice(item, quoted(&name)));
+                return Err(twice(item, shown(&name)));
             }
             names.push(name);
         }
@@ -159,12 +159,12 @@ fn run(item: &Node) -> Result<Vec<u32>, Flaw> {
         Some((first, last)) if first <= last => Ok((first..=last).collect()),
         Some((first, last)) => Err(flaw_at(
             item,
-            format!("{} runs backwards", quoted(text)),
+            format!("{} runs backwards", shown(text)),
             format!("write \"{last}-{first}\""),
         )),
         None => Err(flaw_at(
             item,
-            format!("{} is no run of nodes", quoted(text)),
+            format!("{} is no run of nodes", shown(text)),
             "write first and last, \"8-15\", or one node as a number",
         )),
     }

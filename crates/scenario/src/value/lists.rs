@@ -1,8 +1,8 @@
 //! Values that list something: nodes, links, rings, sizes, percentiles, measures.
 
 use super::{Flaw, Reader, Value, flaw_at};
-use crate::document::{Node, Tree, quoted};
-use crate::field::Kind;
+use crate::document::{Node, Tree, shown};
+use crate::field::{Kind, LINE_MAX};
 use isthmus_topology::rings::MAX_NODES;
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ impl<'n> Reader<'n> {
         let mut names: Vec<String> = Vec::new();
         for item in self.items()? {
             let name = Reader {
-                kind: Kind::Text,
+                kind: Kind::Text { max: LINE_MAX },
                 node: item,
             }
             .text()?
@@ -98,7 +98,7 @@ impl<'n> Reader<'n> {
                 _ => name.split('.').all(part),
             };
             if !right {
-                let problem = format!("{} is not the name of a measure", quoted(&name));
+                let problem = format!("{} is not the name of a measure", shown(&name));
                 return Err(flaw_at(
                     item,
                     problem,
@@ -116,7 +116,7 @@ impl<'n> Reader<'n> {
     /// Nodes in each dimension: `8`, `"8"` or `"4x4x4"`.
     pub(super) fn size(&self) -> Result<Value, Flaw> {
         let malformed = |text: &str| {
-            let problem = format!("{} is not a size", quoted(text));
+            let problem = format!("{} is not a size", shown(text));
             self.flaw(
                 problem,
                 "write nodes in each dimension, 8 or \"6x6\" or \"4x4x4\"",

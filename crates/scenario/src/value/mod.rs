@@ -3,7 +3,7 @@
 mod jobs;
 mod lists;
 
-use crate::document::{Node, Tree, quoted};
+use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
 use crate::field::{Kind, LANES_MAX, alternatives};
 use crate::suggest;
@@ -85,7 +85,7 @@ impl Kind {
             Self::Load => reader.load(),
             Self::Choice(words) => reader.choice(words),
             Self::Name => reader.name(),
-            Self::Text => reader.text().map(|text| Value::Text(text.to_owned())),
+            Self::Text { max } => reader.words(max),
             Self::Flag => match node.tree {
                 Tree::Flag(flag) => Ok(Value::Flag(flag)),
                 _ => Err(reader.wrong_type()),
@@ -193,7 +193,7 @@ impl<'n> Reader<'n> {
     fn share(&self, above_zero: bool, below_one: bool) -> Result<Value, Flaw> {
         let share = match &self.node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {
-                let problem = format!("{} is not a percentage", quoted(text));
+                let problem = format!("{} is not a percentage", shown(text));
                 self.flaw(problem, "write a share as 0.05 or \"5%\"")
             })?,
             _ => self.float()?,
@@ -226,6 +226,18 @@ impl<'n> Reader<'n> {
         }
     }
 
+    fn words(&self, max: usize) -> Result<Value, Flaw> {
+        let text = self.text()?;
+        let length = text.chars().count();
+        if length <= max {
+            return Ok(Value::Text(text.to_owned()));
+        }
+        Err(self.flaw(
+            format!("{} has {length} characters", shown(text)),
+            format!("give at most {max}"),
+        ))
+    }
+
     fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<T, Flaw> {
         let number = match self.node.tree {
             Tree::Integer(n) => n.to_string(),
@@ -234,7 +246,7 @@ impl<'n> Reader<'n> {
                 let text = self.text()?;
                 return parse(text).map_err(|error| {
                     self.flaw(
-                        format!("{}: {}", quoted(text), error.problem()),
+                        format!("{}: {}", shown(text), error.problem()),
                         error.hint(),
                     )
                 });
@@ -320,7 +332,7 @@ impl<'n> Reader<'n> {
             }
             _ => format!("give {}", alternatives(words)),
         };
-        Err(self.flaw(format!("{} is not known here", quoted(text)), hint))
+        Err(self.flaw(format!("{} is not known here", shown(text)), hint))
     }
 
     fn name(&self) -> Result<Value, Flaw> {
@@ -330,7 +342,7 @@ impl<'n> Reader<'n> {
             return Ok(Value::Text(text.to_owned()));
         }
         Err(self.flaw(
-            format!("{} is not a name", quoted(text)),
+            format!("{} is not a name", shown(text)),
             "give 1 to 80 letters, digits, - and _; a title may hold anything",
         ))
     }

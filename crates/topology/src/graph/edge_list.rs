@@ -1,5 +1,6 @@
 //! Edge lists: one edge a line.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
@@ -13,7 +14,7 @@ struct Word {
 
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     let mut names: Vec<String> = Vec::new();
-    let mut index = std::collections::HashMap::new();
+    let mut index: HashMap<String, u32> = HashMap::new();
     let mut edges = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let at = |problem: GraphProblem| problem.at(number + 1);
@@ -27,10 +28,13 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
             if word.text.is_empty() {
                 return Err(at(GraphProblem::EmptyName));
             }
-            Ok(*index.entry(word.text.clone()).or_insert_with(|| {
-                names.push(word.text.clone());
-                names.len() as u32 - 1
-            }))
+            if let Some(&known) = index.get(&word.text) {
+                return Ok(known);
+            }
+            let number = names.len() as u32;
+            names.push(word.text.clone());
+            index.insert(word.text.clone(), number);
+            Ok(number)
         };
         let (from, to, rest) = match &words[..] {
             [] if dictionary.is_none() => continue,
@@ -69,15 +73,16 @@ fn build(names: Vec<String>, edges: Vec<ReadEdge>) -> Result<Graph, GraphError> 
             .add_node(name, Attributes::new())
             .map_err(|problem| problem.at(1))?;
     }
-    for (from, to, attributes, line) in edges {
+    let edges = edges.into_iter().map(|(from, to, attributes, line)| {
         let edge = Edge {
             directed: false,
             attributes,
         };
-        graph
-            .add_edge(place[from as usize], place[to as usize], edge)
-            .map_err(|problem| problem.at(line))?;
-    }
+        (place[from as usize], place[to as usize], edge, line)
+    });
+    graph
+        .add_edges(edges)
+        .map_err(|(problem, line)| problem.at(line))?;
     Ok(graph)
 }
 
@@ -324,6 +329,28 @@ mod tests {
         assert_eq!(graph.neighbors(2), [0, 1]);
         let gap = Graph::from_edge_list("2 1\n3 2\n").unwrap();
         assert_eq!(gap.node(0).name, "2");
+    }
+
+    /// Each edge of a star in falling order would push all neighbours before it one further: 2 * 10^10
+    /// moves, some ten times the time allowed here.
+    #[test]
+    fn a_node_with_many_neighbours_takes_time_in_their_number() {
+        let edges: Vec<String> = (1..400_000)
+            .rev()
+            .map(|leaf| format!("0 {leaf}\n"))
+            .collect();
+        let begin = std::time::Instant::now();
+        let graph = Graph::from_edge_list(&edges.concat()).unwrap();
+        assert!(graph.neighbors(0).iter().copied().eq(1..400_000));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    }
+
+    #[test]
+    fn long_words_are_cut_in_errors() {
+        let text = format!("a b {}", "x".repeat(10_000));
+        let error = Graph::from_edge_list(&text).unwrap_err().to_string();
+        let begin = format!("line 1: \"{}…\" after", "x".repeat(60));
+        assert!(error.starts_with(&begin), "{error}");
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+/// Most characters of a word of the file that an error shows.
+const SHOWN_MAX: usize = 60;
+
 /// A line of a graph file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
@@ -107,10 +110,39 @@ pub enum GraphProblem {
 }
 
 impl GraphProblem {
-    pub(super) fn at(self, line: usize) -> GraphError {
+    pub(super) fn at(mut self, line: usize) -> GraphError {
+        self.cut();
         GraphError {
             line,
             problem: self,
         }
+    }
+
+    /// Cuts a word of the file that would fill the screen.
+    fn cut(&mut self) {
+        let word = match self {
+            Self::DuplicateNode { name }
+            | Self::SelfLoop { name }
+            | Self::UnknownNode { name }
+            | Self::DuplicateAttribute { name } => name,
+            Self::Truncated { element } | Self::Element { element, .. } => element,
+            Self::UnknownKey { key } => key,
+            Self::Value { value, .. } => value,
+            Self::NotAnAttribute { word } => word,
+            // It says what is wrong, which may take more words; its own names are cut with it.
+            Self::Xml { what } => return cut(what, 4 * SHOWN_MAX),
+            Self::EmptyName
+            | Self::NoGraph
+            | Self::MissingAttribute { .. }
+            | Self::OpenQuote { .. } => return,
+        };
+        cut(word, SHOWN_MAX);
+    }
+}
+
+fn cut(text: &mut String, most: usize) {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
     }
 }

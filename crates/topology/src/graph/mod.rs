@@ -124,22 +124,45 @@ impl Graph {
     /// # Panics
     /// When an end is not a node of this graph.
     pub fn add_edge(&mut self, from: u32, to: u32, edge: Edge) -> Result<(), GraphProblem> {
-        if from == to {
-            return Err(GraphProblem::SelfLoop {
-                name: self.node(from).name.clone(),
-            });
-        }
-        self.graph.add_edge(
-            NodeIndex::new(from as usize),
-            NodeIndex::new(to as usize),
-            edge,
-        );
+        self.join(from, to, edge)?;
         for (node, neighbor) in [(from, to), (to, from)] {
             let neighbors = &mut self.neighbors[node as usize];
             if let Err(place) = neighbors.binary_search(&neighbor) {
                 neighbors.insert(place, neighbor);
             }
         }
+        Ok(())
+    }
+
+    /// Adds many edges, each with what is to go with its error; in time of their number, whatever their
+    /// order.
+    pub(super) fn add_edges<P>(
+        &mut self,
+        edges: impl IntoIterator<Item = (u32, u32, Edge, P)>,
+    ) -> Result<(), (GraphProblem, P)> {
+        for (from, to, edge, place) in edges {
+            self.join(from, to, edge)
+                .map_err(|problem| (problem, place))?;
+            self.neighbors[from as usize].push(to);
+            self.neighbors[to as usize].push(from);
+        }
+        for neighbors in &mut self.neighbors {
+            neighbors.sort_unstable();
+            neighbors.dedup();
+            neighbors.shrink_to_fit();
+        }
+        Ok(())
+    }
+
+    /// Adds an edge; its ends are not yet neighbours.
+    fn join(&mut self, from: u32, to: u32, edge: Edge) -> Result<(), GraphProblem> {
+        if from == to {
+            return Err(GraphProblem::SelfLoop {
+                name: self.node(from).name.clone(),
+            });
+        }
+        let [from, to] = [from, to].map(|node| NodeIndex::new(node as usize));
+        self.graph.add_edge(from, to, edge);
         Ok(())
     }
 

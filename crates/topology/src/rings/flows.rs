@@ -23,33 +23,48 @@ impl Routes {
         mut weight: impl FnMut(u32, u32) -> f64,
         mut visit: impl FnMut(Flow),
     ) {
+        let mut work = Work::new(self.fabric());
+        for &destination in self.fabric().live_nodes() {
+            self.visit_with(&mut work, destination, &mut weight, &mut visit);
+        }
+    }
+
+    /// The same for the paths to one live node.
+    pub(super) fn visit_to(
+        &self,
+        destination: u32,
+        mut weight: impl FnMut(u32, u32) -> f64,
+        mut visit: impl FnMut(Flow),
+    ) {
+        let mut work = Work::new(self.fabric());
+        self.visit_with(&mut work, destination, &mut weight, &mut visit);
+    }
+
+    fn visit_with(
+        &self,
+        work: &mut Work,
+        destination: u32,
+        weight: &mut impl FnMut(u32, u32) -> f64,
+        visit: &mut impl FnMut(Flow),
+    ) {
         let fabric = self.fabric();
-        let mut row = Row::<f64>::default();
-        let mut traffic = Traffic {
-            starting: vec![0.0; fabric.node_count() as usize],
-            arrived: vec![0.0; fabric.links().len()],
-        };
-        let mut path = Vec::new();
-        for &destination in fabric.live_nodes() {
-            let mut any = false;
-            for &source in fabric.live_nodes() {
-                if source == destination {
-                    continue;
-                }
-                let weight = weight(source, destination);
-                if weight > 0.0
-                    && !self.visit_dimensions(source, destination, weight, &mut path, &mut visit)
-                {
-                    traffic.starting[source as usize] = weight;
-                    any = true;
-                }
+        let Work { row, traffic, path } = work;
+        let mut any = false;
+        for &source in fabric.live_nodes() {
+            if source == destination {
+                continue;
             }
-            if any {
-                let rule = Rule::of(self.routing());
-                row.fill(fabric, rule, destination)
-                    .expect("floating-point numbers count all paths that tori and tables have");
-                traffic.spread(&row.order, row.paths(fabric, rule), &mut visit);
+            let weight = weight(source, destination);
+            if weight > 0.0 && !self.visit_dimensions(source, destination, weight, path, visit) {
+                traffic.starting[source as usize] = weight;
+                any = true;
             }
+        }
+        if any {
+            let rule = Rule::of(self.routing());
+            row.fill(fabric, rule, destination)
+                .expect("floating-point numbers count all paths that tori and tables have");
+            traffic.spread(&row.order, row.paths(fabric, rule), visit);
         }
     }
 
@@ -120,6 +135,26 @@ fn visit_path(
             amount,
         });
         from = Some(beyond);
+    }
+}
+
+/// What visits write on.
+struct Work {
+    row: Row<f64>,
+    traffic: Traffic,
+    path: Vec<Segment>,
+}
+
+impl Work {
+    fn new(fabric: &Fabric) -> Self {
+        Self {
+            row: Row::default(),
+            traffic: Traffic {
+                starting: vec![0.0; fabric.node_count() as usize],
+                arrived: vec![0.0; fabric.links().len()],
+            },
+            path: Vec::new(),
+        }
     }
 }
 

@@ -102,6 +102,41 @@ impl Grid {
         rings
     }
 
+    /// The class of the link at a position of a ring: its place in the ring around a square, else its
+    /// dimension and direction. Translations map a link onto those of its class.
+    pub fn class(&self, ring: u32, position: u32) -> usize {
+        if self.kind == Kind::Faces {
+            return position as usize;
+        }
+        let begins = |axis: &&Axis| axis.first_ring <= ring;
+        let dimension = self.axes.iter().take_while(begins).count() - 1;
+        match self.kind {
+            Kind::TwoWay => {
+                let down = (ring - self.axes[dimension].first_ring) % 2;
+                2 * dimension + down as usize
+            }
+            _ => dimension,
+        }
+    }
+
+    /// The node that is as far from `node` as `offset` is from node 0.
+    pub fn sum(&self, node: u32, offset: u32) -> u32 {
+        self.by_dimension(node, offset, |node, offset, size| (node + offset) % size)
+    }
+
+    /// The node that is as far from node 0 as `to` is from `from`.
+    pub fn difference(&self, from: u32, to: u32) -> u32 {
+        self.by_dimension(from, to, |from, to, size| (to + size - from) % size)
+    }
+
+    fn by_dimension(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
+        let coordinate = |(dimension, axis): (usize, &Axis)| {
+            let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
+            of(one, other, axis.size) * axis.stride
+        };
+        self.axes.iter().enumerate().map(coordinate).sum()
+    }
+
     /// The coordinate of a node in a dimension.
     pub fn coordinate(&self, node: u32, dimension: usize) -> u32 {
         let axis = &self.axes[dimension];

@@ -10,6 +10,7 @@ mod grid;
 mod layout;
 mod routes;
 mod shape;
+mod symmetry;
 mod table;
 mod tori;
 mod waiting;

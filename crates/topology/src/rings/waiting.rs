@@ -19,7 +19,7 @@ pub struct WaitCycle {
 }
 
 impl WaitCycle {
-    fn new(fabric: &Fabric, interfaces: &[usize]) -> Self {
+    pub(super) fn new(fabric: &Fabric, interfaces: &[usize]) -> Self {
         let place = |&interface: &usize| {
             let link = fabric.links()[interface];
             (link.ring, link.from)
@@ -55,11 +55,19 @@ impl Routes {
     /// whose packets are all for the client waits for nothing, as clients always take them. When
     /// there is no circle among these dependencies, some queue can always move on.
     ///
-    /// Takes the time of [`averages`](Self::averages).
+    /// Takes the time of [`uniform_averages`](Self::uniform_averages).
     ///
     /// # Errors
     /// A shortest circle through one of the queues that are on any.
     pub fn check_waiting(&self) -> Result<(), WaitCycle> {
+        match self.symmetric() {
+            Some(grid) => self.check_symmetric_waiting(grid),
+            None => self.check_waiting_of_pairs(),
+        }
+    }
+
+    /// The same from all pairs of nodes, one by one.
+    pub(super) fn check_waiting_of_pairs(&self) -> Result<(), WaitCycle> {
         let mut dependencies = Dependencies::new(self.fabric().links().len());
         self.visit(
             |_, _| 1.0,

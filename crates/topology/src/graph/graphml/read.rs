@@ -299,6 +299,7 @@ impl Parser {
         if !self.seen_graph {
             return Err(GraphProblem::NoGraph.at(self.line));
         }
+        let mut edges = Vec::with_capacity(self.edges.len());
         for ReadEdge { ends, edge, line } in self.edges {
             // Edges may come before the nodes they name.
             let find = |name: &String| {
@@ -307,11 +308,11 @@ impl Parser {
                     GraphProblem::UnknownNode { name }.at(line)
                 })
             };
-            let (from, to) = (find(&ends[0])?, find(&ends[1])?);
-            self.graph
-                .add_edge(from, to, edge)
-                .map_err(|problem| problem.at(line))?;
+            edges.push((find(&ends[0])?, find(&ends[1])?, edge, line));
         }
+        self.graph
+            .add_edges(edges)
+            .map_err(|(problem, line)| problem.at(line))?;
         Ok(self.graph)
     }
 }

@@ -1,0 +1,54 @@
+//! Fields of a fat tree that have no effect beside the values of others.
+
+use crate::machine::Machine;
+use crate::vain::{Reason, Watch};
+use crate::workload::Workload;
+use isthmus_machine::fattree::spec::Switching;
+use isthmus_workload::jobs::spec::Traffic;
+
+/// Tells `watch` of them.
+pub(super) fn watch(watch: &mut Watch<'_>, machine: &Machine, workload: &Workload) {
+    let (Machine::FatTree(tree), Workload::Jobs(traffic)) = (machine, workload) else {
+        return;
+    };
+    if let Switching::Circuit { .. } = tree.switching {
+        let (packets, channels) = (tree.nic.packets_in_flight, tree.virtual_channels);
+        let (circuits, channels_are) = match channels {
+            1 => ("is", "1 virtual channel".to_owned()),
+            _ => ("are", format!("{channels} virtual channels")),
+        };
+        watch.field(
+            "machine.nic.packets_in_flight",
+            (packets > channels).then(|| Reason {
+                problem: format!(
+                    "{packets} packets cannot be in flight: each holds a virtual channel of the \
+                     node's link, and there {circuits} {channels_are}"
+                ),
+                hint: format!("give at most {channels}, or more machine.virtual_channels"),
+                causes: &["machine.virtual_channels"],
+            }),
+        );
+    }
+    let reads = traffic.jobs.iter().any(|job| {
+        job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0)
+    });
+    let names = watch.settings().schema().names().iter();
+    let of_jobs = names.flat_map(|name| {
+        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
+    });
+    let of_jobs: Vec<String> = of_jobs.collect();
+    let mut causes: Vec<&str> = of_jobs.iter().map(String::as_str).collect();
+    causes.push("workload.active");
+    for key in ["machine.nic.request", "machine.nic.read_turnaround"] {
+        watch.field(
+            key,
+            (!reads).then(|| Reason {
+                problem: "it has no effect: no job reads".to_owned(),
+                hint: "remove it, or set read_ratio above 0 in a job with traffic = \"io\" or \
+                       \"hot-spot\""
+                    .to_owned(),
+                causes: &causes,
+            }),
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Fields that are given and change nothing, because of the values of others.
+//!
+//! A field may be of use at one point of a sweep and of none at another, so that it is refused only if it
+//! has no effect at any point at which it is given.
+
+use crate::error::{Origin, Problem};
+use crate::machine::Machine;
+use crate::settings::{Layer, Settings};
+use crate::workload::Workload;
+use std::collections::BTreeMap;
+
+/// Looks at the fields that may change nothing at one point.
+pub(crate) struct Watch<'s> {
+    settings: &'s Settings,
+    found: Vec<Finding>,
+}
+
+/// A field that is given at a point.
+#[derive(Debug, Clone)]
+struct Finding {
+    key: String,
+    /// What is wrong, if it changes nothing.
+    vain: Option<Problem>,
+    /// Whether an override has made it so, or the field is that of a preset.
+    overruled: bool,
+}
+
+/// Why a field changes nothing.
+pub(crate) struct Reason<'r> {
+    pub(crate) problem: String,
+    pub(crate) hint: String,
+    /// The fields whose values make it so.
+    pub(crate) causes: &'r [&'r str],
+}
+
+impl<'s> Watch<'s> {
+    fn new(settings: &'s Settings) -> Self {
+        Self {
+            settings,
+            found: Vec::new(),
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &'s Settings {
+        self.settings
+    }
+
+    /// Notes a field, if it is given; `reason` says why it changes nothing, where that is so.
+    pub(crate) fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
+        let Some(given) = self.settings.given(key) else {
+            return;
+        };
+        let by_override = |key: &&str| {
+            let cause = self.settings.given(key);
+            cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))
+        };
+        // What a preset says of hardware may well be more than a workload uses.
+        let overruled = given.layer == Layer::Preset
+            || !matches!(given.origin, Origin::Override(_))
+                && reason.as_ref().is_some_and(|reason| reason.causes.iter().any(by_override));
+        self.found.push(Finding {
+            key: key.to_owned(),
+            vain: reason.map(|reason| self.settings.problem(key, reason.problem, reason.hint)),
+            overruled,
+        });
+    }
+}
+
+/// What is known of all points so far.
+#[derive(Debug, Default)]
+pub(crate) struct Effects(BTreeMap<String, Finding>);
+
+impl Effects {
+    /// Looks at one more point.
+    pub(crate) fn note(&mut self, settings: &Settings, machine: &Machine, workload: &Workload) {
+        let mut watch = Watch::new(settings);
+        (settings.schema().machine.watch)(&mut watch, machine, workload);
+        for finding in watch.found {
+            let known = self.0.entry(finding.key.clone());
+            let known = known.or_insert_with(|| finding.clone());
+            if finding.vain.is_none() {
+                known.vain = None;
+            }
+            known.overruled &= finding.overruled;
+        }
+    }
+
+    /// The fields that overrides have left without effect, and those of presets.
+    ///
+    /// # Errors
+    /// The first field without effect for another reason.
+    pub(crate) fn overruled(self) -> Result<Vec<String>, Problem> {
+        let mut overruled = Vec::new();
+        for finding in self.0.into_values() {
+            match finding.vain {
+                None => {}
+                Some(_) if finding.overruled => overruled.push(finding.key),
+                Some(problem) => return Err(problem),
+            }
+        }
+        Ok(overruled)
+    }
+}

@@ -1,0 +1,73 @@
+//! What all nodes of a whole torus have in common: moving it along its dimensions changes nothing.
+//!
+//! A translation of a torus without faults maps rings onto rings, and the paths between two nodes, with
+//! their probabilities, onto those between the two nodes moved. So the traffic to one node tells that to
+//! all others, and what is summed over all pairs takes the time of one row of them.
+
+use std::collections::BTreeSet;
+
+use super::flows::Flow;
+use super::grid::Grid;
+use super::routes::{Method, Routes};
+use super::waiting::WaitCycle;
+use crate::deadlock;
+
+impl Routes {
+    /// The grid, if its translations map paths onto paths: on tori without faults, under every rule that
+    /// is kept there by arithmetic.
+    pub(super) fn symmetric(&self) -> Option<&Grid> {
+        match self.method() {
+            Method::Arithmetic(grid) => Some(grid),
+            Method::Table(_) | Method::Mixed(..) => None,
+        }
+    }
+
+    /// The class of each link by its number: translations map a link onto all links of its class and onto
+    /// no others.
+    pub(super) fn link_classes(&self, grid: &Grid) -> Vec<usize> {
+        let fabric = self.fabric();
+        let links = (0..).zip(fabric.links());
+        links
+            .map(|(number, link)| grid.class(link.ring, number - fabric.link(link.ring, 0)))
+            .collect()
+    }
+
+    /// [`check_waiting`](Self::check_waiting) from the traffic to one node.
+    pub(super) fn check_symmetric_waiting(&self, grid: &Grid) -> Result<(), WaitCycle> {
+        let fabric = self.fabric();
+        let classes = self.link_classes(grid);
+        let class_count = classes.iter().max().map_or(0, |last| last + 1);
+        // One link of each class leaves every node.
+        let mut leaving = vec![0; fabric.node_count() as usize * class_count];
+        for (number, link) in (0u32..).zip(fabric.links()) {
+            leaving[link.from as usize * class_count + classes[number as usize]] = number;
+        }
+        // For each class of the queue that waits, how far away and of which class are those it waits for.
+        let mut waits: Vec<BTreeSet<(u32, usize)>> = vec![BTreeSet::new(); class_count];
+        let mut note = |flow: Flow| {
+            if let Some(from) = flow.from {
+                let [waiting, awaited] = [from, flow.stretch.beyond];
+                let [here, there] =
+                    [waiting, awaited].map(|link| fabric.links()[link as usize].from);
+                let [class, other] = [waiting, awaited].map(|link| classes[link as usize]);
+                waits[class].insert((grid.difference(here, there), other));
+            }
+        };
+        self.visit_to(0, |_, _| 1.0, &mut note);
+        let successors = |link: usize| {
+            let from = fabric.links()[link].from;
+            let waits = waits[classes[link]].iter();
+            let awaited = waits.map(|&(offset, class)| {
+                let node = grid.sum(from, offset);
+                leaving[node as usize * class_count + class] as usize
+            });
+            let mut awaited: Vec<usize> = awaited.collect();
+            awaited.sort_unstable();
+            awaited
+        };
+        match deadlock::check(fabric.links().len(), successors) {
+            Ok(_) => Ok(()),
+            Err(cycle) => Err(WaitCycle::new(fabric, &cycle.channels)),
+        }
+    }
+}
