@@ -42,7 +42,7 @@ pub struct Report {
 }
 
 /// The QsNET of the paper (sections 2 and 4.1), as its reading has it.
-fn qsnet(levels: u32) -> FatTreeSpec {
+pub fn qsnet(levels: u32) -> FatTreeSpec {
     FatTreeSpec {
         shape: Shape::KAry { arity: 4, levels },
         ascent: Ascent::Adaptive,
@@ -74,7 +74,7 @@ fn qsnet(levels: u32) -> FatTreeSpec {
 }
 
 /// Cut-through without any host: packets of 160 flits of two bytes, a flit a cycle, as the peer.
-fn cut_through(levels: u32) -> FatTreeSpec {
+pub fn cut_through(levels: u32) -> FatTreeSpec {
     let qsnet = qsnet(levels);
     FatTreeSpec {
         virtual_channels: 1,

@@ -7,10 +7,21 @@
 //!
 //! Nodes hear of one another no sooner than one hop after something happened. The engine therefore
 //! goes from node to node in windows of one hop, and within each keeps the order of the events of
-//! that node alone: there is no event queue. The headers on a link arrive in the order in which
-//! they were sent, so that each interface has a list of those that it will pass on and one of those
-//! that go no further. All lists share one store, whose places are used again.
+//! that node alone: there is no queue of events. A window begins when something is due first. In it
+//! the nodes that have something to do are served in the order of their numbers, then the outputs.
+//! The headers on a link arrive in the order in which they were sent, so that each interface has a
+//! list of those that it will pass on and one of those that go no further. All lists share one
+//! store, whose places are used again.
+//!
+//! # Data
+//! - When each node and each output has something to do next is one number, in an array of its own
+//!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
+//! - Beside each array is an [`Agenda`](agenda::Agenda), bitmaps of who is due when. With its help a
+//!   window touches only those with work, so that its cost grows with what moves, not with the
+//!   size of the fabric. The rule: whoever changes a number of these arrays notes it there.
+//! - What an event touches of an interface is one record for what comes in and one for what leaves.
 
+mod agenda;
 mod lines;
 mod node;
 mod output;
@@ -21,6 +32,7 @@ mod stall;
 
 use crate::traffic::{CLASSES, Class, Packet};
 use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
+use agenda::Agenda;
 use isthmus_kernel::Cycles;
 use lines::{Headers, Line};
 use packets::{Fifo, Origin, Packets, Stretch};
@@ -60,6 +72,9 @@ pub struct Engine<T> {
     inputs_due: Vec<Key>,
     /// For each output, the first cycle in which it has something to do.
     outputs_due: Vec<Cycles>,
+    /// Notes of both.
+    nodes_agenda: Agenda,
+    outputs_agenda: Agenda,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
     queues: Queues,
@@ -169,8 +184,26 @@ impl<T: Copy> Engine<T> {
             to_come.insert(place, (time, packet));
         }
         client.key = key(to_come[0].0, GENERATE);
+        self.node_is_due(node, time);
+    }
+
+    /// An input or the client of a node has something to do at `time`.
+    #[inline]
+    fn node_is_due(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
-        *due = (*due).min(time);
+        if time < *due {
+            *due = time;
+            self.nodes_agenda.note(node, time);
+        }
+    }
+
+    /// An output has something to do at `due`.
+    #[inline]
+    fn output_is_due(&mut self, port: usize, due: Cycles) {
+        if self.outputs_due[port] != due {
+            self.outputs_due[port] = due;
+            self.outputs_agenda.note(port as u32, due);
+        }
     }
 
     /// Takes over what a handler has offered when told about `node` at `now`.
@@ -210,6 +243,8 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             nodes_due: vec![Cycles::MAX; nodes],
             inputs_due: vec![NEVER; inputs.len()],
             outputs_due: vec![Cycles::MAX; outputs.len()],
+            nodes_agenda: Agenda::new(nodes, rules.hop),
+            outputs_agenda: Agenda::new(outputs.len(), rules.hop),
             busy: vec![0; nodes.max(outputs.len()) + 1],
             inputs,
             outputs,
@@ -235,6 +270,8 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.nodes_due.fill(Cycles::MAX);
         self.inputs_due.fill(NEVER);
         self.outputs_due.fill(Cycles::MAX);
+        self.nodes_agenda.clear();
+        self.outputs_agenda.clear();
         for client in &mut self.clients {
             client.key = NEVER;
             client.to_come.clear();
@@ -263,12 +300,14 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while !handler.finished() {
-            let due = self.nodes_due.iter().chain(&self.outputs_due);
-            let begin = due.copied().min().unwrap_or(Cycles::MAX);
+            let nodes = self.nodes_agenda.first(&self.nodes_due);
+            let begin = nodes.min(self.outputs_agenda.first(&self.outputs_due));
             if begin >= limit || begin >= time_of(NEVER) {
                 self.now = self.now.max(limit);
                 return;
             }
+            self.nodes_agenda.begin(begin);
+            self.outputs_agenda.begin(begin);
             let end = limit.min(begin + self.rules.hop);
             self.run_nodes(end, handler);
             self.run_outputs(end);
@@ -293,6 +332,6 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     }
 
     fn wedged(&self) -> Vec<u32> {
-        self.waiting().wedged(&self.fabric)
+        self.find_wedged()
     }
 }

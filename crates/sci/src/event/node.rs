@@ -1,7 +1,6 @@
 //! What happens at one node.
 
 use super::lines::{Header, Kind};
-use super::output::collect;
 use super::port::{ARRIVE, GENERATE, Input, Key, NEVER, TRANSFER, key, phase_of, time_of};
 use super::{Engine, Waiting};
 use crate::traffic::{Class, Delivery, Dropped};
@@ -13,7 +12,7 @@ impl<T: Copy> Engine<T> {
     /// says itself from when on it may leave.
     pub(super) fn run_nodes<H: Handler<Tag = T>>(&mut self, end: Cycles, handler: &mut H) {
         let mut busy = std::mem::take(&mut self.busy);
-        let count = collect(&self.nodes_due, end, &mut busy);
+        let count = self.nodes_agenda.collect(&self.nodes_due, end, &mut busy);
         for &node in &busy[..count] {
             self.run_node(node as usize, end, handler);
         }
@@ -31,7 +30,7 @@ impl<T: Copy> Engine<T> {
             let due = time_of(first.min(client));
             if due >= end {
                 self.nodes_due[node] = due;
-                return;
+                return self.nodes_agenda.note(node as u32, due);
             }
             if client < first {
                 self.generate(node, due, handler);
@@ -116,7 +115,8 @@ impl<T: Copy> Engine<T> {
     fn waits(&mut self, port: usize, ready: Cycles) {
         let out = &mut self.outputs[port];
         out.own = out.own.min(ready.max(out.free));
-        self.outputs_due[port] = out.due();
+        let due = out.due();
+        self.output_is_due(port, due);
     }
 
     /// A send or an echo comes to where it goes.

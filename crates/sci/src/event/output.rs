@@ -9,14 +9,20 @@ impl<T: Copy> Engine<T> {
     /// Lets leave all that comes to an output before `end` or starts there.
     pub(super) fn run_outputs(&mut self, end: Cycles) {
         let mut busy = std::mem::take(&mut self.busy);
-        let mut count = collect(&self.outputs_due, end, &mut busy);
+        let mut count = self
+            .outputs_agenda
+            .collect(&self.outputs_due, end, &mut busy);
         while count > 0 {
             let mut still = 0;
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(port as usize);
-                busy[still] = port;
-                still += usize::from(due < end);
+                if due < end {
+                    busy[still] = port;
+                    still += 1;
+                } else {
+                    self.outputs_agenda.note(port, due);
+                }
             }
             count = still;
         }
@@ -25,12 +31,16 @@ impl<T: Copy> Engine<T> {
 
     /// Lets leave what comes to `port` before `end` or starts there.
     pub(super) fn advance(&mut self, port: usize, end: Cycles) {
-        while self.outputs_due[port] < end {
-            self.step(port);
+        let mut due = self.outputs_due[port];
+        if due < end {
+            while due < end {
+                due = self.step(port);
+            }
+            self.outputs_agenda.note(port as u32, due);
         }
     }
 
-    /// Lets leave what is next. Returns when there is more to do.
+    /// Lets leave what is next. Returns when there is more to do, which the caller is to note.
     #[inline]
     fn step(&mut self, port: usize) -> Cycles {
         let out = &self.outputs[port];
@@ -128,7 +138,8 @@ impl<T: Copy> Engine<T> {
         let out = &mut self.outputs[to];
         if self.headers.push(&mut out.line, place) {
             out.pass = time;
-            self.outputs_due[to] = out.due();
+            let due = out.due();
+            self.output_is_due(to, due);
         }
     }
 
@@ -154,20 +165,8 @@ impl<T: Copy> Engine<T> {
         if self.headers.push(&mut input.line, place) {
             input.arrival = key(header.time, ARRIVE);
             self.inputs_due[to] = input.due();
-            let due = &mut self.nodes_due[input.node as usize];
-            *due = (*due).min(header.time);
+            let node = input.node;
+            self.node_is_due(node, header.time);
         }
     }
-}
-
-/// Collects the numbers of those that are due before `end`; returns how many. Without a branch:
-/// whether one is due cannot be foreseen.
-#[inline]
-pub(super) fn collect(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
-    let mut count = 0;
-    for (number, &due) in due.iter().enumerate() {
-        busy[count] = number as u32;
-        count += usize::from(due < end);
-    }
-    count
 }

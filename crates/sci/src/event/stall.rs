@@ -3,6 +3,7 @@
 use super::Engine;
 use super::lines::Kind;
 use super::packets::NONE;
+use super::port::Input;
 use crate::Stall;
 use crate::stall::{Progress, Waiting};
 use crate::traffic::CLASSES;
@@ -21,6 +22,17 @@ impl<T: Copy> Engine<T> {
             under_way: self.under_way,
         };
         progress.stalled(limit, || self.waiting().stalled(&self.fabric))
+    }
+
+    /// The nodes that can never move again.
+    pub(super) fn find_wedged(&self) -> Vec<u32> {
+        let slots = self.rules.input_slots;
+        let is_full = |input: &Input| input.queues.iter().any(|queue| queue.len == slots);
+        // A circle leads through full input queues.
+        if !self.inputs.iter().any(is_full) {
+            return Vec::new();
+        }
+        self.waiting().wedged(&self.fabric)
     }
 
     /// When the oldest packet under way was generated.
@@ -43,7 +55,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Who waits for whom.
-    pub(super) fn waiting(&self) -> Waiting {
+    fn waiting(&self) -> Waiting {
         let slots = self.queues.slots.iter();
         let mut outputs: Vec<Option<Vec<u32>>> =
             slots.map(|slots| slots.is_full().then(Vec::new)).collect();
