@@ -18,6 +18,7 @@ _COMMANDS = {
     "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",
     "balance": "Size the I/O side for an application.",
+    "examples": "List, print or copy the examples that come with the package.",
     "papers": "Run a paper's experiments and compare them with what it says.",
 }
 
