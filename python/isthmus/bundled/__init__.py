@@ -88,5 +88,6 @@ def copy(chosen: list[Example], folder: Path) -> list[Path]:
         if path.is_dir() or (path.exists() and path.read_bytes() != each.path.read_bytes()):
             raise IsthmusError(f"{path}: is there with other content; copy to another folder")
     for each, path in made:
-        write_text(path, each.text)
+        if not path.exists():
+            write_text(path, each.text)
     return [path for _, path in made]

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.errors import IsthmusError, RunFailedError, one_line
 
 _COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, plots, report.",
@@ -123,5 +123,5 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(message: str, status: int = 2) -> NoReturn:
-    print("isthmus: " + " ".join(message.split("\n")), file=sys.stderr)
+    print(f"isthmus: {one_line(message)}", file=sys.stderr)
     sys.exit(status)
