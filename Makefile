@@ -4,12 +4,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Threads of a run, one for each processor that may be used unless `JOBS=N` is given.
+THREADS := $(if $(JOBS),--jobs $(JOBS))
+# Seconds for which `make soak` feeds mutants to the command.
+SOAK_S ?= 300
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css')
 
-.PHONY: demo test test-rust test-python lint docs papers papers-quick bench bench-quick soak clean help
+.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick soak clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
@@ -18,7 +21,8 @@ help:
 	@echo 'make papers-quick the same, shortened'
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'
 	@echo 'make bench-quick  the same, shortened'
-	@echo 'make soak         the property tests with fresh random cases'
+	@echo 'make wheel        source distribution and wheel in dist/'
+	@echo 'make soak         the property tests with fresh random cases, mutants for $(SOAK_S) s'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
 	@echo 'make clean        remove what was built'
 
@@ -37,9 +41,9 @@ $(VENV)/.test-tools: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 --jobs $(JOBS) --fresh
+	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 $(THREADS) --fresh
 
-test: lint test-rust test-python docs
+test: lint test-rust test-python test-wheel fuzz docs
 
 test-rust:
 	cargo test --workspace --locked --quiet
@@ -47,9 +51,24 @@ test-rust:
 test-python: $(VENV)/.test-tools
 	$(BIN)/python -m pytest
 
+# A source distribution, a wheel made of it, and the commands from outside of the repository.
+test-wheel: $(VENV)/.test-tools
+	$(BIN)/python -m pytest -m slow tests/python/test_wheel.py
+
+# Mutated files and arguments against the command, always the same ones.
+fuzz: $(VENV)/.test-tools
+	$(BIN)/python tests/fuzz/run.py --seed 20001 --seconds 20 --save out/fuzz
+
+# What is given to others, made from what the source distribution holds: one wheel for all Pythons
+# from 3.10 on.
+wheel: $(VENV)/.test-tools
+	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/maturin build --release --locked --sdist --out dist
+
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo fmt --manifest-path bench/Cargo.toml --check
+	cargo clippy --manifest-path bench/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests bench docs/.hooks
 	$(BIN)/ruff check python tests bench docs/.hooks
 	$(BIN)/mypy
@@ -59,14 +78,14 @@ docs: $(VENV)/.test-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 papers: $(VENV)/.installed
-	$(BIN)/isthmus papers run hypercube-io --jobs $(JOBS)
-	$(BIN)/isthmus papers run sci-fabrics --jobs $(JOBS)
-	$(BIN)/isthmus papers run qsnet-io --jobs $(JOBS)
+	$(BIN)/isthmus papers run hypercube-io $(THREADS)
+	$(BIN)/isthmus papers run sci-fabrics $(THREADS)
+	$(BIN)/isthmus papers run qsnet-io $(THREADS)
 
 papers-quick: $(VENV)/.installed
-	$(BIN)/isthmus papers run hypercube-io --quick --jobs $(JOBS)
-	$(BIN)/isthmus papers run sci-fabrics --quick --jobs $(JOBS)
-	$(BIN)/isthmus papers run qsnet-io --quick --jobs $(JOBS)
+	$(BIN)/isthmus papers run hypercube-io --quick $(THREADS)
+	$(BIN)/isthmus papers run sci-fabrics --quick $(THREADS)
+	$(BIN)/isthmus papers run qsnet-io --quick $(THREADS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/run.py
@@ -74,10 +93,12 @@ bench: $(VENV)/.installed
 bench-quick: $(VENV)/.installed
 	$(BIN)/python bench/run.py --quick
 
-# The property tests with fresh random cases; the seed is printed so that a failure can be repeated.
-soak:
+# The property tests with fresh random cases, then mutants; the seed is printed so that a failure can
+# be repeated.
+soak: $(VENV)/.test-tools
 	@seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "PROPTEST_RNG_SEED=$$seed"; \
-	PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked --quiet --release
+	PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked --quiet --release && \
+	$(BIN)/python tests/fuzz/run.py --seed $$seed --seconds $(SOAK_S) --save out/fuzz
 
 clean:
-	rm -rf target $(VENV) out site bench/.peers
+	rm -rf target $(VENV) out dist site bench/.peers

@@ -57,7 +57,8 @@ class Engine:
     """The measuring program of this folder."""
 
     def __init__(self) -> None:
-        build = ["cargo", "build", "--release", "--locked", "--package", "isthmus-bench"]
+        build = ["cargo", "build", "--release", "--locked", "--target-dir", "target"]
+        build += ["--manifest-path", "bench/Cargo.toml"]
         messages = run([*build, "--message-format=json"]).output
         programs = [
             line["executable"]
@@ -84,6 +85,8 @@ def _is_json(line: str) -> bool:
 class Line:
     """One row of ``results.json``."""
 
+    id: str
+    """Benchmark and row, ``peer/32-flits-60``: stays the same whatever the row is called."""
     name: str
     ours: float | None
     peer: float | None
@@ -96,6 +99,7 @@ class Line:
     def row(self) -> dict[str, Any]:
         """The row as the schema of ``results.json`` has it."""
         return {
+            "id": self.id,
             "name": self.name,
             "ours": rounded(self.ours),
             "peer": rounded(self.peer),

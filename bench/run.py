@@ -10,6 +10,7 @@ import shutil
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import caminos
@@ -17,6 +18,7 @@ import plot
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 
 RESULTS = ROOT / "bench" / "results"
+QUICK = ROOT / "out" / "bench-quick.json"
 DRIVER = "python bench/run.py"
 
 # Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
@@ -35,6 +37,7 @@ def replications(engine: Engine, quick: bool) -> Iterator[Line]:
     ]
     rates = [run["rate_per_s"] for run in runs]
     yield Line(
+        id="replications/7-cube",
         name="7-cube, b = 2, t_a = 0.156 ms, replications of 150,000 messages",
         ours=statistics.median(rates),
         peer=None,
@@ -64,17 +67,19 @@ def peer(engine: Engine, quick: bool) -> Iterator[Line]:
                 if load > SATURATION:
                     sources = PEER_SOURCE_QUEUE
                     bounded.append(engine.measure("uniform", **setting, sources=sources)[0])
+            row = f"peer/{length}-flits-{100 * load:.0f}"
             name = f"7-cube, uniform, {length} flits, {load:.0%} load"
             if load < SATURATION:
-                yield beside(name, poisson, theirs, "Poisson", window)
+                yield beside(row, name, poisson, theirs, "Poisson", window)
             else:
                 limit = f"closed loop of {PEER_SOURCE_QUEUE} messages for each node"
-                yield beside(name, bounded, theirs, limit, window)
-                name += ", unbounded sources"
-                yield beside(name, poisson, theirs, "Poisson, the backlog grows", window)
+                yield beside(row, name, bounded, theirs, limit, window)
+                row, name = f"{row}-unbounded", f"{name}, unbounded sources"
+                yield beside(row, name, poisson, theirs, "Poisson, the backlog grows", window)
 
 
 def beside(
+    row: str,
     name: str,
     ours: list[dict[str, float]],
     theirs: list[caminos.Window],
@@ -84,6 +89,7 @@ def beside(
     """A line from paired runs of engine and peer."""
     ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(ours, theirs, strict=True)]
     return Line(
+        id=row,
         name=name,
         ours=statistics.median(run["rate_per_s"] for run in ours),
         peer=statistics.median(run.rate_per_s for run in theirs),
@@ -109,6 +115,7 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
     runs = [engine.measure("reference", messages=messages)[0] for _ in range(1 if quick else 5)]
     ratios = [run["reference_s"] / run["engine_s"] for run in runs]
     yield Line(
+        id="reference/7-cube",
         name=f"7-cube, b = 2, one list of {messages:,} messages",
         ours=statistics.median(run["messages"] / run["engine_s"] for run in runs),
         peer=statistics.median(run["messages"] / run["reference_s"] for run in runs),
@@ -127,6 +134,7 @@ def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
         command += ["--quick"] if quick else []
         cost = run([program, *command[1:]]) if program else None
         yield Line(
+            id=f"paper/{name}",
             name=f"the whole paper {name} on 2 cores" + (" (quick)" if quick else ""),
             ours=cost.wall_s if cost else None,
             peer=None,
@@ -150,6 +158,7 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
     slow = [run["run_s"]["median"] for run in theirs]
     ratios = [b / a for a, b in zip(medians, slow, strict=True)]
     yield Line(
+        id="sci/torus-6x6",
         name=name,
         ours=statistics.median(medians),
         peer=statistics.median(slow),
@@ -166,6 +175,7 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
     )
     rates = [run["symbol_links_per_s"] for run in theirs]
     yield Line(
+        id="sci/torus-6x6-reference",
         name=f"{name}: the symbol-by-symbol reference",
         ours=statistics.median(rates),
         peer=None,
@@ -192,6 +202,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
     for side in (4, 32):
         point = next(point for point in points if point["side"] == side)
         yield Line(
+            id=f"sci_growth/torus-{side}x{side}",
             name=f"{side} x {side} bidirectional torus of SCI rings, half its saturation, 200 us",
             ours=point["run_s"]["median"],
             peer=None,
@@ -206,12 +217,13 @@ def million(engine: Engine, quick: bool) -> Iterator[Line]:
     """A 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
     messages = 1_000_000 if quick else 10_000_000
     report, cost = engine.measure("replications", dimension=20, messages=messages, replications=1)
-    for what, value, unit in (
-        ("wall-clock time", cost.wall_s, "s"),
-        ("CPU time", cost.cpu_s, "s"),
-        ("memory", cost.memory_gib, "GiB"),
+    for row, what, value, unit in (
+        ("wall", "wall-clock time", cost.wall_s, "s"),
+        ("cpu", "CPU time", cost.cpu_s, "s"),
+        ("memory", "memory", cost.memory_gib, "GiB"),
     ):
         yield Line(
+            id=f"million/{row}",
             name=f"20-cube, b = 2, t_a = 0.156 ms, {messages:,} messages: {what}",
             ours=value,
             peer=None,
@@ -235,6 +247,7 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
     for dimension in (4, 20):
         point = next(point for point in points if point["dimension"] == dimension)
         yield Line(
+            id=f"growth/{dimension}-cube",
             name=f"{dimension}-cube, b = 2: cost of a message",
             ours=point["ns_per_message"],
             peer=None,
@@ -253,6 +266,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
     ]
     rates = [run["packets_per_s"] for run in runs]
     yield Line(
+        id="fat_tree/64-nodes",
         name="64-node fat tree, 56 clients write to 8 clustered servers at random",
         ours=statistics.median(rates),
         peer=None,
@@ -263,8 +277,12 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
     )
     time_us = 5_000 if quick else 100_000
     report, cost = engine.measure("fattree", levels=6, time_us=time_us, runs=1)
-    for what, value, unit in (("CPU time", cost.cpu_s, "s"), ("memory", cost.memory_gib, "GiB")):
+    for row, what, value, unit in (
+        ("cpu", "CPU time", cost.cpu_s, "s"),
+        ("memory", "memory", cost.memory_gib, "GiB"),
+    ):
         yield Line(
+            id=f"fat_tree/4096-nodes-{row}",
             name=f"4,096-node fat tree, 512 clustered servers, {time_us / 1e6:g} s: {what}",
             ours=value,
             peer=None,
@@ -288,6 +306,7 @@ def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
         pairs = zip(ours, theirs, strict=True)
         ratios = [a["packets_per_s"] / b.rate_per_s for a, b in pairs]
         yield Line(
+            id=f"fat_tree_peer/64-nodes-{100 * load:.0f}",
             name=f"64-node fat tree, uniform, packets of 160 flits, {load:.0%} load",
             ours=statistics.median(run["packets_per_s"] for run in ours),
             peer=statistics.median(run.rate_per_s for run in theirs),
@@ -331,40 +350,54 @@ def told(line: Line) -> str:
     return f"{ours}, peer {rounded(line.peer):,.15g}: {rounded(line.ratio):,.15g} times"
 
 
-def merged(rows: list[dict[str, Any]], old: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``old`` with the rows of the same name replaced, and new ones at the end."""
-    fresh = {row["name"]: row for row in rows}
-    kept = [fresh.pop(row["name"], row) for row in old]
-    return kept + list(fresh.values())
-
-
-def keep(lines: list[Line], *, quick: bool, partial: bool) -> None:
-    """Write ``results.json`` and, unless quick, the details by date and kind of machine.
-
-    A run of some benchmarks only replaces their rows.
+def merged(
+    rows: list[dict[str, Any]], old: list[dict[str, Any]], parts: list[str]
+) -> list[dict[str, Any]]:
+    """All rows in the order of the benchmarks: ``rows``, what the run of ``parts`` gave, and of
+    ``old`` those of the other benchmarks. What no benchmark gives any more is left out.
     """
-    summary = ROOT / "bench" / "results.json"
-    old = json.loads(summary.read_text()) if partial and summary.exists() else []
-    rows = merged([line.row() for line in lines], old)
-    summary.write_text(json.dumps(rows, indent=2) + "\n")
+    kept = [row for row in old if _part(row) in PARTS and _part(row) not in parts]
+    order = list(PARTS)
+    return sorted(kept + rows, key=lambda row: order.index(_part(row)))
+
+
+def _part(row: dict[str, Any]) -> str:
+    return str(row.get("id", "")).partition("/")[0]
+
+
+def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:
+    """Write ``results.json`` and the details by date and kind of machine.
+
+    Rows of benchmarks that were not run stay. A quick run is written elsewhere, whole: it is no
+    measurement to keep.
+    """
     if quick:
+        _write(QUICK, [line.row() for line in lines])
         return
+    summary = ROOT / "bench" / "results.json"
+    old = json.loads(summary.read_text()) if summary.exists() else []
+    _write(summary, merged([line.row() for line in lines], old, parts))
     kind = machine_kind()
     slug = re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
     today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
-    RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{today}-{slug}.json"
-    old = json.loads(path.read_text())["lines"] if partial and path.exists() else []
-    rows = merged([line.row() | {"detail": line.detail} for line in lines], old)
-    kept = {"date": today, "machine": kind, "lines": rows}
-    path.write_text(json.dumps(kept, indent=2) + "\n")
+    old = json.loads(path.read_text())["lines"] if path.exists() else []
+    rows = merged([line.row() | {"detail": line.detail} for line in lines], old, parts)
+    _write(path, {"date": today, "machine": kind, "lines": rows})
+
+
+def _write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2) + "\n")
 
 
 def main() -> None:
     """Measure what was asked for, everything by default."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="shorter runs, not kept by date")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"shorter runs, told in {QUICK.relative_to(ROOT)} only"
+    )
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
@@ -375,12 +408,13 @@ def main() -> None:
     usual = [part for part in PARTS if not (options.quick and part in left_out)]
     if options.quick and not options.parts:
         sys.stdout.write(f"left out: {', '.join(sorted(left_out))}\n")
-    for part in options.parts or usual:
+    parts = options.parts or usual
+    for part in parts:
         for line in PARTS[part](engine, options.quick):
             sys.stdout.write(f"{line.name}: {told(line)}\n")
             sys.stdout.flush()
             lines.append(line)
-    keep(lines, quick=options.quick, partial=bool(options.parts))
+    keep(lines, parts, quick=options.quick)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ __all__ = [
     "model",
     "peak",
     "place",
+    "processors",
     "rings",
     "topology",
     "version",
@@ -34,6 +35,9 @@ class ResumeError(ValueError):
 
 def version() -> str:
     """Version of the core, the same as the package's."""
+
+def processors() -> int:
+    """Processors that a run may use: the threads that it has if nobody says how many."""
 
 def check(text: str, file: str, overrides: list[str]) -> str:
     """Read a scenario and say what it would run, without running it.

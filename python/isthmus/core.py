@@ -28,6 +28,13 @@ def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, 
     return answer
 
 
+def processors() -> int:
+    """Threads of a run if nobody says how many: processors that this process may use."""
+    from isthmus import _core
+
+    return _core.processors()
+
+
 def read_text(path: Path) -> str:
     """Read a file the user named.
 

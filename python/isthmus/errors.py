@@ -9,3 +9,19 @@ class IsthmusError(Exception):
 
 class RunFailedError(IsthmusError):
     """A run that began and could not be finished; the command line exits 1."""
+
+
+LONGEST = 1000
+"""Characters of the longest error that is printed whole."""
+
+
+def one_line(message: str) -> str:
+    """An error as one line that a terminal can show: control characters are written out, and of a
+    long one the middle is left out.
+    """
+    words = " ".join(message.splitlines())
+    words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    if len(words) <= LONGEST:
+        return words
+    # The end says what would be right.
+    return f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"

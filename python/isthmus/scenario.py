@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from isthmus.core import ask, read_text
+from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError
 from isthmus.machine import Fabric, FatTree, Hypercube, Machine
 from isthmus.results.collection import Results
@@ -178,7 +177,8 @@ class Scenario:
 
         Args:
             seed: master seed; the same seed gives the same numbers. The scenario's if left out.
-            jobs: threads; all cores if left out. The numbers do not depend on it.
+            jobs: threads; one for each processor that may be used if left out. The numbers do not
+                depend on it.
             quick: wider intervals, in seconds.
             out: also write all files to this folder, and go on from points finished there.
 
@@ -189,7 +189,7 @@ class Scenario:
         """
         from isthmus.execution import Job, Stopped
 
-        threads = jobs or os.cpu_count() or 1
+        threads = jobs or processors()
         job = Job(self.text, self.file, list(self.changes), seed, threads, quick)
         try:
             return job.run_into(Path(out)) if out is not None else job.run()

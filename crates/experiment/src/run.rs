@@ -5,6 +5,7 @@ use crate::hypercube::Queueing;
 use crate::journal::{Journal, JournalError};
 use crate::machines::{self, Built, Machines, Refusal};
 use crate::measurement;
+use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::Halt;
 use crate::result::{
@@ -16,7 +17,6 @@ use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
 use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
 use rayon::prelude::*;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -26,7 +26,7 @@ use thiserror::Error;
 pub struct Options {
     /// Master seed in place of the scenario's.
     pub seed: Option<u64>,
-    /// Threads, as many as there are cores at most; 0 means one per core.
+    /// Threads, as many as [`processors`](crate::processors) at most; 0 means one for each.
     pub jobs: usize,
     /// The shortened form: shorter runs, wider intervals.
     pub quick: bool,
@@ -251,12 +251,7 @@ impl Experiment {
     /// # Errors
     /// Why the run ended early; what was finished is in the journal.
     pub fn run(&self) -> Result<RunResult, RunError> {
-        // More threads than cores would only take memory.
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let jobs = match self.options.jobs {
-            0 => cores,
-            jobs => jobs.min(cores),
-        };
+        let jobs = threads(self.options.jobs);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs)
             .build()

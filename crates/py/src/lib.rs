@@ -39,6 +39,12 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Processors that a run may use: the threads that it has if nobody says how many.
+#[pyfunction]
+fn processors() -> usize {
+    isthmus_experiment::processors()
+}
+
 /// The fields of a scenario file, as a JSON list.
 #[pyfunction]
 fn fields() -> PyResult<String> {
@@ -57,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("ResumeError", py.get_type::<ResumeError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(processors, module)?)?;
     module.add_function(wrap_pyfunction!(fields, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;

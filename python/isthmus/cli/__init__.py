@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.errors import IsthmusError, RunFailedError, one_line
 
 _COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, plots, report.",
@@ -18,6 +18,7 @@ _COMMANDS = {
     "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",
     "balance": "Size the I/O side for an application.",
+    "examples": "List, print or copy the examples that come with the package.",
     "papers": "Run a paper's experiments and compare them with what it says.",
 }
 
@@ -122,5 +123,5 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(message: str, status: int = 2) -> NoReturn:
-    print("isthmus: " + " ".join(message.split("\n")), file=sys.stderr)
+    print(f"isthmus: {one_line(message)}", file=sys.stderr)
     sys.exit(status)

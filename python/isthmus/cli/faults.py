@@ -32,7 +32,7 @@ report.html, faults.csv and faults-cases.csv, plots/ and all results.
     "--double", type=click.IntRange(min=0), default=0, help="Pairs of failures to draw [0]."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all cores].")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -53,7 +53,7 @@ def command(
 ) -> int:
     """Plan the study, run it, write its folder."""
     from isthmus.cli.progress import shown
-    from isthmus.core import overrides, read_text
+    from isthmus.core import overrides, processors, read_text
     from isthmus.errors import IsthmusError
     from isthmus.execution import Job, Stopped
     from isthmus.faults import outcomes, plan, summaries
@@ -74,7 +74,7 @@ def command(
         text=study.text,
         file=f"study of {', '.join(named)}",
         seed=study.seed,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or processors(),
         quick=quick,
     )
     folder = out or Path("out") / (job.name + ("-quick" if quick else ""))

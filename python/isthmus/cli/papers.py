@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,10 +39,15 @@ def command(context: click.Context, as_json: bool) -> None:
     found = papers()
     if not found:
         raise IsthmusError(
-            "no papers found; run in the repository, or set ISTHMUS_PAPERS to its papers folder"
+            "no papers found; set ISTHMUS_PAPERS to a folder that has some, or unset it for those "
+            "of the package"
         )
     if as_json:
-        click.echo(json.dumps([{"name": p.name, "title": p.title, "year": p.year} for p in found]))
+        told = [
+            {"name": p.name, "title": p.title, "year": p.year, "folder": str(p.folder)}
+            for p in found
+        ]
+        click.echo(json.dumps(told))
         return
     from isthmus.cli.console import print_facts
 
@@ -61,7 +65,7 @@ NAME is a paper of `isthmus papers`, or a folder.
 )
 @click.argument("name")
 @click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all cores].")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
@@ -85,6 +89,7 @@ def run(
 ) -> int:
     """Run and judge; the exit status tells only whether it could be done."""
     from isthmus.cli.progress import shown
+    from isthmus.core import processors
     from isthmus.errors import IsthmusError
     from isthmus.execution import Stopped
     from isthmus.papers import How, find, run_paper
@@ -97,7 +102,7 @@ def run(
     if unknown:
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
     folder = out or Path("out") / "papers" / paper.name
-    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown)
+    how = How(quick, jobs or processors(), seed, reports, fresh, shown)
     runs: dict[str, RunResult] = {}
     try:
         with paper_folder(folder, paper) as own:

@@ -27,7 +27,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all cores].")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -47,7 +47,7 @@ def command(
     fresh: bool,
 ) -> int:
     """Run a scenario and write its folder."""
-    from isthmus.core import overrides, read_text
+    from isthmus.core import overrides, processors, read_text
     from isthmus.errors import IsthmusError
     from isthmus.execution import Job, Stopped
 
@@ -59,7 +59,7 @@ def command(
         file=str(file),
         overrides=overrides(changes),
         seed=seed,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or processors(),
         quick=quick,
     )
     folder = out or Path("out") / (job.name + ("-quick" if quick else ""))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from isthmus.bundled import PAPERS
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 
@@ -100,8 +101,8 @@ class Paper:
 
 
 def homes() -> Iterator[Path]:
-    """Folders in which papers may be: named by the environment, here and above, beside the
-    package, beside its virtual environment.
+    """Folders in which papers may be: named by the environment, else here and above, else those
+    that came with the package.
     """
     if named := os.environ.get(ENVIRONMENT):
         yield Path(named)
@@ -109,8 +110,7 @@ def homes() -> Iterator[Path]:
     here = Path.cwd()
     for parent in (here, *here.parents):
         yield parent / "papers"
-    yield Path(__file__).resolve().parents[3] / "papers"
-    yield Path(sys.prefix).parent / "papers"
+    yield PAPERS
 
 
 def papers() -> list[Paper]:
@@ -137,7 +137,8 @@ def find(name: str) -> Paper:
             return paper
     if not known:
         raise IsthmusError(
-            f"no papers found; run in the repository, or set {ENVIRONMENT} to its papers folder"
+            f"no papers found; set {ENVIRONMENT} to a folder that has some, or unset it for those "
+            "of the package"
         )
     raise IsthmusError(f"no paper {name!r}; there is {', '.join(p.name for p in known)}")
 

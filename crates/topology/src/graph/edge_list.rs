@@ -23,6 +23,9 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
         } else {
             line
         };
+        if is_slurm(line) {
+            return Err(at(GraphProblem::Slurm));
+        }
         let (words, dictionary) = words(line).map_err(at)?;
         let mut node = |word: &Word| {
             if word.text.is_empty() {
@@ -57,6 +60,15 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
         edges.push((from, to, attributes, number + 1));
     }
     build(names, edges)
+}
+
+/// Whether a line describes a switch to Slurm, whose names of parameters know no case.
+fn is_slurm(line: &str) -> bool {
+    let line = line.trim_start();
+    ["switchname=", "blockname="].iter().any(|name| {
+        let start = line.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    })
 }
 
 type ReadEdge = (u32, u32, Attributes, usize);

@@ -101,6 +101,12 @@ pub enum GraphProblem {
         /// The word.
         word: String,
     },
+    /// A file of another program, which looks like an edge list.
+    #[error(
+        "this is a topology.conf of Slurm, which is not read; give GraphML, or an edge list with a \
+         line \"a b\" for each cable between switches and nodes"
+    )]
+    Slurm,
     /// An attribute given twice on one line.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {

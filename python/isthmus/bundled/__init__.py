@@ -1,0 +1,93 @@
+"""What comes with the package beside its code: examples and papers.
+
+In the repository both lie at its top and are links here; wheels and source distributions hold
+copies in their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from isthmus.errors import IsthmusError
+
+HOME = Path(__file__).resolve().parent
+PAPERS = HOME / "papers"
+"""One folder for each paper."""
+EXAMPLES = HOME / "examples"
+"""Scenarios and a notebook that teach."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A scenario or notebook that teaches."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name on the command line: the file's, without its end."""
+        return self.path.stem
+
+    @property
+    def text(self) -> str:
+        """What the file holds."""
+        from isthmus.core import read_text
+
+        return read_text(self.path)
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a line."""
+        if self.path.suffix == ".ipynb":
+            return "a notebook: the same from Python"
+        from isthmus.papers.folder import parse_toml
+
+        return str(parse_toml(self.text, str(self.path)).get("title", ""))
+
+
+def examples() -> list[Example]:
+    """All examples, by name.
+
+    Raises:
+        IsthmusError: the package was taken apart and holds none.
+
+    """
+    found = [p for p in EXAMPLES.glob("*") if p.suffix in (".toml", ".ipynb")]
+    if not found:
+        raise IsthmusError(f"{EXAMPLES}: no examples; install the package whole")
+    return [Example(path) for path in sorted(found)]
+
+
+def example(name: str) -> Example:
+    """The example of this name, with or without the file's end.
+
+    Raises:
+        IsthmusError: there is none.
+
+    """
+    known = examples()
+    for each in known:
+        if name in (each.name, each.path.name):
+            return each
+    raise IsthmusError(f"no example {name!r}; there is {', '.join(e.name for e in known)}")
+
+
+def copy(chosen: list[Example], folder: Path) -> list[Path]:
+    """Copy examples into a folder, to be changed there; a file of other content is left alone.
+
+    Raises:
+        IsthmusError: a file of another content is in the way, or the folder cannot be written.
+
+    """
+    from isthmus.files import ready_folder, write_text
+
+    ready_folder(folder)
+    made = [(each, folder / each.path.name) for each in chosen]
+    for each, path in made:
+        if path.is_dir() or (path.exists() and path.read_bytes() != each.path.read_bytes()):
+            raise IsthmusError(f"{path}: is there with other content; copy to another folder")
+    for each, path in made:
+        if not path.exists():
+            write_text(path, each.text)
+    return [path for _, path in made]

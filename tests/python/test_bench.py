@@ -1,0 +1,75 @@
+"""The kept results of the benchmarks: rows with stable ids, nothing stale."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import REPOSITORY
+
+BENCH = REPOSITORY / "bench"
+
+
+@pytest.fixture(scope="module")
+def run():
+    sys.path.insert(0, str(BENCH))
+    try:
+        yield importlib.import_module("run")
+    finally:
+        sys.path.remove(str(BENCH))
+
+
+def row(name: str, told: str = "") -> dict[str, str]:
+    return {"id": name, "name": told or name}
+
+
+def test_every_kept_row_has_an_id_of_its_own_from_a_benchmark_that_exists(run):
+    rows = json.loads((BENCH / "results.json").read_text())
+    ids = [each["id"] for each in rows]
+    assert len(set(ids)) == len(ids) > 20
+    assert all(each["command"] for each in rows)
+    assert run.merged(rows, [], list(run.PARTS)) == rows, "in the order of the benchmarks"
+    for kept in (BENCH / "results").glob("*.json"):
+        lines = json.loads(kept.read_text())["lines"]
+        assert len({each["id"] for each in lines}) == len(lines)
+
+
+def test_stale_and_renamed_rows_leave(run):
+    old = [
+        {"name": "a row from before there were ids"},
+        row("peer/32-flits-30", "an old name"),
+        row("peer/dropped"),
+        row("gone/benchmark"),
+        row("sci/torus-6x6"),
+    ]
+    new = [row("peer/32-flits-30", "a new name")]
+    assert run.merged(new, old, ["peer"]) == [
+        row("peer/32-flits-30", "a new name"),
+        row("sci/torus-6x6"),
+    ]
+
+
+def test_a_quick_run_changes_no_kept_result(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "bench" / "results")
+    monkeypatch.setattr(run, "QUICK", tmp_path / "out" / "quick.json")
+    line = run.Line("sci/torus-6x6", "a torus", 1.23456, None, "s", None, "command", {"runs": 3})
+    run.keep([line], ["sci"], quick=True)
+    assert [p.name for p in tmp_path.rglob("*.json")] == ["quick.json"]
+    run.keep([line], ["sci"], quick=False)
+    kept = json.loads((tmp_path / "bench" / "results.json").read_text())
+    assert [(each["id"], each["ours"]) for each in kept] == [("sci/torus-6x6", 1.235)]
+    dated = list((tmp_path / "bench" / "results").glob("*.json"))
+    assert len(dated) == 1
+    assert json.loads(dated[0].read_text())["lines"][0]["detail"] == {"runs": 3}
+
+
+def test_quick_results_go_where_git_does_not_look(run):
+    done = subprocess.run(
+        ["git", "check-ignore", "--quiet", run.QUICK], cwd=REPOSITORY, check=False
+    )
+    assert done.returncode == 0

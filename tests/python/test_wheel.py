@@ -1,0 +1,183 @@
+"""The package away from the repository: a source distribution, a wheel made of it, a fresh
+environment, an empty folder. Slow, since it compiles the core: ``make test-wheel``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import REPOSITORY
+
+pytestmark = pytest.mark.slow
+
+TARGET = REPOSITORY / "target"
+UNPACKED = TARGET / "sdist"
+"""Where the source distribution is unpacked: always the same, so that little is compiled anew."""
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def run(words: list[object], folder: Path, **environment: str):
+    return subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def maturin(*words: object, folder: Path) -> None:
+    done = run([sys.executable, "-m", "maturin", *words], folder, CARGO_TARGET_DIR=str(TARGET))
+    assert done.returncode == 0, done.stderr
+
+
+def renew(source: Path, target: Path) -> None:
+    """Make `target` equal to `source`, touching only what differs: cargo looks at times."""
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    for path in target.rglob("*"):
+        if path.is_file() and path.relative_to(target) not in wanted:
+            path.unlink()
+    for name in wanted:
+        data, place = (source / name).read_bytes(), target / name
+        if not place.is_file() or place.read_bytes() != data:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    """The unpacked source distribution."""
+    folder = tmp_path_factory.mktemp("sdist")
+    maturin("sdist", "--out", folder, folder=REPOSITORY)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder / "unpacked", filter="data")
+    (unpacked,) = (folder / "unpacked").iterdir()
+    renew(unpacked, UNPACKED)
+    return UNPACKED
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory) -> Path:
+    """A wheel, built from the source distribution with its lock file."""
+    folder = tmp_path_factory.mktemp("wheel")
+    words = ["build", "--profile", "dev", "--locked", "--interpreter", sys.executable]
+    maturin(*words, "--out", folder, folder=source)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory) -> Path:
+    """A fresh environment with the wheel; what it depends on is borrowed from this one."""
+    home = tmp_path_factory.mktemp("fresh") / "venv"
+    assert run([sys.executable, "-m", "venv", "--without-pip", home], REPOSITORY).returncode == 0
+    python = home / "bin" / "python"
+    words = ["-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel]
+    done = run([sys.executable, *words], REPOSITORY)
+    assert done.returncode == 0, done.stderr
+    (site,) = home.glob("lib/python*/site-packages")
+    # A line of a .pth file is a path at the end, whose own .pth files are not read: nothing of the
+    # editable package comes along.
+    (site / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return home / "bin"
+
+
+@pytest.fixture
+def call(installed: Path, tmp_path: Path) -> Call:
+    """A program of the fresh environment in an empty folder."""
+
+    def called(name: str, *words: object):
+        done = run([installed / name, *words], tmp_path, MPLBACKEND="Agg")
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return called
+
+
+def test_the_sources_fit_their_lock_file(source: Path):
+    done = run(["cargo", "metadata", "--locked", "--offline", "--format-version", 1], source)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wheel_holds_what_the_package_needs_and_nothing_beside(wheel: Path):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"isthmus"}
+    assert "-cp310-abi3-" in wheel.name
+    bundled = "isthmus/bundled"
+    for scenario in [*REPOSITORY.glob("papers/*/*/*.toml"), *REPOSITORY.glob("examples/*.*")]:
+        assert f"{bundled}/{scenario.relative_to(REPOSITORY)}" in names
+    for kind in ("expected.csv", "reference.csv", "README.md", "figures.toml", "paper.toml"):
+        assert f"{bundled}/papers/qsnet-io/{kind}" in names
+    tracked = run(["git", "ls-files", "python/isthmus"], REPOSITORY).stdout.splitlines()
+    kept = [name for name in tracked if not (REPOSITORY / name).is_symlink()]
+    assert len(kept) > 80
+    assert not {name.removeprefix("python/") for name in kept} - names
+
+
+def test_the_command_is_that_of_the_wheel(call: Call, installed: Path):
+    told = call("python", "-c", "import isthmus; print(isthmus.__file__, isthmus.__version__)")
+    file, version = told.stdout.split()
+    assert Path(file).is_relative_to(installed.parent)
+    assert call("isthmus", "--version").stdout == f"isthmus {version}\n"
+
+
+def test_papers_are_there_and_run(call: Call, tmp_path: Path):
+    listed = call("isthmus", "papers").stdout
+    for name in ("hypercube-io", "sci-fabrics", "qsnet-io"):
+        assert re.search(rf"^{name} .*", listed, re.MULTILINE)
+    folder = {
+        p["name"]: p["folder"] for p in json.loads(call("isthmus", "papers", "--json").stdout)
+    }
+    call("isthmus", "check", Path(folder["qsnet-io"]) / "scenarios" / "figure-6.toml")
+    words = ["run", "hypercube-io", "--quick", "--only", "scaling", "--json"]
+    (judged,) = json.loads(call("isthmus", "papers", *words).stdout)
+    assert judged["verdict"] == "reproduced"
+    assert (tmp_path / "out" / "papers" / "hypercube-io" / "verdicts.json").is_file()
+
+
+def test_examples_are_copied_checked_and_run(call: Call, tmp_path: Path):
+    call("isthmus", "examples", "--copy", "examples")
+    file = "examples/hypercube-128.toml"
+    assert (tmp_path / file).read_bytes() == (REPOSITORY / file).read_bytes()
+    assert "well formed" in call("isthmus", "check", file).stdout
+    changes = ["machine.dimension=3", "stop.messages_max=20000", "stop.replications=4"]
+    done = call("isthmus", "run", file, "--quick", "--out", "here", *changes)
+    assert "Report: here/report.html" in done.stdout
+    result = json.loads((tmp_path / "here" / "result.json").read_text())
+    assert result["points"]
+    assert all(point["messages"] for point in result["points"])
+    assert (tmp_path / "here" / "report.html").stat().st_size > 10_000
+
+
+def test_it_simulates_from_python(call: Call):
+    program = (
+        "import isthmus\n"
+        "cube = isthmus.Hypercube(dimension=3, io_link_lanes=1)\n"
+        "work = isthmus.Workload(interarrival='0.5 ms')\n"
+        "found = isthmus.simulate(cube, work, precision='10%', quick=True)\n"
+        "print(found.run.points[0].verdict.verdict)\n"
+    )
+    assert call("python", "-c", program).stdout == "stable\n"
+
+
+def test_maturin_of_the_tests_is_that_of_the_build():
+    """Both are named in pyproject.toml; one may not move without the other."""
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    assert len(set(re.findall(r'"(maturin>=[^"]+)"', text))) == 1
+    assert shutil.which("cargo")
