@@ -4,11 +4,15 @@
 //! threads, decides when each has seen enough, keeps what is finished in a journal, and returns a
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
+mod error;
 mod fattree;
+mod guard;
 mod hypercube;
 mod journal;
+mod limits;
 mod machines;
 mod measurement;
+mod memory;
 mod progress;
 mod recorders;
 mod replication;
@@ -19,10 +23,14 @@ mod sci;
 mod search;
 mod subject;
 mod summary;
+mod task;
 
+pub use error::{RunError, SetupError};
+pub use guard::{Panicked, catch};
 pub use hypercube::Queueing;
 pub use journal::JournalError;
 pub use machines::measure_names;
 pub use progress::Progress;
-pub use run::{Experiment, Options, RunError, SetupError};
+pub use run::{Experiment, Options};
 pub use sci::Failures;
+pub use task::Task;
