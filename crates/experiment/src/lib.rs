@@ -5,11 +5,15 @@
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
 mod envelope;
+mod error;
 mod fattree;
+mod guard;
 mod hypercube;
 mod journal;
+mod limits;
 mod machines;
 mod measurement;
+mod memory;
 mod processors;
 mod progress;
 mod recorders;
@@ -21,11 +25,15 @@ mod sci;
 mod search;
 mod subject;
 mod summary;
+mod task;
 
+pub use error::{RunError, SetupError};
+pub use guard::{Panicked, catch};
 pub use hypercube::Queueing;
 pub use journal::JournalError;
 pub use machines::measure_names;
 pub use processors::processors;
 pub use progress::Progress;
-pub use run::{Experiment, Options, RunError, SetupError};
+pub use run::{Experiment, Options};
 pub use sci::Failures;
+pub use task::Task;

@@ -1,8 +1,8 @@
 //! Runs one point until its rules are met.
 
-use crate::progress::Progress;
+use crate::limits::{BacklogLimit, HOPELESS};
 use crate::recorders::Recorders;
-use crate::replication::{Finished, Halt, Length, Replication};
+use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::Collapse;
 use crate::rules::Rules;
 use crate::subject::Subject;
@@ -15,6 +15,8 @@ use rayon::prelude::*;
 
 /// The least growth of the run between two looks.
 const LENGTHEN_MIN: f64 = 1.5;
+/// Growth of the backlog above which more than half of what is offered is not served.
+const HOPELESS_GROWTH: f64 = 0.5;
 /// Demands that a flow must have offered in all to be judged.
 const DEMANDS_MIN: u64 = 200;
 
@@ -29,6 +31,27 @@ pub(crate) struct Measurement {
     pub flow: usize,
     pub judgement: Option<Judgement>,
     pub converged: bool,
+    /// What ended it before its rules did, if something did.
+    pub ended_by: Option<EndedBy>,
+}
+
+/// What ends a point before its rules do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndedBy {
+    /// More demands wait than a verdict needs.
+    Backlog,
+    /// More demands wait than the memory of the run has room for.
+    Memory,
+}
+
+impl EndedBy {
+    /// As results name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Backlog => "backlog",
+            Self::Memory => "memory",
+        }
+    }
 }
 
 impl Measurement {
@@ -59,7 +82,7 @@ pub(crate) fn run(
     rules: &Rules,
     test: &SaturationTest,
     precise: bool,
-    progress: &Progress,
+    shared: Shared<'_>,
 ) -> Result<Measurement, Halt> {
     let plan = Plan {
         subject,
@@ -68,11 +91,13 @@ pub(crate) fn run(
         test,
         precise,
         cycles_min: subject.cycles_min(),
-        progress,
+        backlog: BacklogLimit::new(subject, rules.stop.replications, shared.memory.bound),
+        shared,
     };
     match rules.stop.rule {
         StopRule::Fixed { messages } => plan.fixed(Length::AtLeast {
             messages,
+            demands: u64::MAX,
             cycles: 0,
         }),
         StopRule::FixedTime { time } => plan.fixed(Length::Until(plan.cycles(time))),
@@ -92,12 +117,13 @@ struct Plan<'a> {
     test: &'a SaturationTest,
     precise: bool,
     cycles_min: Cycles,
-    progress: &'a Progress,
+    backlog: BacklogLimit,
+    shared: Shared<'a>,
 }
 
 impl Plan<'_> {
-    fn replication(&self, number: u64) -> Replication {
-        Replication::new(self.subject, self.seed, number)
+    fn replication(&self, number: u64) -> Result<Replication, Halt> {
+        Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
     }
 
     fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
@@ -118,26 +144,53 @@ impl Plan<'_> {
             .numbers()
             .with_max_len(1)
             .map(|number| {
-                let mut replication = self.replication(number);
+                let mut replication = self.replication(number)?;
                 self.warm_up(&mut replication, length)?;
-                replication.run_to(length, self.progress)?;
+                replication.run_to(length, self.shared.progress)?;
                 Ok(replication.finish())
             })
             .collect::<Result<_, _>>()?;
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications.iter().all(|r| r.cycles >= self.cycles_min);
+        let ended_by = self.ended_by(replications.iter().map(|r| r.overfull));
+        let verdict = match ended_by {
+            Some(_) => self.verdict_of_overfull(&judged, long_enough),
+            None if long_enough => judged.verdict,
+            None => Verdict::Undecided,
+        };
         Ok(Measurement {
-            verdict: if long_enough {
-                judged.verdict
-            } else {
-                Verdict::Undecided
-            },
+            verdict,
             flow: judged.flow,
             judgement: judged.judgement,
-            converged: true,
+            converged: ended_by.is_none(),
+            ended_by,
             replications,
         })
+    }
+
+    /// What ends the point, if one of its replications is overfull.
+    fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
+        let by = if self.backlog.by_memory {
+            EndedBy::Memory
+        } else {
+            EndedBy::Backlog
+        };
+        overfull.into_iter().any(|overfull| overfull).then_some(by)
+    }
+
+    /// The verdict where too many demands wait. Before the least time of a run has passed, a
+    /// backlog may fill delays only; but not one that is larger than these can hold, and gains
+    /// more than half of what is offered.
+    fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
+        let growth = judged
+            .judgement
+            .map_or(0.0, |judgement| judgement.growth.low);
+        let hopeless = self.backlog.beyond_delays && growth > HOPELESS_GROWTH;
+        match judged.verdict {
+            Verdict::Saturated if long_enough || hopeless => Verdict::Saturated,
+            _ => Verdict::Undecided,
+        }
     }
 
     /// Ever longer runs until everything is known.
@@ -145,40 +198,44 @@ impl Plan<'_> {
         let mut replications: Vec<Replication> = self
             .numbers()
             .map(|number| self.replication(number))
-            .collect();
+            .collect::<Result<_, _>>()?;
         let mut messages = first.min(max);
         let mut looks_left = self.rules.looks();
         loop {
             replications.par_iter_mut().try_for_each(|replication| {
                 let length = Length::AtLeast {
                     messages,
+                    demands: HOPELESS.saturating_mul(messages),
                     cycles: self.cycles_min,
                 };
                 if !replication.has_begun() {
                     self.warm_up(replication, length)?;
                 }
-                replication.run_to(length, self.progress)
+                replication.run_to(length, self.shared.progress)
             })?;
             looks_left -= 1;
             let recorders: Vec<&Recorders> =
                 replications.iter().map(Replication::recorders).collect();
-            let judged = judge(self.subject, &recorders, self.test);
+            let mut judged = judge(self.subject, &recorders, self.test);
+            let ended_by = self.ended_by(replications.iter().map(Replication::is_overfull));
+            if ended_by.is_some() {
+                let mut cycles = replications.iter().map(Replication::cycles);
+                let long_enough = cycles.all(|cycles| cycles >= self.cycles_min);
+                judged.verdict = self.verdict_of_overfull(&judged, long_enough);
+            }
             let collapsed = replications.iter().any(Replication::has_collapsed);
             let (converged, factor) = match judged.verdict {
-                _ if collapsed => (false, None),
+                _ if collapsed || ended_by.is_some() => (false, None),
                 // Latencies of a saturated run depend on its length: more of it tells nothing.
                 Verdict::Saturated => (false, None),
                 _ => self.progress_of(&recorders, &judged),
             };
             let delivered = recorders.iter().map(|recorders| recorders.delivered);
-            let reached = delivered.max().unwrap_or(messages);
+            let reached = delivered.max().unwrap_or(messages).max(messages);
             match factor {
                 Some(factor) if looks_left > 0 && reached < max => {
-                    // In equal factors the last look comes to the longest run.
-                    let left = max as f64 / reached as f64;
-                    let even = left.powf(1.0 / f64::from(looks_left));
-                    let longer = reached as f64 * factor.max(LENGTHEN_MIN).max(even);
-                    messages = (longer.ceil() as u64).min(max);
+                    let factor = factor.max(least_step(reached, max, looks_left));
+                    messages = ((reached as f64 * factor).ceil() as u64).min(max);
                 }
                 _ => {
                     return Ok(Measurement {
@@ -187,6 +244,7 @@ impl Plan<'_> {
                         flow: judged.flow,
                         judgement: judged.judgement,
                         converged,
+                        ended_by,
                     });
                 }
             }
@@ -196,16 +254,27 @@ impl Plan<'_> {
     /// Runs up to where measuring may begin, in a run of `length`. MSER-5 finds that place for each
     /// measure afterwards; channels leave out the first quarter of the first look.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
-        let progress = self.progress;
-        let at_least = |messages, cycles| Length::AtLeast { messages, cycles };
+        let progress = self.shared.progress;
+        let at_least = |messages, demands, cycles| Length::AtLeast {
+            messages,
+            demands,
+            cycles,
+        };
         match (self.rules.stop.warmup, length) {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, _) => {
-                replication.run_to(at_least(messages, 0), progress)?;
+                replication.run_to(at_least(messages, u64::MAX, 0), progress)?;
                 replication.mark();
             }
-            (Warmup::Mser5, Length::AtLeast { messages, cycles }) => {
-                replication.run_to(at_least(messages / 4, cycles / 4), progress)?;
+            (
+                Warmup::Mser5,
+                Length::AtLeast {
+                    messages,
+                    demands,
+                    cycles,
+                },
+            ) => {
+                replication.run_to(at_least(messages / 4, demands / 4, cycles / 4), progress)?;
             }
             (Warmup::Mser5, Length::Until(cycles)) => {
                 replication.run_to(Length::Until(cycles / 4), progress)?;
@@ -249,6 +318,15 @@ impl Plan<'_> {
         }
         (converged, factor)
     }
+}
+
+/// The least factor between this look and the next, with so many left: no less than what tells
+/// something new, and enough for the last look to come at the longest run in steps that the rule
+/// for precision would take. Otherwise what is missing decides.
+fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
+    let left = max as f64 / reached.max(1) as f64;
+    let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
+    LENGTHEN_MIN.max(left / Precision::default().factor_max.powi(steps_after))
 }
 
 /// A verdict and what it rests on.

@@ -1,5 +1,6 @@
 //! What other threads may know of, and say to, a run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Shared between a run and whoever watches it.
@@ -9,6 +10,9 @@ pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
+    /// Whether everything at work should end: cancelled, or something has failed. Apart from the
+    /// counts, since it is looked at all the time.
+    stop: Arc<AtomicBool>,
 }
 
 impl Progress {
@@ -28,11 +32,27 @@ impl Progress {
     /// Asks the run to stop soon. Finished points stay.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
+        self.stop();
     }
 
     /// Whether the run was asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Ends everything at work, since the run cannot succeed any more.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether everything at work should end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The flag behind [`Progress::is_stopped`], for those who look at it at every event.
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     pub(crate) fn add_messages(&self, count: u64) {

@@ -3,6 +3,11 @@
 use crate::subject::{Fate, FlowInfo};
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Backlog, Recorder};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Demands of a flow between two pauses, in which the memory held is looked at; a power of two.
+const PAUSE_EVERY: u64 = 1 << 12;
 
 /// The demands of one flow.
 #[derive(Debug, Clone)]
@@ -39,9 +44,20 @@ impl FlowCount {
         self.totals.offered
     }
 
+    /// Demands offered and neither met nor given up.
+    pub fn waiting(&self) -> u64 {
+        let Totals {
+            offered,
+            done,
+            dropped,
+            ..
+        } = self.totals;
+        offered.saturating_sub(done + dropped)
+    }
+
     /// A demand more.
     #[inline]
-    pub fn offer(&mut self) {
+    fn offer(&mut self) {
         let Totals { offered, done, .. } = self.totals;
         if offered.is_multiple_of(self.sample_every) {
             self.backlog.sample(offered, offered - done);
@@ -90,6 +106,14 @@ pub(crate) struct Recorders {
     pub delivered: u64,
     /// Deliveries at which to stop.
     pub limit: u64,
+    /// Demands of a flow that may wait.
+    pub backlog_max: u64,
+    /// Whether more than that wait in some flow.
+    overfull: bool,
+    /// Whether it is time for a look at the memory held.
+    paused: bool,
+    /// Whether the whole run should end.
+    stop: Arc<AtomicBool>,
     checkpoints: Vec<Checkpoint>,
     /// Whether the caller has ended the warm-up.
     marked: bool,
@@ -97,7 +121,13 @@ pub(crate) struct Recorders {
 
 impl Recorders {
     /// Recorders for so many measures and these flows.
-    pub fn new(measures: usize, flows: &[FlowInfo]) -> Self {
+    /// They are finished once `stop` is set, and once `backlog_max` demands of a flow wait.
+    pub fn new(
+        measures: usize,
+        flows: &[FlowInfo],
+        backlog_max: u64,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
         let mut recorders = Self {
             latencies: vec![Recorder::default(); measures],
             flows: flows
@@ -110,6 +140,10 @@ impl Recorders {
                 .collect(),
             delivered: 0,
             limit: 0,
+            backlog_max,
+            overfull: false,
+            paused: false,
+            stop,
             checkpoints: Vec::new(),
             marked: false,
         };
@@ -117,10 +151,43 @@ impl Recorders {
         recorders
     }
 
-    /// Whether enough has been delivered.
+    /// Whether to stop here: enough has been delivered, too many wait, it is time for a look, or
+    /// the whole run ends.
     #[inline]
     pub fn finished(&self) -> bool {
         self.delivered >= self.limit
+            || self.paused
+            || self.overfull
+            || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether too many demands of some flow wait for it to go on.
+    pub fn is_overfull(&self) -> bool {
+        self.overfull
+    }
+
+    /// Whether it stopped for a look only; goes on after it.
+    pub fn take_pause(&mut self) -> bool {
+        std::mem::take(&mut self.paused)
+    }
+
+    /// A demand of this flow more.
+    #[inline]
+    pub fn offer(&mut self, flow: usize) {
+        let flow = &mut self.flows[flow];
+        flow.offer();
+        self.paused |= flow.totals.offered.is_multiple_of(PAUSE_EVERY);
+        self.overfull |= flow.waiting() >= self.backlog_max;
+    }
+
+    /// Demands offered, all flows together.
+    pub fn offered(&self) -> u64 {
+        self.flows.iter().map(FlowCount::offered).sum()
+    }
+
+    /// Demands that wait, all flows together.
+    pub fn waiting(&self) -> u64 {
+        self.flows.iter().map(FlowCount::waiting).sum()
     }
 
     /// Notes the totals of this moment.

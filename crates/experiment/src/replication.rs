@@ -1,28 +1,46 @@
 //! One replication of one point.
 
+use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::result::Collapse;
 use crate::subject::{Counted, Simulated, Subject};
 use isthmus_kernel::Cycles;
+use std::sync::Arc;
 
 /// Messages between two looks at the clock and at whether the run was cancelled.
 const CHUNK: u64 = 2_000;
 
 /// Why a replication cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Halt {
     /// The run was cancelled.
     Cancelled,
     /// Nothing is left to do, which no machine should ever come to.
     Stuck { under_way: u64 },
+    /// It would last longer than times can be counted.
+    TooLong { cycle_us: f64 },
+    /// All that is at work together would take more memory than the run may.
+    Memory,
+}
+
+/// What a replication shares with all others of the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared<'a> {
+    pub progress: &'a Progress,
+    pub memory: &'a Arc<Memory>,
 }
 
 /// How far to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// Until so many messages have been delivered in all and so many cycles have passed.
-    AtLeast { messages: u64, cycles: Cycles },
+    /// Until so many messages have been delivered, or so many demands offered, and so many cycles
+    /// have passed.
+    AtLeast {
+        messages: u64,
+        demands: u64,
+        cycles: Cycles,
+    },
     /// Until this cycle, exactly.
     Until(Cycles),
 }
@@ -35,6 +53,29 @@ pub(crate) struct Replication {
     counting_from: Option<Cycles>,
     /// Set once no message arrives any more.
     collapse: Option<Collapse>,
+    held: Held,
+    cycle_us: f64,
+    senders: u64,
+}
+
+/// The memory of one replication, given back when it goes.
+struct Held {
+    memory: Arc<Memory>,
+    bytes: u64,
+}
+
+impl Held {
+    /// Whether all replications together still keep to the bound.
+    fn set(&mut self, bytes: u64) -> bool {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        self.memory.change(before, bytes)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.set(0);
+    }
 }
 
 /// What is left of a replication that will not go on: the state of a large machine is let go.
@@ -45,31 +86,50 @@ pub(crate) struct Finished {
     pub cycles: Cycles,
     pub counted: Option<Counted>,
     pub collapse: Option<Collapse>,
+    /// Whether it ended since too many demands waited.
+    pub overfull: bool,
 }
 
 impl Replication {
-    pub fn new(subject: &dyn Subject, seed: u64, number: u64) -> Self {
-        Self {
+    pub fn new(
+        subject: &dyn Subject,
+        (seed, number): (u64, u64),
+        backlog: BacklogLimit,
+        shared: Shared<'_>,
+    ) -> Result<Self, Halt> {
+        // A large machine alone may be too much: it is counted before it is made.
+        let mut held = Held {
+            memory: Arc::clone(shared.memory),
+            bytes: 0,
+        };
+        let senders = subject.senders();
+        if !held.set(Memory::estimate(senders, 0)) {
+            return Err(Halt::Memory);
+        }
+        let (measures, flows) = (subject.measures().len(), subject.flows());
+        let stop = shared.progress.stop_flag();
+        Ok(Self {
             simulation: subject.begin(seed, number),
-            recorders: Recorders::new(subject.measures().len(), subject.flows()),
+            recorders: Recorders::new(measures, flows, backlog.demands, stop),
             counting_from: None,
             collapse: None,
-        }
+            held,
+            cycle_us: subject.cycle_us(),
+            senders,
+        })
     }
 
-    /// Goes on until `length`, or until the machine has collapsed.
+    /// Goes on until `length`, until the machine has collapsed, or until too many demands wait.
     pub fn run_to(&mut self, length: Length, progress: &Progress) -> Result<(), Halt> {
-        while let (None, Some((chunk, until))) = (&self.collapse, self.next_chunk(length)) {
-            if progress.is_cancelled() {
-                return Err(Halt::Cancelled);
+        while let (false, Some((chunk, until))) = (self.has_ended(), self.next_chunk(length)) {
+            if self.simulation.now() >= CYCLES_MAX {
+                return Err(Halt::TooLong {
+                    cycle_us: self.cycle_us,
+                });
             }
             let before = self.recorders.delivered;
             self.recorders.limit = before + chunk;
-            if !self.simulation.run(&mut self.recorders, until) {
-                return Err(Halt::Stuck {
-                    under_way: self.simulation.under_way(),
-                });
-            }
+            self.run_chunk(length, until.min(CYCLES_MAX), progress)?;
             progress.add_messages(self.recorders.delivered - before);
             self.recorders.checkpoint(self.simulation.now());
             self.collapse = self.simulation.collapse();
@@ -77,12 +137,56 @@ impl Replication {
         Ok(())
     }
 
+    /// One chunk, with pauses to look at the memory and at how much has been offered.
+    fn run_chunk(
+        &mut self,
+        length: Length,
+        until: Cycles,
+        progress: &Progress,
+    ) -> Result<(), Halt> {
+        loop {
+            if progress.is_stopped() {
+                return Err(Halt::Cancelled);
+            }
+            let goes_on = self.simulation.run(&mut self.recorders, until);
+            if progress.is_stopped() {
+                return Err(Halt::Cancelled);
+            }
+            let under_way = self.simulation.under_way();
+            if !goes_on {
+                return Err(Halt::Stuck { under_way });
+            }
+            let demands = self.recorders.waiting().max(under_way);
+            if !self.held.set(Memory::estimate(self.senders, demands)) {
+                return Err(Halt::Memory);
+            }
+            let paused = self.recorders.take_pause();
+            if !paused || self.recorders.finished() || self.next_chunk(length).is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether it cannot or should not go on.
+    fn has_ended(&self) -> bool {
+        self.collapse.is_some() || self.recorders.is_overfull()
+    }
+
     /// Messages to deliver next and the cycle at which to stop even so; `None` at the end.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {
-            Length::AtLeast { messages, cycles } => {
-                let missing = messages.saturating_sub(delivered);
+            Length::AtLeast {
+                messages,
+                demands,
+                cycles,
+            } => {
+                let hopeless = self.recorders.offered() >= demands;
+                let missing = if hopeless {
+                    0
+                } else {
+                    messages.saturating_sub(delivered)
+                };
                 let chunk = if missing == 0 {
                     CHUNK
                 } else {
@@ -119,6 +223,14 @@ impl Replication {
         self.collapse.is_some()
     }
 
+    pub fn is_overfull(&self) -> bool {
+        self.recorders.is_overfull()
+    }
+
+    pub fn cycles(&self) -> Cycles {
+        self.simulation.now()
+    }
+
     /// Ends the replication.
     pub fn finish(self) -> Finished {
         let cycles = self.simulation.now();
@@ -128,6 +240,7 @@ impl Replication {
                 counts: self.simulation.counts(),
                 cycles,
             }),
+            overfull: self.recorders.is_overfull(),
             recorders: self.recorders,
             cycles,
             collapse: self.collapse,

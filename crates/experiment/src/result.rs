@@ -199,6 +199,9 @@ pub struct PointResult {
     pub verdict: VerdictSummary,
     /// Whether every measure asked for is known to the half-width asked for.
     pub converged: bool,
+    /// What ended the point before its rules did: `backlog` if more demands waited than a verdict
+    /// needs, `memory` if more than the run had memory for; `None` if nothing did.
+    pub ended_by: Option<String>,
     /// Replications behind each interval.
     pub replications: u32,
     /// Messages delivered in all replications together, warm-up included.

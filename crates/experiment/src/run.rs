@@ -1,13 +1,17 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
 use crate::envelope::{Entry, Run};
+use crate::error::{RunError, SetupError};
+use crate::guard;
 use crate::hypercube::Queueing;
 use crate::journal::{Journal, JournalError};
+use crate::limits::{self, Memory};
 use crate::machines::{self, Built, Machines, Refusal};
 use crate::measurement;
+use crate::memory;
 use crate::processors::threads;
 use crate::progress::Progress;
-use crate::replication::Halt;
+use crate::replication::{Halt, Shared};
 use crate::result::{
     Axis, AxisValue, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, VerdictSummary,
 };
@@ -16,10 +20,10 @@ use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
 use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
+use isthmus_units::Bytes;
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
-use thiserror::Error;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Default)]
@@ -32,47 +36,8 @@ pub struct Options {
     pub quick: bool,
     /// Folder for finished points, to resume from.
     pub journal: Option<PathBuf>,
-}
-
-/// Why an experiment cannot be set up.
-#[derive(Debug, Error)]
-pub enum SetupError {
-    /// The scenario is wrong.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-}
-
-/// Why a run ended early.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// It was asked to stop.
-    #[error("stopped; finished points are kept")]
-    Cancelled,
-    /// Messages block one another for ever.
-    #[error(
-        "{place}: the machine has come to a standstill with {under_way} messages under way; this \
-         is an error of isthmus, please report it with the scenario"
-    )]
-    Standstill {
-        /// The point.
-        place: String,
-        /// Messages that wait.
-        under_way: u64,
-    },
-    /// A finished point could not be kept.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// No threads.
-    #[error("cannot start {jobs} threads: {problem}")]
-    Threads {
-        /// Threads wanted.
-        jobs: usize,
-        /// What the system says.
-        problem: String,
-    },
+    /// Memory that simulations may take; half of what this process may use if not given.
+    pub memory: Option<Bytes>,
 }
 
 /// One point, ready to run.
@@ -119,6 +84,9 @@ pub struct Experiment {
     searches: Vec<SearchJob>,
     journal: Option<Journal>,
     progress: Arc<Progress>,
+    memory: Arc<Memory>,
+    /// What went wrong first.
+    failure: Mutex<Option<RunError>>,
 }
 
 impl Experiment {
@@ -127,6 +95,19 @@ impl Experiment {
     /// # Errors
     /// What is wrong with a machine or the journal; nothing has been changed then.
     pub fn new(scenario: Scenario, options: Options) -> Result<Self, SetupError> {
+        Self::build(scenario, options, Arc::default())
+    }
+
+    /// As [`Experiment::new`], heeding `progress`: once it is cancelled, no further machine is
+    /// built.
+    ///
+    /// # Errors
+    /// As [`Experiment::new`], and [`SetupError::Cancelled`].
+    pub fn build(
+        scenario: Scenario,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Self, SetupError> {
         let names = machines::measure_names(&scenario.machine, &scenario.workload);
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
@@ -150,6 +131,9 @@ impl Experiment {
         };
         let mut points = Vec::new();
         for point in scenario.points() {
+            if progress.is_cancelled() {
+                return Err(SetupError::Cancelled);
+            }
             let values = values(&point.values);
             let (machine, subject) = build(&point.machine, &point.workload, &values)?;
             let at: Vec<_> = values.iter().cloned().map(Some).collect();
@@ -165,6 +149,9 @@ impl Experiment {
         }
         let mut searches = Vec::new();
         for line in scenario.search_lines() {
+            if progress.is_cancelled() {
+                return Err(SetupError::Cancelled);
+            }
             let Some(search) = &scenario.search else {
                 break;
             };
@@ -195,7 +182,9 @@ impl Experiment {
             Some(folder) => Some(Journal::open(folder, run)?),
             None => None,
         };
-        let progress = Progress::default();
+        let memory = options
+            .memory
+            .map_or_else(memory::default_bound, Bytes::get);
         progress.set_total((points.len() + searches.len()) as u64);
         let experiment = Self {
             rules: if options.quick { rules.quick() } else { rules },
@@ -206,7 +195,9 @@ impl Experiment {
             points,
             searches,
             journal,
-            progress: Arc::new(progress),
+            progress,
+            memory: Arc::new(Memory::new(memory)),
+            failure: Mutex::new(None),
         };
         experiment.check_journal()?;
         Ok(experiment)
@@ -254,26 +245,88 @@ impl Experiment {
         let jobs = threads(self.options.jobs);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs)
+            .start_handler(|_| guard::cover_thread())
             .build()
             .map_err(|error| RunError::Threads {
                 jobs,
                 problem: error.to_string(),
             })?;
-        pool.install(|| {
+        let (points, searches) = pool.install(|| {
             let (points, searches) = rayon::join(
-                || {
-                    let jobs = self.points.par_iter().with_max_len(1);
-                    jobs.map(|job| self.point(job))
-                        .collect::<Result<Vec<_>, _>>()
-                },
-                || {
-                    let jobs = self.searches.par_iter().with_max_len(1);
-                    jobs.map(|job| self.search(job))
-                        .collect::<Result<Vec<_>, _>>()
-                },
+                || self.in_parallel(&self.points, Self::point),
+                || self.in_parallel(&self.searches, Self::search),
             );
-            Ok(self.result(points?, searches?))
+            // What did not fit beside others may fit alone.
+            let points = self.one_by_one(&self.points, points, Self::point);
+            (
+                points,
+                self.one_by_one(&self.searches, searches, Self::search),
+            )
+        });
+        let failure = self.failure.lock();
+        if let Some(error) = failure.unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        match (points, searches) {
+            (Some(points), Some(searches)) => Ok(self.result(points, searches)),
+            _ => Err(RunError::Cancelled),
+        }
+    }
+
+    /// Does these on all threads. None for what was not done.
+    fn in_parallel<J: Sync, R: Send>(
+        &self,
+        jobs: &[J],
+        run: fn(&Self, &J) -> Result<R, RunError>,
+    ) -> Vec<Option<R>> {
+        let jobs = jobs.par_iter().with_max_len(1);
+        jobs.map(|job| match self.attempt(|| run(self, job)) {
+            Ok(result) => Some(result),
+            Err(RunError::Memory { .. }) => None,
+            Err(error) => self.fail(error),
         })
+        .collect()
+    }
+
+    /// Does one after another what is not done yet. None if that fails.
+    fn one_by_one<J, R>(
+        &self,
+        jobs: &[J],
+        done: Vec<Option<R>>,
+        run: fn(&Self, &J) -> Result<R, RunError>,
+    ) -> Option<Vec<R>> {
+        let all = jobs.iter().zip(done).map(|(job, done)| match done {
+            Some(result) => Some(result),
+            None => (self.attempt(|| run(self, job))).map_or_else(|error| self.fail(error), Some),
+        });
+        all.collect()
+    }
+
+    /// `run`, unless the run has ended.
+    fn attempt<R>(&self, run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
+        if self.progress.is_stopped() {
+            return Err(RunError::Cancelled);
+        }
+        guard::catch(run).unwrap_or_else(|panic| Err(panic.into()))
+    }
+
+    /// Ends the run; what went wrong first is what it says.
+    fn fail<R>(&self, error: RunError) -> Option<R> {
+        if !matches!(error, RunError::Cancelled) {
+            let failure = self.failure.lock();
+            failure
+                .unwrap_or_else(PoisonError::into_inner)
+                .get_or_insert(error);
+            self.progress.stop();
+        }
+        None
+    }
+
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            progress: &self.progress,
+            memory: &self.memory,
+        }
     }
 
     /// The analytic model's values for every point and search; nothing is simulated.
@@ -320,7 +373,7 @@ impl Experiment {
             let subject = job.subject.as_ref();
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
-                measurement::run(subject, self.seed, rules, &test, true, &self.progress)
+                measurement::run(subject, self.seed, rules, &test, true, self.shared())
                     .map_err(|halt| self.halted(halt, &job.values))?;
             let overlay = self.overlay(subject);
             let report = Report::new(&measurement, subject, rules, &test, &overlay);
@@ -332,6 +385,7 @@ impl Experiment {
                 load: subject.load(),
                 verdict: report.verdict,
                 converged: measurement.converged,
+                ended_by: measurement.ended_by.map(|by| by.name().to_owned()),
                 replications: measurement.replications.len() as u32,
                 messages: measurement.messages(),
                 simulated_ms: cycles as f64 * subject.cycle_us() / 1e3,
@@ -391,6 +445,7 @@ impl Experiment {
                 error_rate: 0.0,
             },
             converged: true,
+            ended_by: None,
             replications: 0,
             messages: 0,
             simulated_ms: 0.0,
@@ -431,7 +486,7 @@ impl Experiment {
             };
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
-            let found = search::run(&range, self.seed, &self.rules, subject_at, &self.progress);
+            let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
             let found = found.map_err(|halt| {
                 let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
                 self.halted(halt, &known)
@@ -491,6 +546,14 @@ impl Experiment {
             Halt::Stuck { under_way } => RunError::Standstill {
                 place: place(&self.scenario, values),
                 under_way,
+            },
+            Halt::TooLong { cycle_us } => RunError::TooLong {
+                place: place(&self.scenario, values),
+                limit: limits::longest(cycle_us),
+            },
+            Halt::Memory => RunError::Memory {
+                place: place(&self.scenario, values),
+                bound: limits::amount(self.memory.bound),
             },
         }
     }

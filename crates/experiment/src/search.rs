@@ -1,8 +1,7 @@
 //! Finds the load at which one combination of the other fields saturates.
 
 use crate::measurement;
-use crate::progress::Progress;
-use crate::replication::Halt;
+use crate::replication::{Halt, Shared};
 use crate::result::Trial;
 use crate::rules::Rules;
 use crate::subject::Subject;
@@ -31,7 +30,7 @@ pub(crate) fn run(
     seed: u64,
     rules: &Rules,
     subject_at: impl Fn(f64) -> Arc<dyn Subject>,
-    progress: &Progress,
+    shared: Shared<'_>,
 ) -> Result<Found, Halt> {
     let error_rate = rules.verdict.error_rate;
     let mut trials = Vec::new();
@@ -40,7 +39,7 @@ pub(crate) fn run(
     let mut pass = Pass {
         seed,
         rules,
-        progress,
+        shared,
         error_rate: error_rate / 2.0,
         trials: &mut trials,
     };
@@ -65,7 +64,7 @@ pub(crate) fn run(
 struct Pass<'a> {
     seed: u64,
     rules: &'a Rules,
-    progress: &'a Progress,
+    shared: Shared<'a>,
     error_rate: f64,
     trials: &'a mut Vec<Trial>,
 }
@@ -83,9 +82,14 @@ impl Pass<'_> {
         test.threshold = self.rules.verdict.growth;
         while let KneeStep::Test { load } = search.next() {
             let subject = subject_at(load);
-            let (rules, progress) = (self.rules, self.progress);
-            let measurement =
-                measurement::run(subject.as_ref(), self.seed, rules, &test, false, progress)?;
+            let measurement = measurement::run(
+                subject.as_ref(),
+                self.seed,
+                self.rules,
+                &test,
+                false,
+                self.shared,
+            )?;
             let growth = measurement.judgement.map_or(0.0, |j| j.growth.mean);
             // What delivers nothing any more has been asked for more than it can carry.
             let (verdict, words) = match measurement.collapse() {

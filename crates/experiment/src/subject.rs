@@ -19,6 +19,15 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
+    /// Nodes that send.
+    fn senders(&self) -> u64;
+
+    /// Demands that the delays of software and devices can hold at once when every node sends as
+    /// fast as its links let it. None, unless told otherwise.
+    fn held_by_delays(&self) -> u64 {
+        0
+    }
+
     /// The names of all latencies that there may be; the position is that of the recorder.
     fn measures(&self) -> &[String];
 

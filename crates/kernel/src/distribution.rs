@@ -76,13 +76,17 @@ pub fn draw_below(limit: u64, stream: &mut Stream) -> u64 {
 
 /// Spans of time between the events of a renewal process, rounded so that the mean is kept.
 ///
-/// The fraction of a cycle left over by one gap is carried into the next.
+/// The fraction of a cycle left over by one gap is carried into the next. No gap is longer than
+/// [`Gap::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Gap {
     carry: f64,
 }
 
 impl Gap {
+    /// The longest gap, in cycles: two of them and a time of as many still are a time.
+    pub const MAX: Cycles = 1 << 60;
+
     /// An exponential gap of mean `mean` cycles.
     #[inline]
     pub fn exponential(&mut self, mean: f64, stream: &mut Stream) -> Cycles {
@@ -93,7 +97,7 @@ impl Gap {
     /// A gap of `span` cycles.
     #[inline]
     pub fn fixed(&mut self, span: f64) -> Cycles {
-        let exact = span + self.carry;
+        let exact = (span + self.carry).min(Self::MAX as f64);
         let whole = exact as Cycles;
         self.carry = exact - whole as f64;
         whole
@@ -120,6 +124,15 @@ mod tests {
         // Standard error of the mean: mean / sqrt(n) = 0.49; of C^2: sqrt(8 / n) = 0.0045.
         assert!((mean - 312.5).abs() < 4.0 * 0.5, "{mean}");
         assert!((variance / mean.powi(2) - 1.0).abs() < 4.0 * 0.0045);
+    }
+
+    #[test]
+    fn endless_gaps_are_cut() {
+        let mut gap = Gap::default();
+        for span in [1e19, f64::MAX, f64::INFINITY] {
+            assert_eq!(gap.fixed(span), Gap::MAX);
+        }
+        assert_eq!(gap.fixed(3.5), 3);
     }
 
     #[test]

@@ -57,7 +57,9 @@ impl<'s> Watch<'s> {
         // What a preset says of hardware may well be more than a workload uses.
         let overruled = given.layer == Layer::Preset
             || !matches!(given.origin, Origin::Override(_))
-                && reason.as_ref().is_some_and(|reason| reason.causes.iter().any(by_override));
+                && reason
+                    .as_ref()
+                    .is_some_and(|reason| reason.causes.iter().any(by_override));
         self.found.push(Finding {
             key: key.to_owned(),
             vain: reason.map(|reason| self.settings.problem(key, reason.problem, reason.hint)),

@@ -98,6 +98,52 @@ impl Backlog {
     /// [`Error::TooFew`] with fewer samples than section ends or without demands,
     /// [`Error::OutOfRange`] if the demands offered ever decrease.
     pub(crate) fn growth(&self, sections: usize) -> Result<Vec<f64>, Error> {
+        let points = self.checked(sections)?;
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        let section = (last - first) / sections as f64;
+        let mut before = points[0].1;
+        Ok((1..=sections)
+            .map(|end| {
+                let level = if end == sections {
+                    points[points.len() - 1].1
+                } else {
+                    level_at(&points, first + section * end as f64)
+                };
+                let growth = (level - before) / section;
+                before = level;
+                growth
+            })
+            .collect())
+    }
+
+    /// As [`Backlog::growth`], by the line of least squares through the samples of each section
+    /// rather than from its ends: where the backlog only fluctuates, the many samples of a section
+    /// say much more than the two at its ends.
+    ///
+    /// # Errors
+    /// As [`Backlog::growth`].
+    pub(crate) fn trends(&self, sections: usize) -> Result<Vec<f64>, Error> {
+        let points = self.checked(sections)?;
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        let section = (last - first) / sections as f64;
+        let ends = self.growth(sections)?;
+        let mut left = points.as_slice();
+        let trends = ends.iter().enumerate().map(|(index, gained)| {
+            let end = first + section * (index + 1) as f64;
+            let within = if index + 1 == sections {
+                left.len()
+            } else {
+                left.partition_point(|point| point.0 < end)
+            };
+            let (here, rest) = left.split_at(within);
+            left = rest;
+            slope(here).unwrap_or(*gained)
+        });
+        Ok(trends.collect())
+    }
+
+    /// The samples, if there are enough of them for so many sections and they make sense.
+    fn checked(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
         if points.len() < sections + 1 {
             return Err(Error::TooFew {
@@ -121,21 +167,25 @@ impl Backlog {
                 needed: 1,
             });
         }
-        let section = (last - first) / sections as f64;
-        let mut before = points[0].1;
-        Ok((1..=sections)
-            .map(|end| {
-                let level = if end == sections {
-                    points[points.len() - 1].1
-                } else {
-                    level_at(&points, first + section * end as f64)
-                };
-                let growth = (level - before) / section;
-                before = level;
-                growth
-            })
-            .collect())
+        Ok(points)
     }
+}
+
+/// The slope of the line of least squares through these points: what they gain per demand offered.
+/// None through fewer than three, which leave no line to be fitted.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    if points.len() < 3 {
+        return None;
+    }
+    let count = points.len() as f64;
+    let mean_of = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
+    let (offered, level) = (mean_of(|point| point.0), mean_of(|point| point.1));
+    let (mut products, mut squares) = (0.0, 0.0);
+    for point in points {
+        products += (point.0 - offered) * (point.1 - level);
+        squares += (point.0 - offered).powi(2);
+    }
+    (squares > 0.0).then_some(products / squares)
 }
 
 /// Level at `offered`, which lies within the samples.
@@ -187,6 +237,27 @@ mod tests {
         assert_eq!(backlog.growth(4).unwrap(), [0.2, 0.1, 0.1, 0.1]);
         let uneven = Backlog::from_blocks(5, &[(100, 15), (300, 45)]);
         assert_eq!(uneven.growth(2).unwrap(), [0.1, 0.1]);
+    }
+
+    /// Against the ends 20 demands apart, 40 +- 3 in turn: the ends differ by up to 6, the line
+    /// through 1,000 of them by less than 3 sqrt(12 / 1,000) in all.
+    #[test]
+    fn trends_are_those_of_all_samples() {
+        let ramp = Backlog::from_blocks(0, &[(100, 20), (100, 40), (100, 60), (100, 80)]);
+        assert_eq!(ramp.trends(1).unwrap(), [0.2]);
+        // Two samples in a section and its end: the ends say what there is.
+        assert_eq!(ramp.trends(4).unwrap(), [0.2, 0.2, 0.2, 0.2]);
+        let blocks: Vec<(u64, u64)> = (0..400)
+            .map(|i| (20, if i % 2 == 0 { 37 } else { 43 }))
+            .collect();
+        let noisy = Backlog::from_blocks(40, &blocks);
+        let demands = 8_000.0;
+        for trend in noisy.trends(2).unwrap() {
+            assert!(
+                trend.abs() * demands / 2.0 < 3.0 * (12.0f64 / 200.0).sqrt(),
+                "{trend}"
+            );
+        }
     }
 
     #[test]

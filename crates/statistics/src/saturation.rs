@@ -49,7 +49,11 @@ impl std::fmt::Display for Verdict {
 /// that is never served above it; in an M/G/1 queue `max(0, 1 - 1/rho)`. With t tests over the
 /// samples (see below), each at level `alpha / looks`:
 ///
-/// - [`Verdict::Stable`] if `g2 < threshold` significantly;
+/// - [`Verdict::Stable`] if `g2 < threshold` significantly, `g2` being the slope of the line of
+///   least squares through the samples of the backlog: the fluctuations of a backlog without
+///   growth average out over all samples, where the difference of two of them would need runs
+///   several times as long, while a backlog that grows like a random walk with a drift gives it
+///   away by its slope as well as by its ends (variances 6/5 to 1);
 /// - [`Verdict::Saturated`] if `g2 > threshold` significantly, **and** `g2 > g1 / 2`
 ///   significantly, which a slow transient near the knee does not pass however many replications
 ///   there are (it gains at most 0.41 times as much in the second half);
@@ -130,7 +134,7 @@ impl SaturationTest {
             });
         }
         let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
-        let growth = Halves::new(replications, SAMPLES_STABLE)?.second(confidence)?;
+        let growth = Halves::trend(replications, confidence)?;
         let fine = Halves::new(replications, SAMPLES_SATURATED)?;
         let (gained, persistence) = (fine.second(confidence)?, fine.persistence(confidence)?);
         let verdict = if growth.high < self.threshold {
@@ -148,8 +152,9 @@ impl SaturationTest {
         })
     }
 
-    /// Half-widths fall at least like 1 / sqrt(length): the length at which they would fit
-    /// between the present means and what they are compared with.
+    /// Half-widths fall at least like 1 / sqrt(length), that of the trend of a backlog without
+    /// growth like 1 / length: the length at which they would fit between the present means and
+    /// what they are compared with.
     fn lengthen(
         &self,
         verdict: Verdict,
@@ -161,13 +166,16 @@ impl SaturationTest {
             return 1.0;
         }
         let margin = growth.mean - self.threshold;
-        let mut missing = growth.half_width / margin.abs();
-        if margin > 0.0 {
-            missing = (gained.half_width / margin)
-                .max(persistence.half_width / persistence.mean.max(0.0));
-        }
         // A NaN from 0 / 0 is clamped to the lower limit by `max`.
-        (missing * missing).max(LENGTHEN.0).min(LENGTHEN.1)
+        let longer = if margin > 0.0 {
+            let missing = (gained.half_width / margin)
+                .max(persistence.half_width / persistence.mean.max(0.0));
+            missing * missing
+        } else {
+            // A backlog without growth moves within bounds: its trend falls with the length.
+            growth.half_width / margin.abs()
+        };
+        longer.max(LENGTHEN.0).min(LENGTHEN.1)
     }
 }
 
@@ -201,6 +209,17 @@ impl Halves {
             second,
             sections,
         })
+    }
+
+    /// What the second half gains per demand, by the trends of as many sections as a "stable"
+    /// rests on.
+    fn trend(replications: &[Backlog], confidence: f64) -> Result<Estimate, Error> {
+        let sections = SAMPLES_STABLE.div_ceil(replications.len());
+        let mut trends = Vec::new();
+        for backlog in replications {
+            trends.extend_from_slice(&backlog.trends(2 * sections)?[sections..]);
+        }
+        Estimate::from_samples(&trends, confidence)
     }
 
     fn second(&self, confidence: f64) -> Result<Estimate, Error> {

@@ -159,6 +159,10 @@ impl Subject for Point {
         0
     }
 
+    fn senders(&self) -> u64 {
+        self.machine.tree().node_count().into()
+    }
+
     fn measures(&self) -> &[String] {
         &self.names
     }
@@ -300,7 +304,7 @@ impl Observer for Seen<'_> {
     fn offered(&mut self, job: u32) {
         // A closed loop has no backlog that could grow.
         if self.open[job as usize] {
-            self.recorders.flows[job as usize].offer();
+            self.recorders.offer(job as usize);
         }
     }
 

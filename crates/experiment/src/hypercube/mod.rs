@@ -152,6 +152,19 @@ impl Subject for Point {
         ROUND_TRIPS_MIN * round_trip
     }
 
+    fn senders(&self) -> u64 {
+        self.built.machine.cube().node_count().into()
+    }
+
+    /// A PE sends no faster than its lanes let it.
+    fn held_by_delays(&self) -> u64 {
+        let machine = &self.built.machine;
+        let flits = u64::from(machine.clock().flits(self.traffic.message)).max(1);
+        let lanes = u64::from(self.built.spec.lanes.pe.max(1));
+        let each = self.cycles_min() / ROUND_TRIPS_MIN / flits;
+        self.senders().saturating_mul(lanes).saturating_mul(each)
+    }
+
     fn measures(&self) -> &[String] {
         &NAMES
     }
@@ -245,7 +258,7 @@ impl Simulated for Running {
 impl Observer for Recorders {
     #[inline]
     fn offered(&mut self, flow: Flow, _time: Cycles) {
-        self.flows[flow as usize].offer();
+        self.offer(flow as usize);
     }
 
     #[inline]

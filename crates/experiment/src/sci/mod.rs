@@ -170,6 +170,18 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
+    fn senders(&self) -> u64 {
+        self.machine.fabric().live_nodes().len() as u64
+    }
+
+    /// A link carries a symbol in a cycle.
+    fn held_by_delays(&self) -> u64 {
+        let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
+        let links = self.machine.fabric().links().len() as u64;
+        let each = self.cycles_min() / CROSSINGS_MIN / symbols;
+        links.saturating_mul(each)
+    }
+
     fn measures(&self) -> &[String] {
         &NAMES
     }
@@ -274,7 +286,7 @@ impl Simulated for Running {
 impl Observer for Recorders {
     #[inline]
     fn offered(&mut self, _node: u32) {
-        self.flows[0].offer();
+        self.offer(0);
     }
 
     #[inline]

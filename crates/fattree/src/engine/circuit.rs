@@ -33,11 +33,13 @@ enum Choice {
     Links(u32, u32, Merit),
 }
 
-/// The fewer lanes of a link are held and, among as many, the sooner its transmitter is free, the
-/// smaller: the lanes are in the highest bits.
-type Merit = u64;
-
-const LANES_AT: u32 = 58;
+/// How good a link is for a packet, the best being the smallest: the fewer of its lanes are held
+/// and, among as many, the sooner its transmitter is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Merit {
+    held: u32,
+    start: Cycles,
+}
 
 impl Circuits {
     pub fn new(links: u32, lanes: Lanes, in_flight: u32) -> Self {
@@ -95,9 +97,10 @@ impl Circuits {
     fn merit(&self, link: u32, now: Cycles) -> Merit {
         let mut held = 0;
         for &free in self.of(link) {
-            held += u64::from(free > now);
+            held += u32::from(free > now);
         }
-        held << LANES_AT | self.start(link, now)
+        let start = self.start(link, now);
+        Merit { held, start }
     }
 
     /// What these links have for a packet: the best are those with most free lanes, of those with
@@ -124,7 +127,7 @@ impl Circuits {
                 ties += 1;
             }
         }
-        if best >> LANES_AT == u64::from(self.lanes.channels()) {
+        if best.held == self.lanes.channels() {
             let times = run.iter().flat_map(|link| self.of(link));
             return Choice::Busy(times.fold(NEVER, |first, &free| first.min(free)));
         }

@@ -140,7 +140,8 @@ impl GraphProblem {
             Self::EmptyName
             | Self::NoGraph
             | Self::MissingAttribute { .. }
-            | Self::OpenQuote { .. } => return,
+            | Self::OpenQuote { .. }
+            | Self::Slurm => return,
         };
         cut(word, SHOWN_MAX);
     }

@@ -1,0 +1,114 @@
+//! Panics, caught: an error of isthmus that says so, instead of a thread that dies in silence.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// A panic: what it said and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panicked {
+    /// What it said, in one line.
+    pub message: String,
+    /// Source file and line; empty if unknown.
+    pub place: String,
+}
+
+impl std::fmt::Display for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { message, place } = self;
+        write!(f, "{message}")?;
+        if !place.is_empty() {
+            write!(f, " ({place})")?;
+        }
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// How many calls of [`catch`] wait for this thread, or are on it.
+    static GUARDED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Where each panic not yet told came from. Only the hook knows, and the payload of a panic on a
+/// thread of a pool comes out of another thread.
+static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
+
+/// Runs `work`. A panic in it, on this thread or on one of a pool that it waits for, is caught and
+/// not printed: it is for the caller to tell.
+///
+/// # Errors
+/// What a panic said, and where.
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    install_hook();
+    GUARDED.set(GUARDED.get() + 1);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(GUARDED.get() - 1);
+    result.map_err(|payload| told(payload.as_ref()))
+}
+
+/// Panics on this thread are caught by whoever waits for it: to be called by each thread of a pool
+/// whose work is waited for within [`catch`].
+pub fn cover_thread() {
+    GUARDED.set(GUARDED.get() + 1);
+}
+
+fn install_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if GUARDED.get() > 0 {
+                note(info);
+            } else {
+                before(info);
+            }
+        }));
+    });
+}
+
+fn note(info: &PanicHookInfo<'_>) {
+    let place = info.location().map_or_else(String::new, |location| {
+        format!("{}:{}", location.file(), location.line())
+    });
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    places.push(Panicked {
+        message: words(info.payload()),
+        place,
+    });
+}
+
+fn told(payload: &(dyn Any + Send)) -> Panicked {
+    let message = words(payload);
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = places.iter().rposition(|place| place.message == message);
+    known.map_or_else(
+        || Panicked {
+            message,
+            place: String::new(),
+        },
+        |at| places.swap_remove(at),
+    )
+}
+
+/// What a panic said, in one line.
+fn words(payload: &(dyn Any + Send)) -> String {
+    let text = (payload.downcast_ref::<&str>().copied())
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let words: Vec<&str> = (text.unwrap_or("no reason given").split_whitespace()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_tells_what_and_where() {
+        let line = line!() + 1;
+        let caught = catch(|| panic!("the queue\n  of node {} is gone", 7)).unwrap_err();
+        assert_eq!(caught.message, "the queue of node 7 is gone");
+        assert_eq!(caught.place, format!("{}:{line}", file!()));
+        assert_eq!(catch(|| 5), Ok(5));
+    }
+}

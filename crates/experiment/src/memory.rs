@@ -1,0 +1,135 @@
+//! How much memory this process may use: that of the machine, or of its control groups if they
+//! allow less.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Taken where the system does not say how much there is.
+const UNKNOWN: u64 = 8_000_000_000;
+
+/// Half of what this process may use.
+pub(crate) fn default_bound() -> u64 {
+    available(Path::new("/")).unwrap_or(UNKNOWN) / 2
+}
+
+/// Bytes of the machine, or what the control groups (version 1 or 2) of this process allow if that
+/// is less; `root` is the folder with `proc` and `sys`. None where neither is told.
+fn available(root: &Path) -> Option<u64> {
+    let machine = fs::read_to_string(root.join("proc/meminfo"));
+    let machine = machine.ok().and_then(|text| total(&text));
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let limits = groups.lines().flat_map(|line| limits_of(root, line));
+    limits.chain(machine).min()
+}
+
+/// `MemTotal` of `/proc/meminfo`, in bytes.
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The limits of a group of `/proc/self/cgroup` and of those that it lies in: a line says
+/// `0::/path` for version 2 and `7:memory:/path` for version 1.
+fn limits_of(root: &Path, line: &str) -> Vec<u64> {
+    let mut parts = line.splitn(3, ':');
+    let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return Vec::new();
+    };
+    let (mount, file) = if controllers.is_empty() {
+        ("sys/fs/cgroup", "memory.max")
+    } else if controllers.split(',').any(|name| name == "memory") {
+        ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
+    } else {
+        return Vec::new();
+    };
+    let mount = root.join(mount);
+    // Inside a container the path may be one that only the host sees: its root is always there.
+    let within: PathBuf = (Path::new(path).components())
+        .filter(|part| matches!(part, std::path::Component::Normal(_)))
+        .collect();
+    within
+        .ancestors()
+        .filter_map(|group| fs::read_to_string(mount.join(group).join(file)).ok())
+        // `max` is no limit; version 1 says so by a number above any memory.
+        .filter_map(|text| text.trim().parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files, of the test of this name.
+    fn system(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("isthmus-{name}-{}", std::process::id()));
+        for (file, text) in files {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("writable");
+            fs::write(path, text).expect("writable");
+        }
+        root
+    }
+
+    const MEMINFO: (&str, &str) = (
+        "proc/meminfo",
+        "MemTotal:       16384000 kB\nMemFree: 1 kB\n",
+    );
+
+    #[test]
+    fn the_machine_s_memory_is_what_there_is_without_groups() {
+        let root = system("plain", &[MEMINFO]);
+        assert_eq!(available(&root), Some(16_384_000 * 1024));
+        assert_eq!(available(&system("nothing", &[])), None);
+        fs::remove_dir_all(root).expect("it was made");
+    }
+
+    #[test]
+    fn the_least_of_nested_groups_counts() {
+        let root = system(
+            "second",
+            &[
+                MEMINFO,
+                ("proc/self/cgroup", "0::/slurm/job_7/step_0\n"),
+                ("sys/fs/cgroup/slurm/job_7/memory.max", "2000000000\n"),
+                ("sys/fs/cgroup/slurm/job_7/step_0/memory.max", "max\n"),
+            ],
+        );
+        assert_eq!(available(&root), Some(2_000_000_000));
+        fs::remove_dir_all(root).expect("it was made");
+    }
+
+    #[test]
+    fn the_first_version_of_groups_is_understood() {
+        let root = system(
+            "first",
+            &[
+                MEMINFO,
+                (
+                    "proc/self/cgroup",
+                    "5:cpu,cpuacct:/x\n7:memory:/elsewhere\n",
+                ),
+                ("sys/fs/cgroup/cpu/memory.limit_in_bytes", "1\n"),
+                // Only the root of the mount is seen from inside a container.
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000000\n"),
+            ],
+        );
+        assert_eq!(available(&root), Some(3_000_000_000));
+        let unlimited = system(
+            "unlimited",
+            &[
+                MEMINFO,
+                ("proc/self/cgroup", "7:memory:/\n"),
+                (
+                    "sys/fs/cgroup/memory/memory.limit_in_bytes",
+                    "9223372036854771712\n",
+                ),
+            ],
+        );
+        assert_eq!(available(&unlimited), Some(16_384_000 * 1024));
+        for folder in [root, unlimited] {
+            fs::remove_dir_all(folder).expect("it was made");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Work in a thread of its own, watched from outside.
+
+use crate::error::RunError;
+use crate::guard;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How far a task is.
+#[derive(Debug)]
+enum State<T> {
+    Idle,
+    Running,
+    Ended(Result<T, RunError>),
+}
+
+#[derive(Debug)]
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    ended: Condvar,
+}
+
+/// Something that is done once, in a thread of its own. It ends, whatever happens in there.
+#[derive(Debug)]
+pub struct Task<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> Default for Task<T> {
+    fn default() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(State::Idle),
+                ended: Condvar::new(),
+            }),
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Send + 'static> Task<T> {
+    /// Begins. False if it had begun already.
+    pub fn start(&self, work: impl FnOnce() -> Result<T, RunError> + Send + 'static) -> bool {
+        let mut state = self.shared.lock();
+        if !matches!(*state, State::Idle) {
+            return false;
+        }
+        *state = State::Running;
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().spawn(move || {
+            let result = guard::catch(work).unwrap_or_else(|panic| Err(panic.into()));
+            *shared.lock() = State::Ended(result);
+            shared.ended.notify_all();
+        });
+        if let Err(error) = thread {
+            *state = State::Ended(Err(RunError::Threads {
+                jobs: 1,
+                problem: error.to_string(),
+            }));
+        }
+        true
+    }
+}
+
+impl<T> Task<T> {
+    /// Whether it has begun and not ended.
+    pub fn is_running(&self) -> bool {
+        matches!(*self.shared.lock(), State::Running)
+    }
+
+    /// Waits up to `limit`; true unless it still goes on then.
+    pub fn wait(&self, limit: Duration) -> bool {
+        let running = |state: &mut State<T>| matches!(state, State::Running);
+        let state = self.shared.lock();
+        let waited = self.shared.ended.wait_timeout_while(state, limit, running);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !matches!(*state, State::Running)
+    }
+
+    /// What `read` makes of the result; none if it has not ended.
+    pub fn result<R>(&self, read: impl FnOnce(&Result<T, RunError>) -> R) -> Option<R> {
+        match &*self.shared.lock() {
+            State::Ended(result) => Some(read(result)),
+            State::Idle | State::Running => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_panic_ends_the_task_with_an_error_that_asks_for_a_report() {
+        let task = Task::<u32>::default();
+        assert!(task.start(|| panic!("seven is missing")));
+        assert!(task.wait(LONG), "an endless wait");
+        let told = task.result(|result| result.as_ref().unwrap_err().to_string());
+        let told = told.expect("it has ended");
+        assert!(told.contains("seven is missing (") && told.contains("task.rs:"));
+        assert!(told.contains("please report it"), "{told}");
+        assert!(!told.contains('\n'));
+    }
+
+    #[test]
+    fn a_panic_on_a_thread_of_a_pool_is_one_too() {
+        use rayon::prelude::*;
+        let task = Task::<u32>::default();
+        task.start(|| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(3)
+                .start_handler(|_| guard::cover_thread())
+                .build();
+            Ok(pool.expect("three threads").install(|| {
+                let numbers = (0u32..100).into_par_iter();
+                let sum: u32 = numbers
+                    .map(|n| if n == 77 { panic!("not 77") } else { n })
+                    .sum();
+                sum
+            }))
+        });
+        assert!(task.wait(LONG), "an endless wait");
+        let told = task.result(|result| result.as_ref().unwrap_err().to_string());
+        assert!(told.expect("it has ended").contains("not 77"));
+    }
+
+    #[test]
+    fn a_task_is_done_once() {
+        let task = Task::default();
+        assert!(!task.is_running() && task.result(|_| ()).is_none());
+        assert!(task.start(|| Ok(3)));
+        assert!(!task.start(|| Ok(4)));
+        assert!(task.wait(LONG));
+        assert_eq!(task.result(|result| *result.as_ref().unwrap()), Some(3));
+    }
+}
