@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
 from isthmus.wording import number
 
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
@@ -14,6 +16,7 @@ APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"
 
 @click.command(
     name="balance",
+    cls=Voiced,
     help="""Size the I/O side for an application (section 3 of the hypercube paper).
 
 \b
@@ -65,7 +68,7 @@ def command(
     }
     told = ask_json(_core.balance, spec)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told)
 

@@ -8,12 +8,15 @@ from typing import Any
 
 import click
 
+from isthmus.cli.voice import Voiced
+
 MACHINES = 8
 """Most machines that are described one by one."""
 
 
 @click.command(
     name="check",
+    cls=Voiced,
     help="""Read a scenario and say what it would run, without running it.
 
 \b

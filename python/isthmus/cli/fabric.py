@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from isthmus.cli.streams import document
 from isthmus.errors import IsthmusError
 
 FABRICS = [
@@ -106,7 +107,7 @@ def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None
 
         save(draw_fabric(summary), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     facts = [
         ("fabric", summary.title),

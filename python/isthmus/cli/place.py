@@ -15,10 +15,13 @@ from isthmus.cli.machine_options import (
     numbers,
     placement_spec,
 )
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
 
 
 @click.command(
     name="place",
+    cls=Voiced,
     help="""Place I/O nodes on a hypercube or on any graph.
 
 \b
@@ -59,7 +62,7 @@ def command(
         picture = ask_json(_core.topology, {**machine, "placement": placed, "io_network": False})
         save(draw_topology(picture), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told)
     if draw is not None:

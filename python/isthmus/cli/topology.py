@@ -18,6 +18,8 @@ from isthmus.cli.machine_options import (
     numbers,
     placement_spec,
 )
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
 from isthmus.errors import IsthmusError
 
 LISTED_IO_NODES = 4096
@@ -26,6 +28,7 @@ LISTED_IO_NODES = 4096
 
 @click.command(
     name="topology",
+    cls=Voiced,
     help="""Describe and draw a machine's networks.
 
 \b
@@ -125,7 +128,7 @@ def command(
 
         save(draw_topology(told), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told, spec["io_network"])
     if draw is not None:

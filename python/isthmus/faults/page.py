@@ -12,6 +12,7 @@ from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
 from isthmus.files import write_bytes, write_text
+from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.results.folder import write_tables
 from isthmus.value import Value
@@ -21,28 +22,32 @@ STUDY = "faults.json"
 """What tells the results of a study from others."""
 
 
-def write_study(folder: Path, study: Study, results: Results) -> None:
+def write_study(folder: Path, study: Study, results: Results, tell: Tell = untold) -> None:
     """Write tables, pictures and page; ``result.json`` last, as the sign that all is there."""
     from isthmus.plots.style import image, styled
     from isthmus.report import template
     from isthmus.report.picture import inline_svg
 
+    tell("writing", 0, 0)
     found = outcomes(study, results.run)
     told = summaries(study, found)
     write_tables(folder, results)
     write_text(folder / "faults.csv", table(summary_rows(study, told)).write_csv())
     write_text(folder / "faults-cases.csv", table(case_rows(study, found)).write_csv())
     light, heavy = loads(results)
+    tell("drawing", 0, 0)
     with styled():
         figures = [("faults", draw(study, found, told, light))]
         if worst := draw_worst(study, found, results.run):
             figures.append(("worst", worst))
     pictures = {}
-    for name, figure in figures:
+    for done, (name, figure) in enumerate(figures):
+        tell("drawing", done, len(figures))
         write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
         svg = image(figure, "svg")
         write_bytes(folder / "plots" / f"{name}.svg", svg)
         pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
+    tell("writing", 0, 0)
     page = template("faults.html").render(
         run=results.run,
         study=study,

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.files import write_bytes, write_text
-from isthmus.papers.figures import draw, figures
+from isthmus.papers.figures import Figure, draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.progress import Tell, untold
 from isthmus.report import template
 from isthmus.results.schema import RunResult
 
@@ -18,17 +19,23 @@ KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading"
 
 
 def write_page(
-    out: Path, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
+    out: Path,
+    paper: Paper,
+    outcomes: Sequence[Outcome],
+    runs: Mapping[str, RunResult],
+    tell: Tell = untold,
 ) -> None:
     """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
     from isthmus.plots.style import image
 
-    drawn = []
-    for figure in figures(paper):
-        if figure.scenario in runs:
-            picture = image(draw(figure, runs[figure.scenario]), "png")
-            write_bytes(out / "figures" / f"{figure.name}.png", picture)
-            drawn.append(figure)
+    drawn: list[Figure] = []
+    wanted = [figure for figure in figures(paper) if figure.scenario in runs]
+    for figure in wanted:
+        tell("drawing", len(drawn), len(wanted))
+        picture = image(draw(figure, runs[figure.scenario]), "png")
+        write_bytes(out / "figures" / f"{figure.name}.png", picture)
+        drawn.append(figure)
+    tell("writing", 0, 0)
     page = template("paper.html").render(
         paper=paper,
         figures=drawn,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError
 from isthmus.files import write_bytes, write_text
+from isthmus.progress import Tell, untold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,13 +44,15 @@ OWN_FILES = (
 OWN_FOLDERS = (JOURNAL, "plots")
 
 
-def write_results(folder: Path, results: Results) -> None:
+def write_results(folder: Path, results: Results, tell: Tell = untold) -> None:
     """Write tables, plots and report; ``result.json`` last, as the sign that all is there."""
     from isthmus import plots
     from isthmus.report import render
 
+    tell("writing", 0, 0)
     write_tables(folder, results)
-    pictures = plots.pictures(results.run)
+    pictures = plots.pictures(results.run, tell)
+    tell("writing", 0, 0)
     write_plots(folder / "plots", pictures)
     write_text(folder / "scenario.toml", results.canonical)
     write_text(folder / "report.html", render(results, pictures))
