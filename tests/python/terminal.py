@@ -131,7 +131,10 @@ class Terminal:
 
     def text(self) -> str:
         """The screen with what has scrolled away, without trailing blanks."""
-        past = ["".join(line[x].data for x in range(self.screen.columns)) for line in self.screen.history.top]
+        past = [
+            "".join(line[x].data for x in range(self.screen.columns))
+            for line in self.screen.history.top
+        ]
         return "\n".join(line.rstrip() for line in [*past, *self.screen.display]).rstrip()
 
     def bars(self) -> list[str]:

@@ -9,7 +9,7 @@ import click
 
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
-from isthmus.wording import number
+from isthmus.wording import counted, number, quantity
 
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
@@ -77,7 +77,7 @@ def _print(told: dict[str, Any]) -> None:
     from isthmus.cli.console import print_facts
 
     facts = [
-        ("application", f"{told['application']} on {told['pes']:,} PEs"),
+        ("application", f"{told['application']} on {counted(told['pes'], 'PE')}"),
         *_law("simple law", told, "simple_"),
     ]
     if told["memory_words"] is not None:
@@ -88,12 +88,12 @@ def _print(told: dict[str, Any]) -> None:
             facts += _law("law with memory", told, "", f" with {memory}")
     if hamming := told["hamming"]:
         facts.append(("nearest placement", _placement(hamming)))
-    counted = "" if told["memory_words"] is None else ", memory counted"
+    memory = "" if told["memory_words"] is None else ", memory counted"
     if told["io_bandwidth_mb_per_s"] is not None:
-        total = number(told["io_bandwidth_mb_per_s"])
-        facts.append(("I/O bandwidth", f"{total} MB/s in all{counted}"))
+        total = quantity(told["io_bandwidth_mb_per_s"], "MB/s")
+        facts.append(("I/O bandwidth", f"{total} in all{memory}"))
     if told["compute_mips"] is not None:
-        facts.append(("computation", f"{number(told['compute_mips'])} MIPS in all"))
+        facts.append(("computation", f"{quantity(told['compute_mips'], 'MIPS')} in all"))
     if told["instructions_per_byte"] is not None:
         machine, one = told["instructions_per_byte"], told["instructions_per_byte_pe"]
         text = f"{number(machine)} a byte of I/O; {number(one)} of one PE alone"
@@ -106,20 +106,17 @@ def _law(name: str, told: dict[str, Any], which: str, memory: str = "") -> list[
     """One law: by how much I/O must grow, and how many I/O nodes that takes."""
     factor, law = number(told[f"{which}factor"]), told[f"{which}law"]
     nodes, share = told[f"{which}io_nodes"], told[f"{which}pes_per_io_node"]
-    each = f"each for {number(share)} PEs" if share >= 1 else f"{number(1 / share)} for each PE"
+    whole = "PE" if share == 1 else "PEs"
+    each = f"each for {number(share)} {whole}" if share >= 1 else f"{number(1 / share)} for each PE"
     return [
         (name, f"I/O must grow to {factor} times that of one PE: {law}{memory}"),
-        ("", f"{_nodes(nodes)}, {each}"),
+        ("", f"{counted(nodes, 'I/O node')}, {each}"),
     ]
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} I/O {'node' if count == 1 else 'nodes'}"
 
 
 def _placement(hamming: dict[str, Any]) -> str:
     nodes, share = hamming["io_nodes"], hamming["pes_per_io_node"]
-    size = f"{_nodes(nodes)}, each for {share:,} {'PE' if share == 1 else 'PEs'}"
+    size = f"{counted(nodes, 'I/O node')}, each for {counted(share, 'PE')}"
     if hamming["perfect"]:
         return f"Hamming code, perfect: {size}, all within one hop"
     return f"Hamming code, not perfect: {size}"

@@ -169,6 +169,6 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
             f"[{style}]{each.verdict}[/]{note}",
         )
     out = console()
-    out.print(f"\n[bold]{escape(title)}[/]")
-    out.print(table)
-    out.print(counts([o.verdict for o in outcomes]))
+    out.text(f"\n[bold]{escape(title)}[/]")
+    out.table(table)
+    out.text(counts([o.verdict for o in outcomes]))

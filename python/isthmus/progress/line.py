@@ -9,6 +9,8 @@ from isthmus.wording import counted
 
 BAR_WIDTH = (10, 30)
 """Fewest and most columns of the bar itself."""
+SPEED_S = 0.5
+"""Seconds of simulation before its speed says anything."""
 TITLE_MIN = 8
 """Columns below which a title says nothing."""
 GAP = "  "
@@ -41,8 +43,8 @@ class Pace:
             self._first = done
         if done - self._first > self._done:
             self._done, self._changed = done - self._first, now
-        if progress.phase == "simulating":
-            self._speed = progress.messages / max(now - self._began, 1e-3)
+        if progress.phase == "simulating" and now - self._began >= SPEED_S:
+            self._speed = progress.messages / (now - self._began)
         self.progress = progress
 
     @property
@@ -87,7 +89,8 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
     if pace.speed:
         parts.append(f"{_rate(pace.speed):>7} messages/s")
     left = pace.left_s(now)
-    parts.append(_clock(pace.spent_s(now)) if left is None else f"{_clock(left)} left")
+    clock = _clock(pace.spent_s(now)) if left is None else f"{_clock(left)} left"
+    parts.append(f"{clock:<10}")
     while len(parts) > 1 and len(GAP.join(parts)) > width - BAR_WIDTH[0] - len(GAP):
         if len(parts) > 2 and parts[-2].endswith("messages/s"):
             del parts[-2]
@@ -98,7 +101,7 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
     if room < BAR_WIDTH[0]:
         return text[: max(width, 0)]
     title = ""
-    if progress.title and (free := room - BAR_WIDTH[0] - len(GAP)) >= TITLE_MIN:
+    if progress.title and (free := room - max(BAR_WIDTH[0], room // 2) - len(GAP)) >= TITLE_MIN:
         title = short(progress.title, free) + GAP
     length = min(BAR_WIDTH[1], room - columns(title))
     return title + _bar(progress, length, blocks) + GAP + text
@@ -155,7 +158,7 @@ def _wide(letter: str) -> int:
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
-    full = round(share(progress) * length)
+    full = int(share(progress) * length)
     return blocks[0] * full + blocks[1] * (length - full)
 
 
