@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -91,4 +92,16 @@ def overrides(words: tuple[str, ...]) -> list[str]:
                 f"{word!r}: not of the form key=value; for example machine.dimension=5 "
                 "or 'workload.locality=[0.2, 0.5]'"
             )
-    return list(words)
+    return [_decoded(word) for word in words]
+
+
+def _decoded(word: str) -> str:
+    """A word of the command line, in UTF-8 even where the locale knows ASCII only."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(word).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise IsthmusError(f"{word!r}: not text in UTF-8 ({error.reason})") from error
+    return word

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 import click
@@ -11,6 +12,20 @@ from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
 
+class _Finite(click.FloatRange):
+    """A positive number that is neither infinite nor undefined."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the word of the command line."""
+        found = float(super().convert(value, param, ctx))
+        if not isfinite(found):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return found
+
+
+FINITE = _Finite(min=0, min_open=True)
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
 
@@ -35,7 +50,7 @@ also by the law that counts the memory.
 @click.option("--grid-dimensions", type=int, help="Dimensions of the grid (grid only).")
 @click.option("--memory", help="Memory of one PE, such as '8 MB'.")
 @click.option("--word", help="Size of one value in it [8 B].")
-@click.option("--mips", type=float, help="Speed of one PE in million instructions per second.")
+@click.option("--mips", type=FINITE, help="Speed of one PE in million instructions per second.")
 @click.option("--io-bandwidth", help="With which one PE is balanced, such as '5 MB/s'.")
 @click.option("--io-node-bandwidth", help="Of one I/O node [that of --io-bandwidth].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

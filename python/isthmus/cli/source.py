@@ -26,7 +26,8 @@ def read_scenario(file: Path | str) -> tuple[str, str]:
     name = os.fspath(file)
     if name != STDIN:
         voice().step(f"reading {name}")
-        return read_text(Path(name)), name
+        # Messages are text, whatever bytes the name of the file has.
+        return read_text(Path(name)), os.fsencode(name).decode("utf-8", "replace")
     voice().step("reading standard input")
     if sys.stdin is None:
         raise IsthmusError(f"{SHOWN}: cannot be read (it is closed); give a FILE")
