@@ -12,6 +12,7 @@ from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
 
+
 class _Finite(click.FloatRange):
     """A positive number that is neither infinite nor undefined."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from isthmus.errors import IsthmusError
 from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, summaries
 from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
@@ -69,7 +70,15 @@ def write_study(folder: Path, study: Study, results: Results, tell: Tell = untol
 def read_study(folder: Path) -> Study | None:
     """The study whose results a folder holds; None where they are of an ordinary run."""
     path = folder / STUDY
-    return Study.from_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return Study.from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise IsthmusError(
+            f"{path}: damaged study ({type(error).__name__}: {str(error)[:80]}); "
+            "run `isthmus faults` again with --fresh"
+        ) from None
 
 
 def loads(results: Results) -> tuple[str, str]:
