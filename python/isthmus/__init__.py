@@ -16,9 +16,11 @@ Importing is quick: the core, polars and matplotlib are loaded when first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # "typing" itself takes longer than all that is below
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from isthmus.api import analyze, check, load, simulate
     from isthmus.errors import IsthmusError
     from isthmus.machine import (

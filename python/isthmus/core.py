@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,12 +15,45 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+TICK_S = 0.1
+"""Seconds after which a signal is heard while the core works."""
+
+
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core; its ValueErrors are one complete line for the user."""
-    try:
-        return function(*args, **kwargs)
-    except ValueError as error:
+    """Call a function of the core; its ValueErrors are one complete line for the user.
+
+    The core cannot be interrupted from Python, so that it works in a thread of its own: Ctrl-C is
+    heard at once, and a bar that is shown goes on.
+
+    Raises:
+        IsthmusError: the core refuses what it was asked.
+        KeyboardInterrupt: Ctrl-C; the thread ends by itself and its answer is forgotten.
+
+    """
+    answer: list[R] = []
+    failure: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            answer.append(function(*args, **kwargs))
+        except BaseException as error:
+            failure.append(error)
+
+    if threading.current_thread() is threading.main_thread():
+        thread = threading.Thread(target=call, name="isthmus-core", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(TICK_S)
+    else:
+        call()
+    if not failure:
+        return answer[0]
+    error = failure[0]
+    if isinstance(error, UnicodeEncodeError):
+        raise IsthmusError(f"{error.object!r}: not text in UTF-8") from error
+    if isinstance(error, ValueError):
         raise IsthmusError(str(error)) from error
+    raise error
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:
@@ -64,4 +99,16 @@ def overrides(words: tuple[str, ...]) -> list[str]:
                 f"{word!r}: not of the form key=value; for example machine.dimension=5 "
                 "or 'workload.locality=[0.2, 0.5]'"
             )
-    return list(words)
+    return [_decoded(word) for word in words]
+
+
+def _decoded(word: str) -> str:
+    """A word of the command line, in UTF-8 even where the locale knows ASCII only."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(word).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise IsthmusError(f"{word!r}: not text in UTF-8 ({error.reason})") from error
+    return word

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
 
 if TYPE_CHECKING:
@@ -26,13 +26,15 @@ CANCEL_S = 60.0
 
 
 SEED_MAX = 2**64 - 1
+JOBS_MAX = 4096
+"""Most threads that can be asked for."""
 
 
-def _check_whole(name: str, value: object, least: int, most: int | None) -> None:
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):  # type: ignore[operator]
-        limits = f"{least} to {most}" if most is not None else f"{least} or more"
-        raise IsthmusError(f"{name}: {value!r} is impossible; give a whole number, {limits}")
+    if not whole or not least <= value <= most:  # type: ignore[operator]
+        shown = repr(value) if len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
+        raise IsthmusError(f"{name}: {shown} is impossible; give a whole number, {least} to {most}")
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
@@ -42,25 +44,6 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
         super().__init__(f"interrupted after {done} of {total} points")
         self.done = done
         self.total = total
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is; a saturation search counts as a point."""
-
-    points_done: int
-    points_total: int
-    messages: int
-
-
-Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
-"""Given a title: a context whose value is called with the progress again and again."""
-
-
-@contextmanager
-def unwatched(_title: str) -> Iterator[Callable[[Progress], None]]:
-    """Show nothing."""
-    yield lambda _progress: None
 
 
 @dataclass
@@ -73,14 +56,17 @@ class Job:
     seed: int | None = None
     jobs: int = 1
     quick: bool = False
+    watch: Watch = field(default=unwatched, repr=False, compare=False)
+    """Told how far it is, from the building of machines to the last drawing."""
 
     def __post_init__(self) -> None:
         from isthmus import _core
 
         if self.seed is not None:
             _check_whole("seed", self.seed, 0, SEED_MAX)
-        _check_whole("jobs", self.jobs, 1, None)
+        _check_whole("jobs", self.jobs, 1, JOBS_MAX)
 
+        self.watch(Progress("building", title=Path(self.file).name))
         summary = json.loads(ask(_core.check, self.text, self.file, self.overrides))
         self.summary: dict[str, Any] = summary
         self.name: str = summary["name"]
@@ -88,7 +74,7 @@ class Job:
         self.canonical: str = summary["canonical"]
         self.digest: str = summary["digest"]
 
-    def run(self, journal: Path | None = None, watch: Watch = unwatched) -> Results:
+    def run(self, journal: Path | None = None) -> Results:
         """Run to the end.
 
         Raises:
@@ -99,6 +85,7 @@ class Job:
         """
         from isthmus import _core
 
+        self.watch(Progress("building", title=self.title or self.name))
         experiment = ask(
             _core.Experiment,
             self.text,
@@ -109,17 +96,16 @@ class Job:
             self.quick,
             str(journal) if journal else None,
         )
-        experiment.start()
-        with watch(self.title or self.name) as show:
-            try:
-                while not experiment.wait(TICK_S):
-                    show(_progress(experiment))
-                show(_progress(experiment))
-            except KeyboardInterrupt:
-                experiment.cancel()
-                experiment.wait(CANCEL_S)
-                progress = _progress(experiment)
-                raise Stopped(progress.points_done, progress.points_total) from None
+        try:
+            experiment.start()
+            while not experiment.wait(TICK_S):
+                self.watch(self._progress(experiment))
+            self.watch(self._progress(experiment))
+        except KeyboardInterrupt:
+            experiment.cancel()
+            experiment.wait(CANCEL_S)
+            progress = self._progress(experiment)
+            raise Stopped(progress.points_done, progress.points_total) from None
         try:
             text = experiment.result()
         except RuntimeError as error:
@@ -131,15 +117,14 @@ class Job:
         folder: Path,
         *,
         fresh: bool = False,
-        watch: Watch = unwatched,
-        write: Callable[[OwnedFolder, Results], None] | None = None,
+        write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
         also: Mapping[str, str] | None = None,
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
         Results that the folder holds are taken from there. `write` writes tables, plots and page in
-        place of `isthmus.results.folder.write_results`; `also` are files that one needs to read the
-        result, kept with it.
+        place of `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
+        are files that one needs to read the result, kept with it.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -168,11 +153,16 @@ class Job:
                 results = Results.from_json(text, canonical=self.canonical)
             else:
                 began, clock = datetime.now(timezone.utc), time.monotonic()
-                results = self.run(own.path / JOURNAL, watch)
+                results = self.run(own.path / JOURNAL)
                 duration_s = time.monotonic() - clock
                 keep_provenance(own, self.provenance(results, began, duration_s))
                 keep_result(own, results, also)
-            (write or write_results)(own, results)
+            points = len(results.run.points) + len(results.run.searches)
+            tell = telling(self.watch, self.title or self.name, points)
+            try:
+                (write or write_results)(own, results, tell)
+            except KeyboardInterrupt:
+                raise Stopped(points, points) from None
         return results
 
     @property
@@ -183,6 +173,16 @@ class Job:
 
         seed = self.summary["seed"] if self.seed is None else self.seed
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
+
+    def _progress(self, experiment: Any) -> Progress:
+        told = json.loads(experiment.progress())
+        return Progress(
+            "simulating",
+            told["points_done"],
+            told["points_total"],
+            told["messages"],
+            title=self.title or self.name,
+        )
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:
         """Say what was run, when, how long, with what."""
@@ -215,8 +215,3 @@ def _packages() -> dict[str, str]:
     from importlib.metadata import version
 
     return {name: version(name) for name in ("polars", "matplotlib")}
-
-
-def _progress(experiment: Any) -> Progress:
-    told = json.loads(experiment.progress())
-    return Progress(told["points_done"], told["points_total"], told["messages"])

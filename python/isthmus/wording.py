@@ -80,6 +80,13 @@ _RING_CHANNELS = {
 }
 _TREE_CHANNELS = {"inject": "node → leaf switch", "eject": "leaf switch → node"}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
+_SIZES = (
+    ("B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"),
+    ("B", "kB", "MB", "GB", "TB", "PB"),
+    ("ns", "µs", "ms", "s"),
+    ("MIPS", "GIPS", "TIPS"),
+)
+"""Units that differ by factors of a thousand, ascending."""
 _LANES = {
     "pe": "k, PE and its router",
     "link": "PE network links",
@@ -154,19 +161,47 @@ def with_unit(label: str, unit: str | None) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number to so many significant digits, without exponents in the usual range.
+    """A number to so many significant digits, as people write it: ``1.23``, ``12,346``.
 
-    Digits before the decimal point are never rounded away below 100,000.
+    Digits before the decimal point are never rounded away below 100,000. Exponents are for what
+    is below 0.0001 or has more than nine digits before the point.
     """
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    if magnitude >= 6 or magnitude < -4:
+    magnitude = _magnitude(value, digits)
+    if magnitude >= 9 or magnitude < -4:
         return f"{value:.{digits - 1}e}"
+    if magnitude >= 6:
+        return f"{round(value, digits - 1 - magnitude):,.0f}"
     decimals = max(0, digits - 1 - magnitude)
     return f"{value:,.{decimals}f}" if magnitude >= 4 else f"{value:.{decimals}f}"
+
+
+def _magnitude(value: float, digits: int) -> int:
+    """The power of ten of the first digit, once rounded: 9.999 is 10.0 and has magnitude 1."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """A number with its unit, in the size of unit that people would choose: ``1.02 TB/s``."""
+    for family in _SIZES:
+        if unit in family and value and math.isfinite(value):
+            position = family.index(unit)
+            while position + 1 < len(family) and abs(value) >= 1000:
+                value, position = value / 1000, position + 1
+            while position and abs(value) < 1:
+                value, position = value * 1000, position - 1
+            if position + 1 < len(family) and _magnitude(value, digits) >= 3:
+                value, position = value / 1000, position + 1
+            return f"{number(value, digits)} {family[position]}"
+    return f"{number(value, digits)} {unit}".rstrip()
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """So many things, in words that agree with their number: ``1 claim``, ``1,024 nodes``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:

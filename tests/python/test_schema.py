@@ -75,7 +75,7 @@ def test_truncated_result_is_refused_with_its_place():
     [
         ({"schema": 1}, "result schema 1; this isthmus reads schema 2"),
         ({"points": [{"index": 0}]}, "damaged result: .*no field 'values'"),
-        ({"seed": "one"}, "damaged result: expected int, found 'one'"),
+        ({"seed": "one"}, "damaged result: seed: expected int, found 'one'"),
         ({"machines": {}}, "damaged result"),
     ],
 )
@@ -90,3 +90,105 @@ def test_other_shapes_are_refused(change, message):
 def test_a_folder_without_a_result_is_refused(tmp_path):
     with pytest.raises(IsthmusError, match=r"no result here \(result\.json: No such file"):
         Results.load(tmp_path)
+
+
+def _set(data, path, value):
+    *way, last = path
+    for step in way:
+        data = data[step]
+    data[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("points", 1, "measures", 0, "mean"), "3.2", r"points\[1\].measures\[0\].mean: .*'3.2'"),
+        (("points", 1, "measures", 0, "mean"), True, r"measures\[0\].mean: expected a number"),
+        (("points", 0, "measures", 1, "low"), float("nan"), r"measures\[1\].low: nan; .* finite"),
+        (("points", 0, "load"), float("inf"), r"points\[0\].load: inf; expected a finite number"),
+        (
+            ("points", 2, "verdict", "verdict"),
+            "fine",
+            r"points\[2\].verdict.verdict: 'fine'; .*",
+        ),
+        (("points", 2, "verdict", "origin"), "oracle", r"verdict.origin: 'oracle'; there are simu"),
+        (("points", 3, "machine"), 77, r"points\[3\].machine: 77; there are \d+ machines"),
+        (("points", 3, "machine"), -1, r"points\[3\].machine: -1; there are \d+ machines"),
+        (("axes",), [], r"load_axis: 1; there are 0 axes"),
+        (("load_axis",), 9, r"load_axis: 9; there are 2 axes"),
+        (("points", 4, "values"), [], r"points\[4\].values: 0 values; there are 2 axes"),
+        (("searches", 0, "machine"), 77, r"searches\[0\].machine: 77; there are"),
+        (("searches", 1, "trials", 0, "verdict"), "?", r"searches\[1\].trials\[0\].verdict: '\?'"),
+        (
+            ("points", 0, "histograms", 0, "bins", 0),
+            [1, 2],
+            r"histograms\[0\].bins\[0\]: .*of 3",
+        ),
+        (("points", 0, "measures"), {"a": 1}, r"points\[0\].measures: expected a list, found"),
+        (("points", 0, "converged"), 1, r"points\[0\].converged: expected bool, found 1"),
+        (("points", 0, "replications"), True, r"replications: expected int, found True"),
+        (("points", 0, "messages"), -5, r"points\[0\].messages: -5; expected 0 or more"),
+        (("confidence",), 95, r"confidence: 95.0; expected a share"),
+        (("points", 0, "simulated_ms"), 10**400, r"points\[0\].simulated_ms: "),
+        (("machines", 0, "kind"), ["hypercube"], r"machines\[0\]: kind \['hypercube'\]; there are"),
+    ],
+)
+def test_damage_is_told_with_file_and_field(path, value, message):
+    data = synthetic.result()
+    _set(data, path, value)
+    with pytest.raises(IsthmusError, match=r"^out/result\.json: damaged result: .*" + message) as e:
+        RunResult.from_json(json.dumps(data), "out/result.json")
+    assert "\n" not in str(e.value)
+    assert len(str(e.value)) < 250
+
+
+def test_axes_that_are_gone_are_missed():
+    data = {**synthetic.result(), "axes": [], "load_axis": None}
+    with pytest.raises(IsthmusError, match=r"points\[0\].values: 2 values; there are 0 axes"):
+        RunResult.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff\xfe{}", r"result\.json: damaged result: byte 0 is not UTF-8"),
+        (b"[" * 200_000, r"result\.json: not a result file \(it is nested too deeply\)"),
+        (b'{"schema": ' + b"[" * 500 + b"]" * 500 + b"}", r"result schema \[\[.*…; this isthmus"),
+        (b"1" * 5000, r"result\.json: "),
+        (b"", r"result\.json:1: not a whole result file"),
+    ],
+)
+def test_what_is_no_result_at_all_is_one_error(tmp_path, content, message):
+    (tmp_path / "result.json").write_bytes(content)
+    with pytest.raises(IsthmusError, match=message) as error:
+        Results.load(tmp_path)
+    assert str(error.value).startswith(str(tmp_path))
+    assert "\n" not in str(error.value)
+
+
+def test_numbers_are_checked_without_the_text_too():
+    from isthmus.results.check import check_result
+
+    data = synthetic.result()
+    data["points"][0]["measures"][0]["residual"] = float("-inf")
+    run = RunResult.from_json(json.dumps(synthetic.result()))
+    check_result(run)
+    with pytest.raises(IsthmusError, match=r"points\[0\].measures\[0\].residual: -inf"):
+        RunResult.from_json(json.dumps(data))
+
+
+def test_a_damaged_study_is_one_error(tmp_path):
+    from isthmus.faults.page import read_study
+
+    for content in (
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"sites": 3}',
+        b"[" * 200_000,
+        b'{"sites": [{"a": 1}]}',
+    ):
+        (tmp_path / "faults.json").write_bytes(content)
+        with pytest.raises(IsthmusError, match=r"faults\.json: damaged study") as error:
+            read_study(tmp_path)
+        assert "\n" not in str(error.value)

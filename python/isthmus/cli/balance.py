@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 import click
 
-from isthmus.wording import number
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
+from isthmus.wording import counted, number, quantity
 
+
+class _Finite(click.FloatRange):
+    """A positive number that is neither infinite nor undefined."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the word of the command line."""
+        found = float(super().convert(value, param, ctx))
+        if not isfinite(found):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return found
+
+
+FINITE = _Finite(min=0, min_open=True)
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
 
 @click.command(
     name="balance",
+    cls=Voiced,
     help="""Size the I/O side for an application (section 3 of the hypercube paper).
 
 \b
@@ -32,7 +51,7 @@ also by the law that counts the memory.
 @click.option("--grid-dimensions", type=int, help="Dimensions of the grid (grid only).")
 @click.option("--memory", help="Memory of one PE, such as '8 MB'.")
 @click.option("--word", help="Size of one value in it [8 B].")
-@click.option("--mips", type=float, help="Speed of one PE in million instructions per second.")
+@click.option("--mips", type=FINITE, help="Speed of one PE in million instructions per second.")
 @click.option("--io-bandwidth", help="With which one PE is balanced, such as '5 MB/s'.")
 @click.option("--io-node-bandwidth", help="Of one I/O node [that of --io-bandwidth].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -65,7 +84,7 @@ def command(
     }
     told = ask_json(_core.balance, spec)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told)
 
@@ -74,7 +93,7 @@ def _print(told: dict[str, Any]) -> None:
     from isthmus.cli.console import print_facts
 
     facts = [
-        ("application", f"{told['application']} on {told['pes']:,} PEs"),
+        ("application", f"{told['application']} on {counted(told['pes'], 'PE')}"),
         *_law("simple law", told, "simple_"),
     ]
     if told["memory_words"] is not None:
@@ -85,12 +104,12 @@ def _print(told: dict[str, Any]) -> None:
             facts += _law("law with memory", told, "", f" with {memory}")
     if hamming := told["hamming"]:
         facts.append(("nearest placement", _placement(hamming)))
-    counted = "" if told["memory_words"] is None else ", memory counted"
+    memory = "" if told["memory_words"] is None else ", memory counted"
     if told["io_bandwidth_mb_per_s"] is not None:
-        total = number(told["io_bandwidth_mb_per_s"])
-        facts.append(("I/O bandwidth", f"{total} MB/s in all{counted}"))
+        total = quantity(told["io_bandwidth_mb_per_s"], "MB/s")
+        facts.append(("I/O bandwidth", f"{total} in all{memory}"))
     if told["compute_mips"] is not None:
-        facts.append(("computation", f"{number(told['compute_mips'])} MIPS in all"))
+        facts.append(("computation", f"{quantity(told['compute_mips'], 'MIPS')} in all"))
     if told["instructions_per_byte"] is not None:
         machine, one = told["instructions_per_byte"], told["instructions_per_byte_pe"]
         text = f"{number(machine)} a byte of I/O; {number(one)} of one PE alone"
@@ -103,20 +122,17 @@ def _law(name: str, told: dict[str, Any], which: str, memory: str = "") -> list[
     """One law: by how much I/O must grow, and how many I/O nodes that takes."""
     factor, law = number(told[f"{which}factor"]), told[f"{which}law"]
     nodes, share = told[f"{which}io_nodes"], told[f"{which}pes_per_io_node"]
-    each = f"each for {number(share)} PEs" if share >= 1 else f"{number(1 / share)} for each PE"
+    whole = "PE" if share == 1 else "PEs"
+    each = f"each for {number(share)} {whole}" if share >= 1 else f"{number(1 / share)} for each PE"
     return [
         (name, f"I/O must grow to {factor} times that of one PE: {law}{memory}"),
-        ("", f"{_nodes(nodes)}, {each}"),
+        ("", f"{counted(nodes, 'I/O node')}, {each}"),
     ]
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} I/O {'node' if count == 1 else 'nodes'}"
 
 
 def _placement(hamming: dict[str, Any]) -> str:
     nodes, share = hamming["io_nodes"], hamming["pes_per_io_node"]
-    size = f"{_nodes(nodes)}, each for {share:,} {'PE' if share == 1 else 'PEs'}"
+    size = f"{counted(nodes, 'I/O node')}, each for {counted(share, 'PE')}"
     if hamming["perfect"]:
         return f"Hamming code, perfect: {size}, all within one hop"
     return f"Hamming code, not perfect: {size}"

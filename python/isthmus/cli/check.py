@@ -8,25 +8,38 @@ from typing import Any
 
 import click
 
+from isthmus.cli.source import read_scenario
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced, voice
+
 MACHINES = 8
 """Most machines that are described one by one."""
 
 
 @click.command(
     name="check",
+    cls=Voiced,
     help="""Read a scenario and say what it would run, without running it.
 
 \b
   isthmus check examples/hypercube-128.toml
   isthmus check examples/hypercube-128.toml machine.dimension=5
+  isthmus check - < mine.toml           a scenario from standard input
   isthmus check --fields                every field a scenario may have, with its default
+  isthmus check --fields lanes          those with "lanes" in their key; also 'machine.*.seek'
 
 A mistake is told with file, line, field and what would be right; exit status 2.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--fields", is_flag=True, help="List every field with type, default and range.")
+@click.option(
+    "--fields",
+    metavar="[PATTERN]",
+    is_flag=False,
+    flag_value="*",
+    help="List the fields with type, default and range: all, or those whose key PATTERN matches.",
+)
 @click.option(
     "--effective",
     is_flag=True,
@@ -34,28 +47,52 @@ A mistake is told with file, line, field and what would be right; exit status 2.
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    file: Path | None, changes: tuple[str, ...], fields: bool, effective: bool, as_json: bool
+    file: Path | None, changes: tuple[str, ...], fields: str | None, effective: bool, as_json: bool
 ) -> None:
     """Validate a scenario or list the fields of one."""
     from isthmus import _core
-    from isthmus.core import ask, overrides, read_text
+    from isthmus.core import ask, overrides
 
-    if fields:
-        listed = _core.fields()
+    if fields is not None:
+        listed = _matching(json.loads(_core.fields()), fields)
         if as_json:
-            click.echo(listed)
+            document(json.dumps(listed, ensure_ascii=False))
         else:
-            _print_fields(json.loads(listed))
+            _print_fields(listed)
         return
     if file is None:
         raise click.UsageError("Missing FILE (or --fields)", click.get_current_context())
-    text = ask(_core.check, read_text(file), str(file), overrides(changes))
+    scenario, name = read_scenario(file)
+    voice().step("building machines")
+    text = ask(_core.check, scenario, name, overrides(changes))
     if as_json:
-        click.echo(text)
+        document(text)
     elif effective:
-        click.echo(json.loads(text)["canonical"].rstrip())
+        document(json.loads(text)["canonical"])
     else:
-        _print_summary(json.loads(text), file)
+        _print_summary(json.loads(text), name)
+
+
+def _matching(fields: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
+    """The fields whose key holds the pattern, or matches it if it has wildcards."""
+    from fnmatch import fnmatchcase
+
+    wild = any(letter in pattern for letter in "*?[")
+    found = [
+        field
+        for field in fields
+        if (fnmatchcase(field["key"], pattern) if wild else pattern.lower() in field["key"].lower())
+    ]
+    if not found:
+        from difflib import get_close_matches
+
+        from isthmus.errors import IsthmusError
+
+        words = sorted({word for field in fields for word in field["key"].split(".")})
+        near = get_close_matches(pattern.rpartition(".")[2], words, n=1)
+        meant = f"did you mean {near[0]!r}?" if near else "`isthmus check --fields` lists all"
+        raise IsthmusError(f"--fields: no key of a scenario matches {pattern!r}; {meant}")
+    return found
 
 
 def _print_fields(fields: list[dict[str, Any]]) -> None:
@@ -70,12 +107,13 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
     for each in fields:
         row = (each.get(name) for name in ("key", "type", "default", "range", "meaning"))
         table.add_row(*("" if cell is None else str(cell).replace("[", "\\[") for cell in row))
-    console().print(table)
+    console().table(table)
 
 
-def _print_summary(summary: dict[str, Any], file: Path) -> None:
+def _print_summary(summary: dict[str, Any], file: str) -> None:
     from isthmus.cli.console import print_facts
     from isthmus.results.schema import read_machines
+    from isthmus.wording import counted
 
     facts = [("scenario", f"{summary['name']} – {summary['title']}")]
     for axis in summary["axes"]:
@@ -85,7 +123,9 @@ def _print_summary(summary: dict[str, Any], file: Path) -> None:
         facts += [(name.lower(), value) for name, value in machine.facts]
     if len(summary["machines"]) > MACHINES:
         facts.append(("machines", f"{len(summary['machines'])} in all"))
-    facts.append(("to run", f"{summary['points']} points, {summary['searches']} searches"))
+    points = counted(summary["points"], "point")
+    searches = counted(summary["searches"], "search", "searches")
+    facts.append(("to run", f"{points}, {searches}"))
     print_facts(facts)
     click.echo(f"{file}: well formed")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from isthmus.wording import sentence, unit_label
+from isthmus.wording import counted, sentence, unit_label
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from isthmus.answer import Answer, Lessons
+    from isthmus.cli.layout import Output
     from isthmus.faults import Study, Summary
 
 BADGE_STYLES = {
@@ -23,17 +22,13 @@ BADGE_STYLES = {
     "mixed": "yellow",
     "collapses": "bold red",
 }
-PLAIN_WIDTH = 110
-"""Width where nobody says how wide the terminal is."""
 
 
-def console(stderr: bool = False) -> Console:
-    """A rich console for standard output or error."""
-    from rich.console import Console
+def console() -> Output:
+    """A console for standard output."""
+    from isthmus.cli.layout import Output
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+    return Output()
 
 
 def answer_table(answer: Answer) -> Table:
@@ -118,26 +113,28 @@ def print_answer(answer: Answer) -> None:
     """Print the title, the conclusion, the table and what the verdicts rest on."""
     out = console()
     run = answer.view.run
-    out.print(f"\n[bold]{_plain(run.title or run.name)}[/]")
-    out.print(_plain(sentence(answer.conclusion)))
+    out.text(f"\n[bold]{_plain(run.title or run.name)}[/]")
+    out.text(_plain(sentence(answer.conclusion)))
     for warning in answer.warnings:
-        out.print(f"[bold red]Collapsed:[/] {_plain(warning)}")
+        out.text(f"[bold red]Collapsed:[/] {_plain(warning)}")
     if answer.lessons:
-        out.print(lessons_table(answer.lessons))
+        out.table(lessons_table(answer.lessons))
         for text in [*answer.lessons.losses, *answer.lessons.choices]:
-            out.print(f"• {_plain(sentence(text))}")
-        out.print()
+            out.text(f"• {_plain(sentence(text))}")
+        out.text("")
     else:
-        out.print(answer_table(answer))
+        out.table(answer_table(answer))
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
     notes = [f"Intervals have {100 * run.confidence:g}% confidence."]
     if answer.basis:
         notes.insert(0, answer.basis)
     if undecided:
-        notes.append(f"{undecided} of {len(run.points)} points are neither stable nor saturated.")
+        are = "is" if undecided == 1 else "are"
+        points = counted(len(run.points), "point")
+        notes.append(f"{undecided} of {points} {are} neither stable nor saturated.")
     if run.quick:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
-    out.print("[dim]" + _plain(" ".join(notes)) + "[/]")
+    out.text("[dim]" + _plain(" ".join(notes)) + "[/]")
 
 
 def print_study(study: Study, told: list[Summary]) -> None:
@@ -148,9 +145,9 @@ def print_study(study: Study, told: list[Summary]) -> None:
     from isthmus.faults.page import conclusions, rows
 
     out = console()
-    out.print(f"\n[bold]{_plain(study.title or study.name)}[/]")
+    out.text(f"\n[bold]{_plain(study.title or study.name)}[/]")
     for text in conclusions(study, told):
-        out.print(_plain(text))
+        out.text(_plain(text))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fabric")
     table.add_column("failed", no_wrap=True)
@@ -164,24 +161,19 @@ def print_study(study: Study, told: list[Summary]) -> None:
         cells = [f"{row[name]}\n[dim]{row[name + '_worst']}[/]" for name in pairs]
         cells = [row["cases"], *cells, row["collapsed"]]
         table.add_row(row["fabric"], row["failure"], *cells, _plain(row["worst"]))
-    out.print(table)
+    out.table(table)
     notes = (
         "Below each mean the worst case. Throughput is the highest accepted load without a "
         "collapse; the cases that collapse under more are counted."
     )
-    out.print(f"[dim]{notes}[/]")
+    out.text(f"[dim]{notes}[/]")
 
 
 def print_facts(facts: list[tuple[str, str]]) -> None:
     """Print names and values in two columns."""
-    from rich.table import Table
+    from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in facts:
-        grid.add_row(name, _plain(value))
-    console().print(grid)
+    console().facts([(name, Text(value)) for name, value in facts])
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from isthmus.cli.streams import document
 from isthmus.errors import IsthmusError
+from isthmus.wording import counted
 
 FABRICS = [
     "ring",
@@ -106,7 +108,7 @@ def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None
 
         save(draw_fabric(summary), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     facts = [
         ("fabric", summary.title),
@@ -134,10 +136,12 @@ def _by_option(message: str, shape: str, faults: list[str]) -> str:
 
 
 def _rings(told: dict[str, Any]) -> str:
-    lengths = ", ".join(f"{count} of {length} nodes" for length, count in told["ring_lengths"])
+    lengths = ", ".join(
+        f"{count:,} of {counted(length, 'node')}" for length, count in told["ring_lengths"]
+    )
     fewest, most = told["rings_per_node"]
     span = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return f"{lengths}; each node on {span}; {told['links']:,} directed links"
+    return f"{lengths}; each node on {span}; {counted(told['links'], 'directed link')}"
 
 
 def _distances(shares: list[float]) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
+from isthmus.cli.running import jobs_option
+from isthmus.cli.voice import Voiced
+
 
 @click.command(
     name="faults",
+    cls=Voiced,
     help="""Study what failures leave of fabrics of SCI rings.
 
 Every single failure of a link or a node, and pairs of failures drawn at random: which nodes are cut
@@ -20,11 +23,11 @@ off, what throughput and latency remain.
   isthmus faults uniform-ring.toml bidirectional.toml --double 100
   isthmus faults fabric.toml sweep.machine.fabric='["torus", "bidirectional-torus"]'
 
-FILEs are scenarios of machine.kind = "sci". Each value of an axis over machines, and each FILE, is
-a fabric of the study; loads, stop, verdict and seed are those of the first FILE. Latency is
-compared at the lowest load; throughput is the highest accepted load over all values of the load
-axis at which the fabric does not collapse; give loads beyond saturation. The folder then holds
-report.html, faults.csv and faults-cases.csv, plots/ and all results.
+FILEs are scenarios of machine.kind = "sci"; - is standard input. Each value of an axis over
+machines, and each FILE, is a fabric of the study; loads, stop, verdict and seed are those of the
+first FILE. Latency is compared at the lowest load; throughput is the highest accepted load over all
+values of the load axis at which the fabric does not collapse; give loads beyond saturation. The
+folder then holds report.html, faults.csv and faults-cases.csv, plots/ and all results.
 """,
 )
 @click.argument("files", metavar="FILE... [KEY=VALUE]...", nargs=-1, required=True)
@@ -32,7 +35,7 @@ report.html, faults.csv and faults-cases.csv, plots/ and all results.
     "--double", type=click.IntRange(min=0), default=0, help="Pairs of failures to draw [0]."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
+@jobs_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -52,51 +55,58 @@ def command(
     fresh: bool,
 ) -> int:
     """Plan the study, run it, write its folder."""
-    from isthmus.cli.progress import shown
-    from isthmus.core import overrides, processors, read_text
+    from isthmus.cli.running import folder_given, interrupted, threads
+    from isthmus.cli.source import STDIN, read_scenario
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
+    from isthmus.core import overrides
     from isthmus.errors import IsthmusError
-    from isthmus.execution import Job, Stopped
-    from isthmus.faults import outcomes, plan, summaries
-    from isthmus.faults.page import STUDY, study_json, write_study
-    from isthmus.scenario import Scenario
 
-    if out is not None and not os.fspath(out).strip("."):
-        raise IsthmusError("--out: results need a folder of their own; give its name")
+    given = folder_given(out)
     named = [word for word in files if "=" not in word or Path(word).is_file()]
     changes = tuple(overrides(tuple(word for word in files if word not in named)))
     if not named:
         raise IsthmusError("no scenario; give the FILE of one or more")
-    scenarios = [Scenario(read_text(Path(file)), file, changes) for file in named]
-    study = plan(scenarios, double, seed)
+    if named.count(STDIN) > 1:
+        raise IsthmusError("-: standard input can be read once only")
+    texts = [read_scenario(file) for file in named]
+    with voice().progress() as watch:
+        from isthmus.execution import Job, Stopped
+        from isthmus.faults import outcomes, plan, summaries
+        from isthmus.faults.page import STUDY, study_json, write_study
+        from isthmus.progress import Progress
+        from isthmus.scenario import Scenario
+
+        watch(Progress("building", title=", ".join(named)))
+        study = plan([Scenario(text, name, changes) for text, name in texts], double, seed)
+        job = Job(
+            text=study.text,
+            file=f"study of {', '.join(named)}",
+            seed=study.seed,
+            jobs=threads(jobs),
+            quick=quick,
+            watch=watch,
+        )
+        folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
+        stopped = None
+        try:
+            results = job.run_into(
+                folder,
+                fresh=fresh,
+                write=lambda where, found, tell: write_study(where, study, found, tell),
+                also={STUDY: study.as_json()},
+            )
+        except Stopped as stop:
+            stopped = stop
     if study.left_out:
-        click.echo(f"isthmus: {study.left_out}", err=True)
-    job = Job(
-        text=study.text,
-        file=f"study of {', '.join(named)}",
-        seed=study.seed,
-        jobs=jobs or processors(),
-        quick=quick,
-    )
-    folder = out or Path("out") / (job.name + ("-quick" if quick else ""))
-    try:
-        results = job.run_into(
-            folder,
-            fresh=fresh,
-            watch=shown,
-            write=lambda where, found: write_study(where, study, found),
-            also={STUDY: study.as_json()},
-        )
-    except Stopped as stop:
-        click.echo(
-            f"isthmus: interrupted; {stop.done} of {stop.total} points are kept in {folder}; "
-            "run the same command again to go on from there",
-            err=True,
-        )
-        return 130
+        voice().note(study.left_out)
+    if stopped:
+        return interrupted(folder, stopped.done, stopped.total)
+    voice().step(f"results are in {folder}")
     found = outcomes(study, results.run)
     told = summaries(study, found)
     if as_json:
-        click.echo(study_json(study, found, told))
+        document(study_json(study, found, told))
         return 0
     from isthmus.cli.console import print_study
 

@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.running import jobs_option
+from isthmus.cli.voice import Voiced
+
 if TYPE_CHECKING:
-    from isthmus.papers import Outcome
+    from isthmus.papers import Outcome, Paper
     from isthmus.results.schema import RunResult
+
+
+class _Papers(Voiced, click.Group):
+    """The group, with the options that all commands have."""
+
 
 _STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading": "yellow"}
 
 
 @click.group(
     name="papers",
+    cls=_Papers,
     invoke_without_command=True,
     help="""Run a paper's experiments and compare them with what it says.
 
@@ -51,13 +60,19 @@ def command(context: click.Context, as_json: bool) -> None:
         return
     from isthmus.cli.console import print_facts
 
-    print_facts(
-        [(p.name, f"{p.authors}: {p.title} ({p.year}); {len(p.rows())} claims") for p in found]
-    )
+    print_facts([(p.name, _described(p)) for p in found])
+
+
+def _described(paper: Paper) -> str:
+    from isthmus.wording import counted
+
+    claims = counted(len(paper.rows()), "claim")
+    return f"{paper.authors}: {paper.title} ({paper.year}); {claims}"
 
 
 @command.command(
     name="run",
+    cls=Voiced,
     help="""Run a paper's scenarios and judge its claims, one row each.
 
 NAME is a paper of `isthmus papers`, or a folder.
@@ -65,7 +80,7 @@ NAME is a paper of `isthmus papers`, or a folder.
 )
 @click.argument("name")
 @click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
+@jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
@@ -88,41 +103,47 @@ def run(
     as_json: bool,
 ) -> int:
     """Run and judge; the exit status tells only whether it could be done."""
-    from isthmus.cli.progress import shown
-    from isthmus.core import processors
+    from isthmus.cli.running import folder_given, interrupted, threads
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError
     from isthmus.execution import Stopped
     from isthmus.papers import How, find, run_paper
     from isthmus.papers.page import write_page
     from isthmus.papers.run import paper_folder, write_outcomes
+    from isthmus.progress import telling
 
     paper = find(name)
     rows = paper.rows()
     unknown = set(only) - {r.id for r in rows}
     if unknown:
-        raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
-    folder = out or Path("out") / "papers" / paper.name
-    how = How(quick, jobs or processors(), seed, reports, fresh, shown)
+        from difflib import get_close_matches
+
+        near = get_close_matches(min(unknown), [r.id for r in rows], n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else f"; they are listed in {paper.table}"
+        raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}{meant}")
+    folder = folder_given(out) or Path("out") / "papers" / paper.name
     runs: dict[str, RunResult] = {}
-    try:
-        with paper_folder(folder, paper) as own:
-            found = {
-                each.row.id: each
-                for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
-            }
-            outcomes = [found[row.id] for row in rows if row.id in found]
-            write_outcomes(own, outcomes)
-            if figures if figures is not None else not quick:
-                write_page(own, paper, outcomes, runs)
-    except Stopped:
-        click.echo(
-            f"isthmus: interrupted; finished points are kept in {folder}; "
-            "run the same command again to go on from there",
-            err=True,
-        )
-        return 130
+    stopped = False
+    with voice().progress() as watch:
+        how = How(quick, threads(jobs), seed, reports, fresh, watch)
+        try:
+            with paper_folder(folder, paper) as own:
+                found = {
+                    each.row.id: each
+                    for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
+                }
+                outcomes = [found[row.id] for row in rows if row.id in found]
+                write_outcomes(own, outcomes)
+                if figures if figures is not None else not quick:
+                    write_page(own, paper, outcomes, runs, telling(watch, paper.title))
+        except (Stopped, KeyboardInterrupt):
+            stopped = True
+    if stopped:
+        return interrupted(folder)
+    voice().step(f"results are in {folder}")
     if as_json:
-        click.echo(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
+        document(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
     else:
         _print(paper.title, outcomes)
         if (folder / "index.html").is_file():
@@ -154,6 +175,6 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
             f"[{style}]{each.verdict}[/]{note}",
         )
     out = console()
-    out.print(f"\n[bold]{escape(title)}[/]")
-    out.print(table)
-    out.print(counts([o.verdict for o in outcomes]))
+    out.text(f"\n[bold]{escape(title)}[/]")
+    out.table(table)
+    out.text(counts([o.verdict for o in outcomes]))

@@ -15,10 +15,14 @@ from isthmus.cli.machine_options import (
     numbers,
     placement_spec,
 )
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
+from isthmus.wording import counted
 
 
 @click.command(
     name="place",
+    cls=Voiced,
     help="""Place I/O nodes on a hypercube or on any graph.
 
 \b
@@ -59,7 +63,7 @@ def command(
         picture = ask_json(_core.topology, {**machine, "placement": placed, "io_network": False})
         save(draw_topology(picture), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told)
     if draw is not None:
@@ -76,14 +80,18 @@ def _print(told: dict[str, Any]) -> None:
     fewest, most = told["pes_per_io_node"]
     facts = [
         ("placement", told["method"]),
-        ("I/O nodes", f"{len(told['io_nodes'])} for {told['pes']:,} PEs, at {places}"),
+        ("I/O nodes", f"{len(told['io_nodes']):,} for {counted(told['pes'], 'PE')}, at {places}"),
         ("PEs", coverage(told["coverage"])),
-        ("each serves", f"{fewest} PEs" if fewest == most else f"{fewest} to {most} PEs"),
+        ("each serves", _span(fewest, most)),
         ("quality", _quality(told)),
     ]
     if told.get("note"):
         facts.append(("note", told["note"]))
     print_facts(facts)
+
+
+def _span(fewest: int, most: int) -> str:
+    return counted(most, "PE") if fewest == most else f"{fewest} to {counted(most, 'PE')}"
 
 
 def _quality(told: dict[str, Any]) -> str:
@@ -93,5 +101,6 @@ def _quality(told: dict[str, Any]) -> str:
     if told["optimal"]:
         return "all PEs within one hop, and no placement needs fewer I/O nodes"
     if told["optimal"] is None:
-        return f"all PEs within one hop; no placement can do with fewer than {bound} I/O nodes"
-    return f"all PEs within one hop; {bound} I/O nodes would do"
+        fewest = counted(bound, "I/O node")
+        return f"all PEs within one hop; no placement can do with fewer than {fewest}"
+    return f"all PEs within one hop; {counted(bound, 'I/O node')} would do"

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.voice import Voiced
+
 
 @click.command(
     name="report",
+    cls=Voiced,
     help="""Build the tables, plots and report of a finished run again.
 
 \b

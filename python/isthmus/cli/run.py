@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
+from isthmus.cli.running import jobs_option
+from isthmus.cli.voice import Voiced
+
 
 @click.command(
     name="run",
+    cls=Voiced,
     help="""Run a scenario: analysis, simulation, tables, plots and a report.
 
-FILE is a scenario. Fields are changed by key=value, swept by sweep.key='[value, ...]':
+FILE is a scenario, - for standard input. Fields are changed by key=value, swept by
+sweep.key='[value, ...]':
 
 \b
   isthmus run examples/hypercube-128.toml
@@ -27,7 +31,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads [all usable processors].")
+@jobs_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -47,35 +51,37 @@ def command(
     fresh: bool,
 ) -> int:
     """Run a scenario and write its folder."""
-    from isthmus.core import overrides, processors, read_text
-    from isthmus.errors import IsthmusError
-    from isthmus.execution import Job, Stopped
+    from isthmus.cli.running import folder_given, interrupted, threads
+    from isthmus.cli.source import read_scenario
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
 
-    if out is not None and not os.fspath(out).strip("."):
-        raise IsthmusError("--out: results need a folder of their own; give its name")
+    given = folder_given(out)
+    text, name = read_scenario(file)
+    with voice().progress() as watch:
+        from isthmus.core import overrides
+        from isthmus.execution import Job, Stopped
 
-    job = Job(
-        text=read_text(file),
-        file=str(file),
-        overrides=overrides(changes),
-        seed=seed,
-        jobs=jobs or processors(),
-        quick=quick,
-    )
-    folder = out or Path("out") / (job.name + ("-quick" if quick else ""))
-    from isthmus.cli.progress import shown
-
-    try:
-        results = job.run_into(folder, fresh=fresh, watch=shown)
-    except Stopped as stop:
-        click.echo(
-            f"isthmus: interrupted; {stop.done} of {stop.total} points are kept in {folder}; "
-            "run the same command again to go on from there",
-            err=True,
+        job = Job(
+            text=text,
+            file=name,
+            overrides=overrides(changes),
+            seed=seed,
+            jobs=threads(jobs),
+            quick=quick,
+            watch=watch,
         )
-        return 130
+        folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
+        stopped = None
+        try:
+            results = job.run_into(folder, fresh=fresh)
+        except Stopped as stop:
+            stopped = stop
+    if stopped:
+        return interrupted(folder, stopped.done, stopped.total)
+    voice().step(f"results are in {folder}")
     if as_json:
-        click.echo(results.json)
+        document(results.json)
         return 0
     from isthmus.cli.console import print_answer
 

@@ -18,7 +18,10 @@ from isthmus.cli.machine_options import (
     numbers,
     placement_spec,
 )
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced
 from isthmus.errors import IsthmusError
+from isthmus.wording import counted
 
 LISTED_IO_NODES = 4096
 """Most I/O nodes up to which the core lists the links of their network."""
@@ -26,6 +29,7 @@ LISTED_IO_NODES = 4096
 
 @click.command(
     name="topology",
+    cls=Voiced,
     help="""Describe and draw a machine's networks.
 
 \b
@@ -125,7 +129,7 @@ def command(
 
         save(draw_topology(told), draw)
     if as_json:
-        click.echo(json.dumps(told))
+        document(json.dumps(told))
         return
     _print(told, spec["io_network"])
     if draw is not None:
@@ -157,7 +161,7 @@ def _print(told: dict[str, Any], io_network: bool) -> None:
         facts.append(
             (
                 "broadcast",
-                f"{broadcast['steps']} steps from node {broadcast['root']} "
+                f"{counted(broadcast['steps'], 'step')} from node {broadcast['root']} "
                 f"(no scheme needs fewer than {broadcast['lower_bound']})",
             )
         )
@@ -174,7 +178,8 @@ def _size(told: dict[str, Any]) -> str:
     )
     state = "" if told["connected"] else ", not connected"
     diameter = "not computed" if told["diameter"] is None else told["diameter"]
-    size = f"{told['nodes']:,} nodes, {told['links']:,} links, diameter {diameter}"
+    nodes, links = counted(told["nodes"], "node"), counted(told["links"], "link")
+    size = f"{nodes}, {links}, diameter {diameter}"
     return f"{kind}: {size}{state}"
 
 
@@ -182,7 +187,7 @@ def _io_network(told: dict[str, Any]) -> str:
     edges, distances = told["io_edges"], told["io_distances"]
     # Edges are listed up to 4096 nodes only; with more nodes an empty list says nothing.
     listed = edges or len(told["io_nodes"]) <= LISTED_IO_NODES
-    links = f"{len(edges)} links; " if listed else ""
+    links = f"{counted(len(edges), 'link')}; " if listed else ""
     return links + _histogram(distances)
 
 
@@ -194,13 +199,13 @@ def _histogram(counts: list[int] | None) -> str:
         return "–"
     mean = sum(d * c for d, c in enumerate(counts)) / total
     shares = ", ".join(f"{d}: {c / total:.0%}" for d, c in enumerate(counts) if d and c)
-    return f"mean {mean:.2f} hops ({shares})"
+    return f"mean {mean:.2f} {'hop' if mean == 1 else 'hops'} ({shares})"
 
 
 def _deadlock(verdict: dict[str, Any]) -> str:
-    size = f"{verdict['channels']:,} channels"
+    size = counted(verdict["channels"], "channel")
     if verdict["dependencies"] is not None:
-        size += f", {verdict['dependencies']:,} dependencies"
+        size += f", {counted(verdict['dependencies'], 'dependency', 'dependencies')}"
     if verdict["free"]:
         return f"free ({verdict['routing']}): {verdict['proof']}; {size}"
     return f"possible ({verdict['routing']}): {' → '.join(verdict['cycle'])}; {size}"

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from isthmus.errors import IsthmusError
 from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, summaries
 from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
 from isthmus.owned import OwnedFolder
+from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.results.folder import keep_result, made_from, write_tables
 from isthmus.value import Value
@@ -22,9 +24,15 @@ STUDY = "faults.json"
 
 
 def write_study(
-    folder: OwnedFolder, study: Study, results: Results, *, redraw: bool = False
+    folder: OwnedFolder,
+    study: Study,
+    results: Results,
+    tell: Tell = untold,
+    *,
+    redraw: bool = False,
 ) -> None:
     """Write the numbers, then tables, pictures and page as far as they are not there."""
+    tell("writing", 0, 0)
     found = outcomes(study, results.run)
     told = summaries(study, found)
     keep_result(folder, results, {STUDY: study.as_json()})
@@ -38,12 +46,16 @@ def write_study(
             folder.write("faults-cases.csv", csv, "study")
     if redraw or not folder.has("page", key):
         with folder.part("page", key):
-            for name, data in _drawn(study, results, found, told):
+            for name, data in _drawn(study, results, found, told, tell):
                 folder.write(name, data, "page")
 
 
 def _drawn(
-    study: Study, results: Results, found: Sequence[CaseOutcome], told: Sequence[Summary]
+    study: Study,
+    results: Results,
+    found: Sequence[CaseOutcome],
+    told: Sequence[Summary],
+    tell: Tell,
 ) -> Iterator[tuple[str, bytes | str]]:
     """The pictures and the page that shows them."""
     from isthmus.plots.style import image, styled
@@ -51,16 +63,19 @@ def _drawn(
     from isthmus.report.picture import inline_svg
 
     light, heavy = loads(results)
+    tell("drawing", 0, 0)
     with styled():
         figures = [("faults", draw(study, found, told, light))]
         if worst := draw_worst(study, found, results.run):
             figures.append(("worst", worst))
     pictures = {}
-    for name, figure in figures:
+    for done, (name, figure) in enumerate(figures):
+        tell("drawing", done, len(figures))
         yield f"plots/{name}.png", image(figure, "png")
         svg = image(figure, "svg")
         yield f"plots/{name}.svg", svg
         pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
+    tell("writing", 0, 0)
     yield (
         "report.html",
         template("faults.html").render(
@@ -81,7 +96,15 @@ def _drawn(
 def read_study(folder: Path) -> Study | None:
     """The study whose results a folder holds; None where they are of an ordinary run."""
     path = folder / STUDY
-    return Study.from_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return Study.from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise IsthmusError(
+            f"{path}: damaged study ({type(error).__name__}: {str(error)[:80]}); "
+            "run `isthmus faults` again with --fresh"
+        ) from None
 
 
 def loads(results: Results) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from isthmus.owned.mark import sha256
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.progress import Tell, untold
 from isthmus.report import template
 from isthmus.results.schema import RunResult
 
@@ -18,7 +19,11 @@ KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading"
 
 
 def write_page(
-    out: OwnedFolder, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
+    out: OwnedFolder,
+    paper: Paper,
+    outcomes: Sequence[Outcome],
+    runs: Mapping[str, RunResult],
+    tell: Tell = untold,
 ) -> None:
     """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
     from isthmus.plots.style import image
@@ -33,7 +38,8 @@ def write_page(
         quick=any(run.quick for run in runs.values()),
     )
     with out.part("page", sha256(page.encode())):
-        for figure in drawn:
+        for done, figure in enumerate(drawn):
+            tell("drawing", done, len(drawn))
             picture = image(draw(figure, runs[figure.scenario]), "png")
             out.write(f"figures/{figure.name}.png", picture, "page")
         out.write("index.html", page, "page")

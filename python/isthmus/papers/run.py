@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isthmus.core import overrides, read_text
-from isthmus.execution import Job, Watch, unwatched
+from isthmus.execution import Job
 from isthmus.files import ready_folder
 from isthmus.owned import Identity, OwnedFolder
 from isthmus.owned.mark import sha256
@@ -17,6 +17,7 @@ from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
 from isthmus.papers.select import is_analytic
 from isthmus.papers.verdict import Outcome, judge
+from isthmus.progress import Progress, Tell, Watch, unwatched
 from isthmus.results.collection import Results
 from isthmus.results.folder import write_results
 from isthmus.results.schema import RunResult
@@ -64,7 +65,7 @@ def run_paper(
     for row in paper.rows():
         if not only or row.id in only:
             groups.setdefault((row.scenario, row.set), []).append(row)
-    for (name, changes), members in groups.items():
+    for position, ((name, changes), members) in enumerate(groups.items(), 1):
         if not name:
             for row in members:
                 yield judge(paper, row, None)
@@ -77,7 +78,8 @@ def run_paper(
         if all(is_analytic(s) for r in members for s in (r.select, r.under) if s):
             run = scenario.analyze().run
         else:
-            run = _simulate(scenario, name, out, how)
+            title = f"{name} ({position} of {len(groups)})"
+            run = _simulate(scenario, name, out, replace(how, watch=_titled(how.watch, title)))
             if finished and not changes:
                 finished(name, run)
         model = Model(scenario.text, scenario.file, scenario.changes)
@@ -85,18 +87,27 @@ def run_paper(
             yield judge(paper, row, run, model)
 
 
+def _titled(watch: Watch, title: str) -> Watch:
+    """The same watch, told a title of our own."""
+
+    def told(progress: Progress) -> None:
+        watch(replace(progress, title=title))
+
+    return told
+
+
 def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     """Run a scenario, or take its result where it is kept."""
     changes = list(scenario.changes)
-    job = Job(scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick)
+    job = Job(scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick, how.watch)
     kind = "-quick" if how.quick else ""
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
     write = write_results if how.reports else _numbers_only
-    return job.run_into(folder, fresh=how.fresh, watch=how.watch, write=write).run
+    return job.run_into(folder, fresh=how.fresh, write=write).run
 
 
-def _numbers_only(_folder: OwnedFolder, _results: Results) -> None:
+def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
     """Leave it at what is kept before anything is drawn."""
 
 

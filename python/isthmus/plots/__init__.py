@@ -18,6 +18,7 @@ from isthmus.plots import (
     saturation,
 )
 from isthmus.plots.style import Plot, image, styled
+from isthmus.progress import Tell, untold
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
 
@@ -173,11 +174,15 @@ class Picture:
     """Width in inches."""
 
 
-def pictures(run: RunResult) -> list[Picture]:
-    """Every plot that the run has material for."""
-    drawn = []
+def pictures(run: RunResult, tell: Tell = untold) -> list[Picture]:
+    """Every plot that the run has material for; `tell` hears of each that is drawn."""
+    drawn: list[Picture] = []
+    layout = view(run)
+    number = sum(kind.applies(layout) for kind in _ALL)
+    tell("drawing", 0, number)
     for name, figure in draw_all(run):
         png, svg = image(figure, "png"), image(figure, "svg")
         drawn.append(Picture(name, png, svg, float(figure.get_figwidth())))
         figure.clear()
+        tell("drawing", len(drawn), number)
     return drawn

@@ -12,8 +12,9 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
-from isthmus.results.machines import SciSummary, counted, rings_text
+from isthmus.results.machines import SciSummary, rings_text
 from isthmus.results.schema import PointResult
+from isthmus.wording import counted
 
 DRAWN_NODES = 100
 """Most nodes of a fabric that is drawn node by node."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.results.schema import RunResult
 
@@ -46,15 +47,20 @@ class Results:
 
         """
         folder = Path(directory)
+        file = folder / "result.json"
         try:
-            text = (folder / "result.json").read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise IsthmusError(
                 f"{folder}: no result here (result.json: {error.strerror}); "
                 "give the folder that `isthmus run` wrote"
             ) from error
+        except UnicodeDecodeError as error:
+            raise IsthmusError(
+                f"{file}: damaged result: byte {error.start} is not UTF-8 ({error.reason})"
+            ) from error
         scenario = folder / "scenario.toml"
-        canonical = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
+        canonical = read_text(scenario) if scenario.is_file() else ""
         run = RunResult.from_json(text, str(folder / "result.json"))
         _refuse_changed(folder, text)
         return cls(run, canonical=canonical, text=text)

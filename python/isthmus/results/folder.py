@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.owned import Identity, OwnedFolder
 from isthmus.owned.folder import SCENARIO
 from isthmus.owned.mark import JOURNAL, sha256
+from isthmus.progress import Tell, untold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,8 +108,9 @@ def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
 def write_results(
     folder: OwnedFolder,
     results: Results,
-    plots: tuple[str, ...] = PLOTS,
+    tell: Tell = untold,
     *,
+    plots: tuple[str, ...] = PLOTS,
     redraw: bool = False,
 ) -> None:
     """Write the numbers, then tables, plots and report as far as they are not there.
@@ -116,6 +118,7 @@ def write_results(
     Args:
         folder: a folder that is held.
         results: what to write.
+        tell: told how far it is.
         plots: the forms of plots wanted, of `PLOTS`.
         redraw: make everything again that is made from the numbers.
 
@@ -123,9 +126,10 @@ def write_results(
     from isthmus.plots import pictures
     from isthmus.report import render
 
+    tell("writing", 0, 0)
     keep_result(folder, results)
     write_tables(folder, results, redraw=redraw)
-    drawn = cache(lambda: pictures(results.run))
+    drawn = cache(lambda: pictures(results.run, tell))
     key = made_from(results)
     if redraw or not folder.has("report", key):
         with folder.part("report", key):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from isthmus.wording import lane_label, number
+from isthmus.wording import counted, lane_label, number
 
 LISTED = 64
 """Most nodes that are listed one by one."""
@@ -193,11 +193,6 @@ class FatTreeSummary:
 
 MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary
 """A machine in figures, for tables and the picture; told apart by ``kind``."""
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number with its noun, in the plural but for one: ``36 nodes``."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def rings_text(count: int, lengths: list[int]) -> str:

@@ -11,9 +11,11 @@ import types
 import typing
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 from isthmus.errors import IsthmusError
+from isthmus.results.check import check_result
 from isthmus.results.machines import (
     FatTreeSummary,
     HypercubeSummary,
@@ -50,6 +52,8 @@ __all__ = [
 SCHEMA = 2
 """Version of the result schema that this package reads."""
 
+MISTAKES = (KeyError, TypeError, ValueError, OverflowError)
+"""What reading a damaged result ends in."""
 T = TypeVar("T")
 
 
@@ -348,15 +352,26 @@ class RunResult:
                 f"{source}:{error.lineno}: not a whole result file ({error.msg}); "
                 "run the scenario again"
             ) from error
+        except (RecursionError, ValueError) as error:
+            raise IsthmusError(f"{source}: not a result file ({_why(error)})") from None
         version = data.get("schema") if isinstance(data, dict) else None
         if version != SCHEMA:
             raise IsthmusError(
-                f"{source}: result schema {version!r}; this isthmus reads schema {SCHEMA}"
+                f"{source}: result schema {_short(version)}; this isthmus reads schema {SCHEMA}"
             )
         try:
-            return typing.cast(RunResult, _read(cls, data))
-        except (KeyError, TypeError, ValueError) as error:
-            raise IsthmusError(f"{source}: damaged result: {error}") from error
+            run = typing.cast(RunResult, _read(cls, data))
+            check_result(run, text)
+        except (*MISTAKES, RecursionError) as error:
+            raise IsthmusError(f"{source}: damaged result: {_why(error)}") from error
+        return run
+
+
+def _why(error: Exception) -> str:
+    """What is wrong, in words."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error.args[0]).removeprefix(".") if error.args else type(error).__name__
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
@@ -372,11 +387,12 @@ def read_fabric(described: dict[str, Any]) -> SciSummary:
 def _of_kind(kinds: list[Any], value: Any) -> Any:
     """The class whose ``kind`` the value names."""
     if not isinstance(value, dict):
-        raise TypeError(f"expected an object, found {value!r}")
+        raise TypeError(f"expected an object, found {_short(value)}")
     known = {kind.kind: kind for kind in kinds}
-    if value.get("kind") not in known:
-        raise ValueError(f"kind {value.get('kind')!r}; there are {', '.join(known)}")
-    return known[value["kind"]]
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in known:
+        raise ValueError(f"kind {_short(kind)}; there are {', '.join(known)}")
+    return known[kind]
 
 
 @cache
@@ -385,18 +401,23 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    """Turn JSON into `kind`, a dataclass or a type built of lists, tuples, unions and scalars."""
+    """Turn JSON into `kind`, a dataclass or a type built of lists, tuples, unions and scalars.
+
+    An error begins with the place of the value: ``points[3].measures[0].mean: ...``.
+    """
     if is_dataclass(kind):
         hints = _hints(typing.cast(type, kind))
         if not isinstance(value, dict):
-            raise TypeError(f"expected an object for {kind}")
+            raise TypeError(f"expected an object, found {_short(value)}")
         given = {}
         for each in fields(kind):
             name = each.name.rstrip("_")
-            if name in value:
-                given[each.name] = _read(hints[each.name], value[name])
-            else:
+            if name not in value:
                 raise KeyError(f"no field {name!r}")
+            try:
+                given[each.name] = _read(hints[each.name], value[name])
+            except MISTAKES as error:
+                raise _placed(f".{name}", error) from None
         return typing.cast(type, kind)(**given)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
@@ -404,12 +425,40 @@ def _read(kind: Any, value: Any) -> Any:
             return None
         inner = [a for a in arguments if a is not type(None)]
         return _read(inner[0] if len(inner) == 1 else _of_kind(inner, value), value)
-    if origin is list:
-        return [_read(arguments[0], item) for item in value]
-    if origin is tuple:
-        return tuple(_read(a, item) for a, item in zip(arguments, value, strict=True))
+    if origin in (list, tuple):
+        return _read_list(origin, arguments, value)
     if kind is float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"expected a number, found {_short(value)}")
         return float(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, found {value!r}")
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"expected {kind.__name__}, found {_short(value)}")
     return value
+
+
+def _read_list(origin: Any, arguments: tuple[Any, ...], value: Any) -> Any:
+    """Turn JSON into a list of one kind or a tuple of several."""
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {_short(value)}")
+    if origin is tuple and len(value) != len(arguments):
+        raise TypeError(f"expected a list of {len(arguments)}, found {_short(value)}")
+    items: list[Any] = []
+    for inner_kind, item in zip(repeat(arguments[0]) if origin is list else arguments, value):  # noqa: B905 - repeat has no end
+        try:
+            items.append(_read(inner_kind, item))
+        except MISTAKES as error:
+            raise _placed(f"[{len(items)}]", error) from None
+    return items if origin is list else tuple(items)
+
+
+def _placed(place: str, error: Exception) -> Exception:
+    """The same mistake, with the place before what it says."""
+    told = str(error.args[0])
+    inner = told.startswith((".", "["))
+    return type(error)(f"{place}{told}" if inner else f"{place}: {told}")
+
+
+def _short(value: object) -> str:
+    """A value for a message, cut."""
+    told = repr(value)
+    return told if len(told) <= 60 else told[:60] + "…"

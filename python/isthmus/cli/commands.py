@@ -1,0 +1,112 @@
+"""The table of commands, what the bare command says, and what every command has."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+COMMANDS = {
+    "run": "Run a scenario: analysis, simulation, tables, plots, report.",
+    "check": "Read a scenario and say what it would run.",
+    "init": "Write a scenario with comments, to start from.",
+    "report": "Build the plots and the report of a finished run again.",
+    "topology": "Describe and draw a machine's networks.",
+    "faults": "Study what failures leave of fabrics of SCI rings.",
+    "place": "Place I/O nodes on a hypercube or on any graph.",
+    "balance": "Size the I/O side for an application.",
+    "examples": "List, print or copy the examples that come with the package.",
+    "papers": "Run a paper's experiments and compare them with what it says.",
+    "completion": "Print what makes a shell complete the words of isthmus.",
+}
+"""Names and summaries; the module of each is imported when it is called."""
+
+_HELP = """Simulate, analyse and size the I/O side of parallel machines.
+
+\b
+A first look:
+  isthmus check examples/hypercube-128.toml        what would be run
+  isthmus run examples/hypercube-128.toml --quick  the answer sooner, with wider intervals
+  isthmus run examples/hypercube-128.toml          with narrow intervals; see out/*/report.html
+\b
+Change a field of the scenario on the command line (units are mandatory):
+  isthmus run examples/hypercube-128.toml machine.dimension=5 workload.locality=0.5
+  isthmus check --fields lanes                     the fields there are
+\b
+A scenario of your own:
+  isthmus init fat-tree mine.toml              one with comments, to start from
+  isthmus run - < mine.toml                    "-" is standard input
+\b
+Without a scenario:
+  isthmus topology --dimension 7               nodes, placement, deadlock check
+  isthmus topology --fabric torus --size 6x6   rings, distances, deadlock check
+  isthmus place --dimension 5                  fewest I/O nodes within one hop
+  isthmus balance sorting --pes 128            how much I/O a machine needs
+  isthmus papers                               the papers that can be run again
+\b
+Exit status: 0 done (a paper's claims are judged in the table, not here), 1 a run failed or its
+answer could not be printed, 2 bad input, 130 interrupted (finished points are kept), 141 nobody
+read on (as in `isthmus ... | head`).
+"""
+
+
+class _Commands(Voiced, click.Group):
+    """A group that knows its commands' names and summaries without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"isthmus.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; say which one was meant where there is none."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
+        told = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+        raise click.UsageError(f"no command {name!r}; {told}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        import isthmus
+
+        click.echo(f"isthmus {isthmus.__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=_Commands,
+    help=_HELP,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Group of all commands; alone it prints its help."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

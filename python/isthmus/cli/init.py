@@ -1,0 +1,49 @@
+"""``isthmus init``: a scenario with comments, to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isthmus.cli.voice import Voiced, voice
+
+KINDS = ["hypercube", "sci", "fat-tree"]
+
+
+@click.command(
+    name="init",
+    cls=Voiced,
+    help="""Write a scenario with comments, to start from.
+
+\b
+  isthmus init > mine.toml              a hypercube
+  isthmus init sci fabric.toml          rings of SCI, to a file that is not there yet
+  isthmus init fat-tree | isthmus run - --quick
+
+KIND is the kind of machine: hypercube, sci or fat-tree. `isthmus check --fields` lists what else a
+scenario may say.
+""",
+)
+@click.argument("kind", type=click.Choice(KINDS), default=KINDS[0])
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+def command(kind: str, file: Path | None) -> None:
+    """Print a scenario, or write it where nothing is."""
+    from importlib.resources import files
+
+    text = files("isthmus").joinpath("starts", f"{kind}.toml").read_text(encoding="utf-8")
+    if file is None or str(file) == "-":
+        from isthmus.cli.streams import document
+
+        document(text)
+        return
+    from isthmus.errors import IsthmusError
+
+    try:
+        with file.open("x", encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        raise IsthmusError(f"{file}: there is one already; give another name") from None
+    except OSError as error:
+        raise IsthmusError(f"{file}: cannot be written ({error.strerror})") from error
+    voice().note(f"written to {file}; isthmus check {file} says what it would run")

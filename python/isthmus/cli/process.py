@@ -1,0 +1,169 @@
+"""The process of a command: how it begins, how it ends, what it says of a mistake.
+
+Exit statuses are those of docs/command-line.md.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any, NoReturn
+
+NAME, COMPLETE = "isthmus", "_ISTHMUS_COMPLETE"
+"""The command, and the variable by which a shell asks it to complete a word."""
+DONE, FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
+
+
+def run() -> NoReturn:
+    """Run the command that the process was started for, and end the process."""
+    try:
+        # A run that is ended from outside tidies up as after Ctrl-C.
+        signal.signal(signal.SIGTERM, _terminated)
+        # Where Ctrl-C hits a destructor, Python would print it and forget it.
+        sys.unraisablehook = _unraisable
+        status = _command()
+    except KeyboardInterrupt:
+        _interrupted()
+    _end(status)
+
+
+def _command() -> int:
+    """Run the command; the exit status. A mistake becomes one line on standard error."""
+    from isthmus.cli import streams
+
+    streams.settle()
+    import click
+
+    from isthmus.errors import IsthmusError, RunFailedError
+
+    try:
+        status = _invoke()
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        return _say(_usage(error), BAD_INPUT)
+    except RunFailedError as error:
+        return _say(str(error), FAILED)
+    except IsthmusError as error:
+        return _say(str(error), BAD_INPUT)
+    except streams.OutputError as error:
+        if error.broken_pipe:
+            return BROKEN_PIPE
+        return _say(f"standard output cannot be written ({error})", FAILED)
+    except OSError as error:
+        return _say(_of_file(error), BAD_INPUT)
+    except Exception as error:
+        return _say(_unexpected(error), FAILED)
+    return status if isinstance(status, int) else DONE
+
+
+def _invoke() -> object:
+    """Complete a word for a shell that asks for it, or run the command."""
+    from isthmus.cli.commands import cli
+
+    if asked := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, NAME, COMPLETE, asked)
+    with cli.make_context(NAME, sys.argv[1:]) as context:
+        return cli.invoke(context)
+
+
+def _say(message: str, status: int) -> int:
+    """Print a mistake in one line; nobody hears it where standard error cannot be written."""
+    from isthmus.errors import one_line
+    from isthmus.progress.terminal import say
+
+    say(one_line(message))
+    return status
+
+
+def _usage(error: Any) -> str:
+    """What was wrong with the words of the command line, and where its help is."""
+    import click
+
+    message: str = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        near = " or ".join(sorted(error.possibilities or ()))
+        message = f"no option {error.option_name}" + (f"; did you mean {near}?" if near else "")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        link = " " if message.endswith("?") else "; "
+        message = f"{message.rstrip('.')}{link}see `{error.ctx.command_path} --help`"
+    return message
+
+
+def _of_file(error: OSError) -> str:
+    """A full disk, a folder taken away: the message names the file where there is one."""
+    place = f"{error.filename}: " if error.filename else ""
+    problem = error.strerror or error
+    return f"{place}{problem}; finished points are kept, free the way and repeat"
+
+
+def _unexpected(error: Exception) -> str:
+    """A mistake of isthmus itself: enough to find it, and how to see more."""
+    import traceback
+
+    if os.environ.get("ISTHMUS_TRACEBACK"):
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""  # noqa: PTH119
+    told = f"{type(error).__name__}: {error}".rstrip(": ")
+    return (
+        f"an error of isthmus itself: {told}{place}; please report it with the command "
+        "(ISTHMUS_TRACEBACK=1 shows where it comes from)"
+    )
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Told to end: the same way out as Ctrl-C, with a status of its own."""
+    global _ended_by  # noqa: PLW0603 - signal handlers have nothing else
+    _ended_by = signal.SIGTERM
+    raise KeyboardInterrupt
+
+
+_ended_by: int = signal.SIGINT
+
+
+def _unraisable(told: Any) -> None:
+    """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
+    if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
+        import _thread
+
+        _thread.interrupt_main()
+    elif os.environ.get("ISTHMUS_TRACEBACK"):
+        sys.__unraisablehook__(told)
+
+
+def _interrupted() -> NoReturn:
+    """End at once after Ctrl-C: threads of the core may still work, and nobody waits for them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _say("interrupted", INTERRUPTED)
+    _quit(128 + _ended_by)
+
+
+def _quit(status: int) -> NoReturn:
+    """End without asking anyone."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(status)
+
+
+def _end(status: int) -> NoReturn:
+    """End the process; nothing that happens from here on is told."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if status in (INTERRUPTED, BROKEN_PIPE):
+        _quit(128 + _ended_by if status == INTERRUPTED else status)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        # Python would try again, and complain, when it ends.
+        _quit(status)
+    sys.exit(status)

@@ -1,0 +1,68 @@
+"""What `run`, `faults` and `papers run` have in common: options, folder, an interruption."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from isthmus.cli.process import INTERRUPTED
+from isthmus.cli.voice import voice
+from isthmus.errors import IsthmusError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JOBS_MAX = 4096
+"""Most threads; `isthmus.execution` has the same."""
+
+
+def jobs_option(command: F) -> F:
+    """Add --jobs."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(1, JOBS_MAX),
+        metavar="N",
+        help="Threads [all usable processors].",
+    )(command)
+
+
+def threads(jobs: int | None) -> int:
+    """The threads asked for, or one for each processor that the process may use."""
+    from isthmus.core import processors
+
+    return jobs or processors()
+
+
+def folder_given(out: Path | None) -> Path | None:
+    """The folder asked for.
+
+    Raises:
+        IsthmusError: it is the present one, over which results are not spread.
+
+    """
+    if out is not None and not os.fspath(out).strip("."):
+        raise IsthmusError("--out: results need a folder of their own; give its name")
+    return out
+
+
+def interrupted(folder: Path, done: int | None = None, total: int | None = None) -> int:
+    """Say what is kept after Ctrl-C, and how to go on; the exit status."""
+    from isthmus.progress.terminal import say
+    from isthmus.wording import counted
+
+    if done is None or total is None:
+        kept = f"finished points are kept in {folder}"
+    elif done == total:
+        kept = f"all {counted(total, 'point')} are kept in {folder}, not all is drawn"
+    else:
+        kept = f"{done} of {counted(total, 'point')} are kept in {folder}"
+    say(f"interrupted; {kept}; run the same command again to go on from there")
+    return INTERRUPTED
+
+
+def done(folder: Path) -> None:
+    """Say with -v where the results are."""
+    voice().step(f"results are in {folder}")

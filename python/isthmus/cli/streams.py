@@ -1,0 +1,159 @@
+"""Standard output and error, made fit for use: closed ones, full ones, ones that know ASCII only.
+
+What cannot be shown in the encoding of a stream is written in ASCII that says the same. Documents
+(JSON, TOML) are UTF-8 whatever the locale.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import sys
+import unicodedata
+from typing import Any, TextIO
+
+_ASCII = {
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "x",
+    "·": ".",
+    "•": "*",
+    "…": "...",
+    "±": "+/-",
+    "µ": "u",
+    "μ": "u",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "→": "->",
+    "←": "<-",
+    "↔": "<->",
+    "²": "^2",
+    "³": "^3",
+    "°": " deg",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "█": "#",
+    "░": ".",
+    "ß": "ss",
+    "\u00a0": " ",
+}
+"""What is written where only ASCII can be."""
+
+
+class OutputError(Exception):
+    """Standard output cannot be written.
+
+    Not an OSError, so that no library on the way takes it for something that it may settle.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+        self.broken_pipe = error.errno == errno.EPIPE
+
+
+def settle() -> None:
+    """Make standard output and error usable, whatever the process was started with."""
+    _fill_descriptors()
+    codecs.register_error("isthmus", _spelt)
+    if sys.stderr is None:
+        sys.stderr = _opened_nowhere()
+    if sys.stdout is None:
+        sys.stdout = _text(_Unwritable(errno.EBADF))
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = sys.stdout.encoding
+        interactive = sys.stdout.isatty()
+        raw = _Guarded(sys.stdout.detach())
+        sys.stdout = _text(raw, encoding, line_buffering=interactive)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="isthmus")
+
+
+def document(text: str) -> None:
+    """Print JSON or TOML: in UTF-8, with one line end after it."""
+    data = (text.rstrip("\n") + "\n").encode("utf-8", "surrogateescape")
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(data.decode())
+        return
+    buffer.write(data)
+    buffer.flush()
+
+
+def _fill_descriptors() -> None:
+    """Open what was closed on nothing, so that no file of ours gets the number of a stream."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _opened_nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
+
+
+def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(raw, encoding=encoding, errors="isthmus", **options)  # type: ignore[arg-type, unused-ignore]
+
+
+class _Guarded(io.BufferedIOBase):
+    """A binary stream whose failures are told from those of other files."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            return int(self._inner.write(data))
+        except OSError as error:
+            raise OutputError(error) from None
+
+    def flush(self) -> None:
+        try:
+            self._inner.flush()
+        except OSError as error:
+            raise OutputError(error) from None
+
+    def fileno(self) -> int:
+        return int(self._inner.fileno())
+
+    def isatty(self) -> bool:
+        return bool(self._inner.isatty())
+
+
+class _Unwritable(io.BufferedIOBase):
+    """A stream that was closed before the process began."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        raise OutputError(OSError(self._number, os.strerror(self._number)))
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    """What cannot be encoded, spelt in ASCII."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(_ascii(letter) for letter in letters), error.end
+
+
+def _ascii(letter: str) -> str:
+    if letter in _ASCII:
+        return _ASCII[letter]
+    plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return plain or "?"

@@ -1,0 +1,177 @@
+"""The progress in one line of text: how fast, how long still, cut to a width."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from isthmus.progress import Progress
+from isthmus.wording import counted
+
+BAR_WIDTH = (10, 30)
+"""Fewest and most columns of the bar itself."""
+SPEED_S = 0.5
+"""Seconds of simulation before its speed says anything."""
+TITLE_MIN = 8
+"""Columns below which a title says nothing."""
+GAP = "  "
+BLOCKS, HASHES = ("█", "░"), ("#", ".")
+"""What is done and what is not, in full and in ASCII."""
+
+
+class Pace:
+    """How quickly a run gets on, seen from the progress that it tells.
+
+    Points that were finished before, and only read now, count neither for the speed nor for the
+    time left.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.progress = Progress()
+        """The last that was told."""
+        self._began = now
+        self._changed = now
+        self._first: int | None = None
+        self._done = 0
+        self._speed = 0.0
+
+    def told(self, progress: Progress, now: float) -> None:
+        """Take note of new progress."""
+        if progress.phase != self.progress.phase or progress.title != self.progress.title:
+            self._began, self._changed, self._first, self._done = now, now, None, 0
+        done = progress.points_done if progress.phase == "simulating" else progress.step
+        if self._first is None:
+            self._first = done
+        if done - self._first > self._done:
+            self._done, self._changed = done - self._first, now
+        if progress.phase == "simulating" and now - self._began >= SPEED_S:
+            self._speed = progress.messages / (now - self._began)
+        self.progress = progress
+
+    @property
+    def speed(self) -> float:
+        """Messages per second, on average over the simulation."""
+        return self._speed
+
+    def spent_s(self, now: float) -> float:
+        """Seconds spent in this phase."""
+        return now - self._began
+
+    def left_s(self, now: float) -> float | None:
+        """Seconds left in this phase; None as long as nothing can be said.
+
+        What was done so far sets the pace. Where the present point takes longer than that, it is
+        as if it ended now.
+        """
+        progress = self.progress
+        simulating = progress.phase == "simulating"
+        done = progress.points_done if simulating else progress.step
+        total = progress.points_total if simulating else progress.steps
+        missing = total - done
+        if self._done == 0 or missing < 0:
+            return None
+        each = (self._changed - self._began) / self._done
+        at_best = (now - self._began) / (self._done + 1) * missing
+        return max(each * missing - (now - self._changed), at_best)
+
+
+def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
+    """Title, bar, phase, points, speed and time left, in `width` columns at most.
+
+    What does not fit is left out: first the title, then the speed, the time and the bar.
+    """
+    progress = pace.progress
+    parts = [f"{progress.phase:<10}"]
+    if progress.steps:
+        parts[0] = f"{progress.phase} {progress.step}/{progress.steps}"
+    if total := progress.points_total:
+        done = f"{progress.points_done:>{len(str(total))}}/{total}"
+        parts.append(f"{done} {'point' if total == 1 else 'points'}")
+    if pace.speed:
+        parts.append(f"{_rate(pace.speed):>7} messages/s")
+    left = pace.left_s(now)
+    clock = _clock(pace.spent_s(now)) if left is None else f"{_clock(left)} left"
+    parts.append(f"{clock:<10}")
+    while len(parts) > 1 and len(GAP.join(parts)) > width - BAR_WIDTH[0] - len(GAP):
+        if len(parts) > 2 and parts[-2].endswith("messages/s"):
+            del parts[-2]
+        else:
+            del parts[-1]
+    text = GAP.join(parts)
+    room = width - len(text) - len(GAP)
+    if room < BAR_WIDTH[0]:
+        return text[: max(width, 0)]
+    title = ""
+    if progress.title and (free := room - max(BAR_WIDTH[0], room // 2) - len(GAP)) >= TITLE_MIN:
+        title = short(progress.title, free) + GAP
+    length = min(BAR_WIDTH[1], room - columns(title))
+    return title + _bar(progress, length, blocks) + GAP + text
+
+
+def plain_line(pace: Pace, now: float) -> str:
+    """The same without a bar, for logs and terminals that draw nothing."""
+    progress = pace.progress
+    if progress.phase == "building":
+        return f"building machines{f' of {short(progress.title, 60)}' if progress.title else ''}"
+    if progress.phase != "simulating":
+        steps = f", {progress.step} of {progress.steps} done" if progress.step else ""
+        return f"{progress.phase}{steps}"
+    parts = [f"simulating, {progress.points_done} of {counted(progress.points_total, 'point')}"]
+    if pace.speed:
+        parts.append(f"{_rate(pace.speed)} messages/s")
+    if (left := pace.left_s(now)) is not None and progress.points_done < progress.points_total:
+        parts.append(f"{_clock(left)} left")
+    return ", ".join(parts)
+
+
+def share(progress: Progress) -> float:
+    """Which part of the phase is done, 0 to 1."""
+    if progress.phase == "simulating":
+        done, total = progress.points_done, progress.points_total
+    else:
+        done, total = progress.step, progress.steps
+    return min(done / total, 1.0) if total else 0.0
+
+
+def columns(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return sum(_wide(letter) for letter in text)
+
+
+def short(text: str, width: int) -> str:
+    """A text of one line, cut to so many columns."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if columns(text) <= width:
+        return text
+    kept, used = "", 1
+    for letter in text:
+        used += _wide(letter)
+        if used > width:
+            break
+        kept += letter
+    return kept.rstrip() + "…"
+
+
+def _wide(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
+    full = int(share(progress) * length)
+    return blocks[0] * full + blocks[1] * (length - full)
+
+
+def _rate(per_second: float) -> str:
+    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if per_second >= size:
+            return f"{per_second / size:.1f}{letter}"
+    return f"{per_second:.0f}"
+
+
+def _clock(seconds: float) -> str:
+    whole = max(0, round(seconds))
+    hours, minutes = whole // 3600, whole // 60 % 60
+    if hours:
+        return f"{hours}:{minutes:02}:{whole % 60:02}"
+    return f"{minutes}:{whole % 60:02}"

@@ -1,0 +1,52 @@
+"""The progress in a notebook: a bar below the cell that goes when it is done."""
+
+from __future__ import annotations
+
+import html
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from isthmus.progress import Progress, Watch
+from isthmus.progress.line import Pace, plain_line, share
+
+TICK_S = 0.25
+"""Fewest seconds between two drawings of the same phase."""
+
+
+def here() -> bool:
+    """Whether this is a notebook: something that shows HTML below a cell."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    shell = get_ipython()  # type: ignore[no-untyped-call, unused-ignore]
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@contextmanager
+def shown() -> Iterator[Watch]:
+    """Show a bar below the cell."""
+    from IPython.display import HTML, display
+
+    pace, drawn = Pace(time.monotonic()), {"at": float("-inf")}
+    place = display(HTML(_html(pace, time.monotonic())), display_id=True)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def told(progress: Progress) -> None:
+        now, before = time.monotonic(), pace.progress
+        pace.told(progress, now)
+        if before.phase != progress.phase or now - drawn["at"] >= TICK_S:
+            drawn["at"] = now
+            place.update(HTML(_html(pace, now)))  # type: ignore[no-untyped-call, unused-ignore]
+
+    try:
+        yield told
+    finally:
+        place.update(HTML(""))  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _html(pace: Pace, now: float) -> str:
+    value = f' value="{share(pace.progress):.4f}"' if pace.progress.points_total else ""
+    text = html.escape(plain_line(pace, now))
+    return f'<progress max="1"{value} style="width: 16em"></progress> {text}'

@@ -1,0 +1,108 @@
+"""What a result must hold beyond its types: numbers that are numbers, words that are known, indices
+that lead somewhere. Each refusal names the field.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isthmus.results.schema import RunResult
+
+VERDICTS = ("stable", "saturated", "undecided", "collapsed")
+ORIGINS = ("simulation", "model")
+COLLAPSES = ("livelock", "deadlock")
+_NOT_FINITE = re.compile(r"NaN|Infinity|[eE]\+?\d{3}")
+"""How numbers that are not finite may be written; no such text, no such number."""
+SCALARS = (str, bool, int, type(None))
+
+
+def check_result(run: RunResult, text: str = "") -> None:
+    """Refuse a result that does not hang together; `text` is the JSON that it was read from.
+
+    Raises:
+        ValueError: which field, what it is, and what would be right.
+
+    """
+    if not text or _NOT_FINITE.search(text):
+        _finite(run, "result")
+    if not 0 < run.confidence < 1:
+        raise ValueError(f"confidence: {run.confidence!r}; expected a share between 0 and 1")
+    if run.load_axis is not None:
+        _index("load_axis", run.load_axis, len(run.axes), "axes")
+    for number, point in enumerate(run.points):
+        place = f"points[{number}]"
+        _index(f"{place}.machine", point.machine, len(run.machines), "machines")
+        _as_many(f"{place}.values", point.values, run)
+        _word(f"{place}.verdict.verdict", point.verdict.verdict, VERDICTS)
+        _word(f"{place}.verdict.origin", point.verdict.origin, ORIGINS)
+        if point.collapse is not None:
+            _word(f"{place}.collapse.kind", point.collapse.kind, COLLAPSES)
+        _counts(place, point, ("replications", "messages", "simulated_ms"))
+        for position, measure in enumerate(point.measures):
+            inner = f"{place}.measures[{position}]"
+            _ordered(inner, measure.low, measure.high)
+            _counts(inner, measure, ("samples",))
+    for number, search in enumerate(run.searches):
+        place = f"searches[{number}]"
+        _index(f"{place}.machine", search.machine, len(run.machines), "machines")
+        _as_many(f"{place}.values", search.values, run)
+        for position, trial in enumerate(search.trials):
+            _word(f"{place}.trials[{position}].verdict", trial.verdict, VERDICTS)
+
+
+def _finite(value: Any, place: str) -> None:
+    """Refuse numbers that are none, wherever they are."""
+    found = next(_not_finite(value, place), None)
+    if found is not None:
+        where, number = found
+        raise ValueError(f"{where.removeprefix('result.')}: {number!r}; expected a finite number")
+
+
+def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            yield place, value
+    elif isinstance(value, SCALARS):
+        return
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _not_finite(getattr(value, field.name), f"{place}.{field.name.rstrip('_')}")
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            yield from _not_finite(each, f"{place}[{number}]")
+
+
+def _index(place: str, index: int, length: int, what: str) -> None:
+    if not 0 <= index < length:
+        raise ValueError(f"{place}: {index}; there are {length} {what}, numbered from 0")
+
+
+def _as_many(place: str, values: Sequence[object], run: RunResult) -> None:
+    if len(values) != len(run.axes):
+        raise ValueError(f"{place}: {len(values)} values; there are {len(run.axes)} axes")
+
+
+def _word(place: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise ValueError(f"{place}: {_short(word)}; there are {', '.join(known)}")
+
+
+def _counts(place: str, holder: object, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(holder, name) < 0:
+            raise ValueError(f"{place}.{name}: {getattr(holder, name)!r}; expected 0 or more")
+
+
+def _ordered(place: str, low: float | None, high: float | None) -> None:
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"{place}: low {low!r} is above high {high!r}")
+
+
+def _short(text: object) -> str:
+    told = repr(text)
+    return told if len(told) <= 60 else told[:60] + "…"
