@@ -277,7 +277,10 @@ impl Channels {
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane as usize] == WANTED;
-        debug_assert!(self.release[lane as usize] >= WANTED, "a lane is released once");
+        debug_assert!(
+            self.release[lane as usize] >= WANTED,
+            "a lane is released once"
+        );
         self.release[lane as usize] = time;
         if let Some(held) = self.held.get_mut(lane as usize) {
             *held = held.wrapping_add(time);

@@ -197,7 +197,10 @@ fn channels_are_held_for_as_long_as_the_flit_reference_says() {
             let window = (a.min(b), a.max(b));
             let (_, numbers, held) = Replay::counted(&lanes, &messages, Some(window));
             // A head that nothing gets in the way of may have been followed beyond its ends.
-            let Held { window, cycles: held } = held.expect("a window was given");
+            let Held {
+                window,
+                cycles: held,
+            } = held.expect("a window was given");
             for (message, number) in messages.iter_mut().zip(numbers) {
                 message.rank = number;
             }
