@@ -19,6 +19,7 @@ mod sci;
 mod search;
 mod subject;
 mod summary;
+mod uses;
 
 pub use hypercube::Queueing;
 pub use journal::JournalError;

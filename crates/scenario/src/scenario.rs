@@ -1,6 +1,7 @@
 //! A whole experiment: parsed, checked and expanded into points.
 
 use crate::canonical;
+use crate::changes::{self, Change};
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
 use crate::document::{parse_file, quoted};
 use crate::draft::Draft;
@@ -88,6 +89,7 @@ pub struct Scenario {
     pub search: Option<Search>,
     pub(crate) base: Settings,
     points: Vec<Point>,
+    changes: Vec<Change>,
     source: Arc<Source>,
 }
 
@@ -135,7 +137,14 @@ impl Scenario {
 
     fn read(source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
-        let Draft { base, axes, .. } = Draft::read(&root, &source.overrides)?;
+        let draft = Draft::read(&root, &source.overrides)?;
+        // A file that is only whole with its overrides is changed by none of them.
+        let changes = match source.overrides.is_empty() {
+            true => Vec::new(),
+            false => Draft::read(&root, &[])
+                .map_or_else(|_| Vec::new(), |file| changes::changes(&file, &draft)),
+        };
+        let Draft { base, axes, .. } = draft;
         check_head(&base, &axes)?;
         let search = search::build(&base)?;
         let lines = match search {
@@ -181,8 +190,15 @@ impl Scenario {
             search,
             base,
             points,
+            changes,
             source: Arc::clone(source),
         })
+    }
+
+    /// What the overrides have changed of the machine, its work and the sweep, so that title and
+    /// description may no longer hold.
+    pub fn changes(&self) -> Vec<Change> {
+        self.changes.clone()
     }
 
     /// The product of all axes, the first one slowest; one point without axes, none if the load is
