@@ -55,6 +55,16 @@ pub struct Change {
     pub to: Option<String>,
 }
 
+impl From<isthmus_scenario::Change> for Change {
+    fn from(change: isthmus_scenario::Change) -> Self {
+        Self {
+            key: change.key,
+            from: change.from,
+            to: change.to,
+        }
+    }
+}
+
 /// A swept field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {

@@ -309,15 +309,7 @@ impl Experiment {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario
-                .changes()
-                .into_iter()
-                .map(|change| Change {
-                    key: change.key,
-                    from: change.from,
-                    to: change.to,
-                })
-                .collect(),
+            changes: scenario.changes().into_iter().map(Change::from).collect(),
             digest: scenario.digest(),
             seed: self.seed,
             quick: self.options.quick,
