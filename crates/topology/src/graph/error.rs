@@ -98,6 +98,12 @@ pub enum GraphProblem {
         /// The word.
         word: String,
     },
+    /// The description of a network to Slurm: switches with ranges of nodes, no edges.
+    #[error(
+        "a topology.conf of Slurm, which lists switches, not edges; describe the fat tree as a \
+         machine (kind = \"fat-tree\", tree = \"ports\"), or write a line \"SWITCH NODE\" for each link"
+    )]
+    SlurmTopology,
     /// An attribute given twice on one line.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
