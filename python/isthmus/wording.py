@@ -58,6 +58,7 @@ _JOB_ASPECTS = {
     "response": "message response time",
     "network": "message time in the network",
     "packet": "packet latency",
+    "phase": "time of a phase",
     "accepted": "accepted bandwidth",
 }
 """What is measured of jobs; the name of the measure begins with that of the job."""
@@ -72,13 +73,19 @@ _CHANNELS = {
     "io_eject": "I/O router → I/O node (r)",
     "io_link": "I/O network link (b)",
     "io_to_pe": "I/O router → PE router (n)",
+    "disk": "disk of an I/O node",
 }
 _RING_CHANNELS = {
     "link": "ring link",
     "send": "of it: send packets",
     "echo": "of it: echo packets",
 }
-_TREE_CHANNELS = {"inject": "node → leaf switch", "eject": "leaf switch → node"}
+_TREE_CHANNELS = {
+    "inject": "node → leaf switch",
+    "eject": "leaf switch → node",
+    "interface": "network interface",
+    "server": "I/O server",
+}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (
     ("B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"),
@@ -125,7 +132,8 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
     """Who is measured, in the plural: ``I/O reads`` for ``read.network``."""
     if of_jobs:
         job, _, quantity = name.rpartition(".")
-        return f"{'packets' if quantity == 'packet' else 'messages'} of {job_label(job)}"
+        subjects = {"packet": "packets", "phase": "phases"}
+        return f"{subjects.get(quantity, 'messages')} of {job_label(job)}"
     return _PLURALS.get(name.partition(".")[0], measure_label(name))
 
 

@@ -39,5 +39,5 @@ def test_a_topology_conf_of_slurm_is_refused_by_name(isthmus, tmp_path):
         done = isthmus(command, "--graph", "topology.conf")
         assert done.returncode == 2
         assert done.stderr.startswith(
-            "isthmus: topology.conf:1: this is a topology.conf of Slurm, which is not read; give "
+            "isthmus: topology.conf:1: a topology.conf of Slurm, which lists switches, not edges; "
         )

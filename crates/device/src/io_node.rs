@@ -1,6 +1,6 @@
 //! An I/O node: a processor with a disk cache in front of a disk.
 
-use crate::Disk;
+use crate::{Busy, Disk};
 use isthmus_kernel::{Chance, Cycles, Stream};
 
 /// What all I/O nodes of a machine have in common.
@@ -21,6 +21,7 @@ pub struct IoNodeTimes {
 pub struct IoNode {
     stream: Stream,
     disk_free: Cycles,
+    disk: Busy,
 }
 
 impl IoNode {
@@ -29,6 +30,7 @@ impl IoNode {
         Self {
             stream,
             disk_free: 0,
+            disk: Busy::default(),
         }
     }
 
@@ -48,8 +50,15 @@ impl IoNode {
         if !times.queued {
             return in_memory + access;
         }
-        self.disk_free = self.disk_free.max(in_memory) + access;
+        let begin = self.disk_free.max(in_memory);
+        self.disk_free = begin + access;
+        self.disk.take(now, begin, self.disk_free);
         self.disk_free
+    }
+
+    /// For how long its disk works; never, where misses do not queue for it.
+    pub fn disk(&self) -> &Busy {
+        &self.disk
     }
 }
 
@@ -87,6 +96,13 @@ mod tests {
         assert_eq!(node.serve(&times, 0, 1_000), 8_000 + 2_000);
         assert_eq!(node.serve(&times, 500, 1_000), 10_000 + 2_000);
         assert_eq!(node.serve(&times, 100_000, 1_000), 108_000 + 2_000);
+        // Three misses of 2,000 cycles each: the first two from 8,000 on, the last from 108,000.
+        let by = [12_000, 50_000, 100_000, 108_000, 109_000, 110_000, 120_000];
+        assert_eq!(
+            by.map(|now| node.disk().cycles_by(now)),
+            [4_000, 4_000, 4_000, 4_000, 5_000, 6_000, 6_000]
+        );
+        assert_eq!(node.disk().taken(), 3);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! Knows nothing of networks. Times are cycles of the machine's clock.
 
+mod busy;
 mod disk;
 mod io_node;
 
+pub use busy::Busy;
 pub use disk::Disk;
 pub use io_node::{IoNode, IoNodeTimes};

@@ -26,6 +26,7 @@ mod search;
 mod subject;
 mod summary;
 mod task;
+mod uses;
 
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};

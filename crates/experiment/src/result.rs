@@ -1,11 +1,11 @@
-//! The result schema, version 2: what a finished point, search and run say.
+//! The result schema, version 3: what a finished point, search and run say.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of this schema; written into every result and journal.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// A whole run: what was asked and what came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub struct RunResult {
     pub title: String,
     /// What the scenario's author says about it.
     pub description: String,
+    /// What overrides have changed of what the scenario's author described.
+    pub changes: Vec<Change>,
     /// Digest of the effective scenario.
     pub digest: String,
     /// Master seed.
@@ -40,6 +42,27 @@ pub struct RunResult {
     pub points: Vec<PointResult>,
     /// One entry per combination of the other axes, if the scenario asks for a search.
     pub searches: Vec<SearchResult>,
+}
+
+/// A field of the scenario that an override has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its key, for example `machine.dimension`; `sweep.KEY` for an axis.
+    pub key: String,
+    /// What the file says, or else the default; `None` where it has neither.
+    pub from: Option<String>,
+    /// What holds; `None` where the override has taken it away.
+    pub to: Option<String>,
+}
+
+impl From<isthmus_scenario::Change> for Change {
+    fn from(change: isthmus_scenario::Change) -> Self {
+        Self {
+            key: change.key,
+            from: change.from,
+            to: change.to,
+        }
+    }
 }
 
 /// A swept field.
@@ -212,8 +235,11 @@ pub struct PointResult {
     pub measures: Vec<Measure>,
     /// Distribution of each measure that has one.
     pub histograms: Vec<Histogram>,
-    /// Utilisation of channels: a mean per kind always, each channel where asked for.
+    /// How busy channels, devices, interfaces and servers were: a mean per kind always, each of
+    /// them where asked for.
     pub channels: Vec<ChannelUse>,
+    /// Which of them limits the machine at this point.
+    pub bottleneck: Option<Bottleneck>,
     /// What each node sent; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
     /// The jobs, where there are any.
@@ -337,20 +363,49 @@ pub struct Histogram {
     pub bins: Vec<(f64, f64, u64)>,
 }
 
-/// How busy a channel, or the mean channel of a kind, was.
+/// The part of a machine that fills first: of those that were taken for about as long as any, the
+/// one that carried most. The others were held by what waited for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// As in [`ChannelUse`].
+    pub kind: String,
+    /// Where it begins, or is: a PE, node or I/O node; above the nodes of a fat tree a switch.
+    pub from: u32,
+    /// Where it ends, if it leads anywhere.
+    pub to: Option<u32>,
+    /// Share of the time for which it was taken, 0 to 1.
+    pub busy: f64,
+    /// For how long one holder took it on average.
+    pub held_us: Option<f64>,
+    /// What takes it: `message`, `packet` or `request`.
+    pub holder: String,
+    /// The I/O server of jobs that it is part of, if it is.
+    pub server: Option<u32>,
+}
+
+/// How busy a channel, device, interface or server, or the mean one of a kind, was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
     /// On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
-    /// `io_eject`, `io_link`, `io_to_pe`; on rings `link` and, as means only, `send` and `echo`.
+    /// `io_eject`, `io_link`, `io_to_pe`, and `disk` where misses queue for it; on rings `link`
+    /// and, as means only, `send` and `echo`; on fat trees `inject`, `up N`, `down N`, `eject`,
+    /// `interface` (the DMA engine of a node) and `server` (the busiest part of an I/O server).
     pub kind: String,
-    /// Where it begins (PE, node or I/O node number); `None` for the mean of a kind.
+    /// Where it begins, or is (PE, node or I/O node number); `None` for the mean of a kind.
     pub from: Option<u32>,
-    /// Where it ends.
+    /// Where it ends, if it leads anywhere.
     pub to: Option<u32>,
-    /// Flits or symbols per cycle and lane, 0 to 1; the mean over replications.
+    /// Flits or symbols per cycle and lane, or the share of the time of a transmitter, disk or DMA
+    /// engine, 0 to 1; the mean over replications.
     pub utilisation: f64,
     /// For the mean of a kind: the utilisation of its busiest channel.
     pub highest: Option<f64>,
+    /// Share of the time for which its lanes were taken, whether anything moved or not, 0 to 1.
+    pub busy: f64,
+    /// For the mean of a kind: that of the channel that was taken for longest.
+    pub busiest: Option<f64>,
+    /// For how long one message, packet or request took a lane of it on average.
+    pub held_us: Option<f64>,
     /// The analytic model's utilisation of a channel of this kind.
     pub analytic: Option<f64>,
 }

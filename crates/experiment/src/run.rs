@@ -13,7 +13,8 @@ use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, VerdictSummary,
+    Axis, AxisValue, Change, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
+    VerdictSummary,
 };
 use crate::rules::Rules;
 use crate::search;
@@ -355,6 +356,7 @@ impl Experiment {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
+            changes: scenario.changes().into_iter().map(Change::from).collect(),
             digest: scenario.digest(),
             seed: self.seed,
             quick: self.options.quick,
@@ -391,7 +393,8 @@ impl Experiment {
                 simulated_ms: cycles as f64 * subject.cycle_us() / 1e3,
                 measures: report.measures,
                 histograms: report.histograms,
-                channels: report.channels,
+                channels: report.uses.rows,
+                bottleneck: report.uses.bottleneck,
                 nodes: report.nodes,
                 jobs: subject.jobs(),
                 servers: subject.servers(),
@@ -469,6 +472,7 @@ impl Experiment {
                 .collect(),
             histograms: Vec::new(),
             channels: Vec::new(),
+            bottleneck: None,
             nodes: Vec::new(),
             jobs: subject.jobs(),
             servers: subject.servers(),

@@ -1,7 +1,8 @@
 //! What a point of any kind of machine must offer to be measured.
 
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Collapse, JobSummary, NodeUse};
+use crate::result::{Collapse, JobSummary, NodeUse};
+use crate::uses::Uses;
 use isthmus_kernel::Cycles;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -52,8 +53,8 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// What the analytic model says of it; empty where it says nothing.
     fn overlay(&self) -> Overlay;
 
-    /// How busy each kind of channel was, then each channel.
-    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse>;
+    /// How busy its parts were, and which of them limits it.
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses;
 
     /// What each node sent and received; empty for kinds that do not count it.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
@@ -96,8 +97,26 @@ pub(crate) trait Simulated: Send {
 pub(crate) struct Counts {
     /// Cycles in which each channel was busy: flits or symbols; kinds order them as they like.
     pub channels: Vec<u64>,
+    /// For how long the lanes of each channel were taken, and by how many messages; empty for
+    /// kinds that do not count it.
+    pub held: Vec<Taken>,
+    /// The same of each disk or network interface.
+    pub devices: Vec<Taken>,
+    /// Over how many cycles that was counted, if not over those of the rest.
+    pub held_cycles: Option<Cycles>,
     /// Demands offered by each node, and completed for it; empty for kinds that do not count them.
     pub nodes: Vec<(u64, u64)>,
+}
+
+/// For how long something was taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Cycles within those that were counted.
+    pub cycles: u64,
+    /// By how many.
+    pub times: u64,
+    /// Cycles that these take of it, those to come included.
+    pub asked: u64,
 }
 
 /// Totals and the cycles over which they were counted.
@@ -105,6 +124,33 @@ pub(crate) struct Counts {
 pub(crate) struct Counted {
     pub counts: Counts,
     pub cycles: Cycles,
+}
+
+impl Counted {
+    /// Cycles over which it was counted for how long things were taken.
+    pub fn held_cycles(&self) -> Cycles {
+        self.counts.held_cycles.unwrap_or(self.cycles)
+    }
+}
+
+/// The mean share of the time for which something of so many lanes was taken, and for how long in
+/// microseconds by how many.
+pub(crate) fn taken(
+    counted: &[Counted],
+    cycle_us: f64,
+    lanes: u32,
+    of: impl Fn(&Counts) -> Taken,
+) -> (f64, (f64, f64)) {
+    let each = counted
+        .iter()
+        .map(|counted| (of(&counted.counts), counted.held_cycles()));
+    let (mut share, mut asked, mut times) = (0.0, 0.0, 0.0);
+    for (taken, cycles) in each {
+        share += taken.cycles as f64 / (cycles.max(1) as f64 * f64::from(lanes));
+        asked += taken.asked as f64 * cycle_us;
+        times += taken.times as f64;
+    }
+    (share / counted.len() as f64, (asked, times))
 }
 
 /// A flow of demands.

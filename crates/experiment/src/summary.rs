@@ -2,9 +2,10 @@
 
 use crate::measurement::Measurement;
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Histogram, Measure, NodeUse, Origin, Percentile, VerdictSummary};
+use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, VerdictSummary};
 use crate::rules::Rules;
 use crate::subject::{Counted, Fate, Overlay, RateInfo, Subject};
+use crate::uses::Uses;
 use isthmus_scenario::Intervals;
 use isthmus_statistics::{BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary};
 
@@ -78,7 +79,7 @@ fn interval(
 pub(crate) struct Report {
     pub measures: Vec<Measure>,
     pub histograms: Vec<Histogram>,
-    pub channels: Vec<ChannelUse>,
+    pub uses: Uses,
     pub nodes: Vec<NodeUse>,
     pub verdict: VerdictSummary,
 }
@@ -96,12 +97,12 @@ impl Report {
         let mut report = Self {
             measures: rates(measurement, subject, rules, overlay),
             histograms: Vec::new(),
-            channels: Vec::new(),
+            uses: Uses::default(),
             nodes: Vec::new(),
             verdict: verdict(measurement, subject, test),
         };
         if !counted.is_empty() {
-            report.channels = subject.channels(&counted, overlay);
+            report.uses = subject.uses(&counted, overlay);
             report.nodes = subject.nodes(&counted);
         }
         for (at, name) in subject.measures().iter().enumerate() {

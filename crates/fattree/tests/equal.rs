@@ -290,7 +290,8 @@ impl Handler for Source {
     }
 }
 
-/// All that a run shows: what was told, and at the end of each part what is under way.
+/// All that a run shows: what was told, at the end of each part what is under way, and what was
+/// counted after the first one.
 type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
 
 const PARTS: u64 = 3;
@@ -307,8 +308,11 @@ fn by_engine(tree: &Tree, rules: Rules, load: &Load) -> Shown {
         engine.run_until(part * PART, &mut source);
         assert_eq!(engine.now(), part * PART);
         parts.push(engine.under_way());
+        if part == 1 {
+            engine.count_from_now();
+        }
     }
-    (source.told, parts, engine.counters().clone())
+    (source.told, parts, engine.counted())
 }
 
 fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
@@ -321,6 +325,9 @@ fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
     for part in 1..=PARTS {
         reference.run_until(part * PART, &mut |told: &Told| source.answer(told));
         parts.push(reference.under_way());
+        if part == 1 {
+            reference.counters.reset();
+        }
     }
     (source.told, parts, reference.counters)
 }
@@ -328,7 +335,7 @@ fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
 #[test]
 fn engine_and_reference_tell_the_same() {
     let cases = 400;
-    let [packets, delivered, circuits, open, several] = [const { Cell::new(0u64) }; 5];
+    let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let spent = [const { Cell::new(Duration::ZERO) }; 2];
     let mut runner = TestRunner::new(Config {
@@ -357,6 +364,9 @@ fn engine_and_reference_tell_the_same() {
             }
             prop_assert_eq!(&fast.1, &slow.1, "under way");
             prop_assert_eq!(&fast.2, &slow.2, "counters");
+            let lanes = u64::from(rules.channels) * (PARTS - 1) * PART;
+            prop_assert!(fast.2.held.iter().all(|&held| held <= lanes));
+            add(&held, fast.2.held.iter().sum());
             let count =
                 |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
             add(&packets, count(|told| matches!(told, Told::Packet { .. })));
@@ -387,5 +397,5 @@ fn engine_and_reference_tell_the_same() {
         spent[0].get(),
         spent[1].get()
     );
-    assert!(packets.get() > 10_000 && circuits.get() > 100);
+    assert!(packets.get() > 10_000 && circuits.get() > 100 && held.get() > 100_000);
 }

@@ -47,7 +47,7 @@ fn a_restart_leaves_nothing_behind() {
         ..TrafficSpec::default()
     };
     let mut used = Simulation::new(Arc::clone(&machine), &traffic(10), 1, 0);
-    used.count_flits();
+    used.count();
     arrivals(&mut used, 20_000);
     assert!(used.under_way() > 100, "{}", used.under_way());
 
@@ -61,7 +61,7 @@ fn a_restart_leaves_nothing_behind() {
         ),
         (0, 0, 0)
     );
-    assert!(restarted.flits().is_empty());
+    assert!(restarted.carried().is_empty());
     assert_eq!(arrivals(&mut restarted, 20_000), arrivals(&mut new, 20_000));
     assert_eq!(restarted.now(), new.now());
 }

@@ -1,7 +1,7 @@
 //! Scenarios and their runs.
 
 use crate::{ResumeError, ScenarioError, json};
-use isthmus_experiment::result::{MachineSummary, RunResult};
+use isthmus_experiment::result::{Change, MachineSummary, RunResult};
 use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError};
 use isthmus_scenario::Scenario;
 use pyo3::exceptions::PyRuntimeError;
@@ -50,6 +50,7 @@ struct Checked {
     name: String,
     title: String,
     description: String,
+    changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
     points: usize,
     searches: usize,
@@ -74,6 +75,7 @@ pub(crate) fn check(
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
+            changes: scenario.changes().into_iter().map(Change::from).collect(),
             axes: scenario
                 .axes
                 .iter()

@@ -103,6 +103,7 @@
 //! Knows nothing of engines: descriptions are plain values.
 
 mod canonical;
+mod changes;
 mod control;
 mod document;
 mod draft;
@@ -127,6 +128,7 @@ mod vain;
 mod value;
 mod workload;
 
+pub use changes::Change;
 pub use control::{Intervals, Measure, Stop, StopRule, Verdict, Warmup};
 pub use error::{Place, ScenarioError};
 pub use machine::Machine;

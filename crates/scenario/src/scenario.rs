@@ -1,6 +1,7 @@
 //! A whole experiment: parsed, checked and expanded into points.
 
 use crate::canonical;
+use crate::changes::{self, Change};
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
@@ -97,6 +98,7 @@ pub struct Scenario {
     /// The names of the presets that values are from.
     pub(crate) presets: Vec<String>,
     points: Vec<Point>,
+    changes: Vec<Change>,
     source: Arc<Source>,
 }
 
@@ -144,9 +146,16 @@ impl Scenario {
 
     fn read(source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
+        let draft = Draft::read(&root, &source.overrides)?;
+        // A file that is only whole with its overrides is changed by none of them.
+        let changes = match source.overrides.is_empty() {
+            true => Vec::new(),
+            false => Draft::read(&root, &[])
+                .map_or_else(|_| Vec::new(), |file| changes::changes(&file, &draft)),
+        };
         let Draft {
             mut base, mut axes, ..
-        } = Draft::read(&root, &source.overrides)?;
+        } = draft;
         let presets = preset::resolve(&mut base, &mut axes)?;
         check_head(&base, &axes)?;
         let search = search::build(&base)?;
@@ -185,8 +194,15 @@ impl Scenario {
             base,
             presets,
             points,
+            changes,
             source: Arc::clone(source),
         })
+    }
+
+    /// What the overrides have changed of the machine, its work and the sweep, so that title and
+    /// description may no longer hold.
+    pub fn changes(&self) -> Vec<Change> {
+        self.changes.clone()
     }
 
     /// The product of all axes, the first one slowest; one point without axes, none if the load is

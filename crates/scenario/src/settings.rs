@@ -169,6 +169,11 @@ impl Settings {
         self.set.get(key).or_else(|| self.schema.default(key))
     }
 
+    /// A value in words, given or by default.
+    pub(crate) fn words(&self, key: &str) -> Option<String> {
+        self.setting(key).map(Setting::text)
+    }
+
     pub(crate) fn layer(&self, key: &str) -> Layer {
         self.set
             .get(key)

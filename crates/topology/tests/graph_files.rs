@@ -138,3 +138,28 @@ fn deep_nesting_is_no_danger() {
     let text = format!("<graphml>{}", "<x>".repeat(200_000));
     assert!(Graph::from_graphml(&text).is_err());
 }
+
+/// Read as an edge list it would be a network of nodes called `SwitchName=s0` and `Nodes=n[0-5]`.
+#[test]
+fn a_topology_conf_of_slurm_is_refused_by_name() {
+    let tree = "# two leaves\nSwitchName=s0 Nodes=n[0-5]\nSwitchName=s1 Nodes=n[6-11]\n\
+                SwitchName=top Switches=s[0-1]\n";
+    for (text, line) in [
+        (tree.to_owned(), 2),
+        (tree.to_lowercase(), 2),
+        ("BlockName=b1 Nodes=n[0-3]\n".to_owned(), 1),
+    ] {
+        let error = Graph::from_edge_list(&text).unwrap_err();
+        assert_eq!(error.line, line);
+        let said = error.to_string();
+        assert!(
+            said.contains("a topology.conf of Slurm, which lists switches, not edges; "),
+            "{said}"
+        );
+        assert!(said.contains("kind = \"fat-tree\"") && !said.contains('\n'));
+    }
+    // A node of such a name is possible, in quotes, and is written so.
+    let named = Graph::from_edge_list("\"SwitchName=a\" b").expect("quotes make it a name");
+    let again = Graph::from_edge_list(&named.to_edge_list()).expect("what is written is read");
+    assert_eq!(again.node_count(), 2);
+}

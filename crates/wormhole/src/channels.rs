@@ -42,8 +42,21 @@ pub struct Channels {
     /// Channel c has the further lanes `further[c] .. further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
-    /// Flits accepted by each channel; empty if not counted.
-    flits: Vec<u64>,
+    /// What each channel has carried; empty if not counted.
+    carried: Vec<Carried>,
+    /// For each lane the cycles for which it is held, as if every release that is known had come:
+    /// the sum of all releases less that of all grants, which wraps while one is held. Empty if not
+    /// counted.
+    held: Vec<u64>,
+}
+
+/// What a channel has carried since [`Channels::count`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// Flits, those of a message counted as a whole when it is granted the channel.
+    pub flits: u64,
+    /// Messages.
+    pub messages: u64,
 }
 
 impl Channels {
@@ -72,7 +85,8 @@ impl Channels {
             release: vec![0; lanes as usize],
             further,
             queues: vec![Queue::EMPTY; count],
-            flits: Vec::new(),
+            carried: Vec::new(),
+            held: Vec::new(),
         }
     }
 
@@ -80,17 +94,43 @@ impl Channels {
     pub(crate) fn clear(&mut self) {
         self.release.fill(0);
         self.queues.fill(Queue::EMPTY);
-        self.flits = Vec::new();
+        self.carried = Vec::new();
+        self.held = Vec::new();
     }
 
-    /// Counts the flits that each channel accepts from now on.
-    pub fn count_flits(&mut self) {
-        self.flits = vec![0; self.len()];
+    /// Counts from cycle `now` on, not before the engine's, what each channel carries and for how
+    /// long it is held.
+    pub fn count(&mut self, now: Cycles) {
+        self.carried = vec![Carried::default(); self.len()];
+        let left = |&release: &Cycles| match release {
+            HELD | WANTED => now.wrapping_neg(),
+            known => known.saturating_sub(now),
+        };
+        self.held = self.release.iter().map(left).collect();
     }
 
-    /// Flits accepted by each channel since [`Channels::count_flits`]; empty if never asked for.
-    pub fn flits(&self) -> &[u64] {
-        &self.flits
+    /// What each channel has carried since [`Channels::count`]; empty if never asked for.
+    pub fn carried(&self) -> &[Carried] {
+        &self.carried
+    }
+
+    /// Cycles from [`Channels::count`] to `now`, not before the engine's, for which lanes of each channel were held, all its
+    /// lanes together; empty if never asked for.
+    pub fn held(&self, now: Cycles) -> Vec<u64> {
+        if self.held.is_empty() {
+            return Vec::new();
+        }
+        let lane = |lane: usize| match self.release[lane] {
+            HELD | WANTED => self.held[lane].wrapping_add(now),
+            known => self.held[lane] - known.saturating_sub(now),
+        };
+        let channels = 0..self.len();
+        channels
+            .map(|channel| {
+                let further = self.further[channel] as usize..self.further[channel + 1] as usize;
+                lane(channel) + further.map(lane).sum::<u64>()
+            })
+            .collect()
     }
 
     /// Number of channels.
@@ -131,8 +171,12 @@ impl Channels {
         } else {
             self.request_further(channel, time, release)?
         };
-        if let Some(count) = self.flits.get_mut(c) {
-            *count += u64::from(length);
+        if let Some(carried) = self.carried.get_mut(c) {
+            carried.flits += u64::from(length);
+            carried.messages += 1;
+            let until = if release == HELD { 0 } else { release };
+            let held = &mut self.held[lane as usize];
+            *held = held.wrapping_add(until.wrapping_sub(time));
         }
         Some(lane)
     }
@@ -221,7 +265,11 @@ impl Channels {
     /// Whoever waits for the channel is woken at the time told before, finds it taken and asks
     /// again to be woken.
     pub(crate) fn hold(&mut self, lane: LaneId) {
-        self.release[lane as usize] = HELD;
+        let told = std::mem::replace(&mut self.release[lane as usize], HELD);
+        debug_assert!(told < WANTED, "the release of a lane is taken back once");
+        if let Some(held) = self.held.get_mut(lane as usize) {
+            *held = held.wrapping_sub(told);
+        }
     }
 
     /// Fixes the first cycle in which `lane` can be granted again. Returns the channel and the
@@ -229,7 +277,14 @@ impl Channels {
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane as usize] == WANTED;
+        debug_assert!(
+            self.release[lane as usize] >= WANTED,
+            "a lane is released once"
+        );
         self.release[lane as usize] = time;
+        if let Some(held) = self.held.get_mut(lane as usize) {
+            *held = held.wrapping_add(time);
+        }
         if wanted {
             self.wanted_release(lane, time)
         } else {

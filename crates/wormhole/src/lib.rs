@@ -22,5 +22,5 @@ mod channels;
 mod engine;
 mod requests;
 
-pub use channels::{ChannelId, Channels};
+pub use channels::{Carried, ChannelId, Channels};
 pub use engine::{Delivered, Engine, Handler};

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
 from isthmus.answer.lessons import Lessons, lessons
+from isthmus.answer.lessons import basis as lessons_basis
+from isthmus.answer.reason import Reason, reason, reasons_sentence
 from isthmus.answer.sentences import (
     baseline_sentence,
     basis,
@@ -34,6 +36,7 @@ __all__ = [
     "Lessons",
     "Peak",
     "Ratio",
+    "Reason",
     "SeriesAnswer",
     "answer",
     "bracket",
@@ -49,6 +52,8 @@ THROUGHPUT = "GB/s"
 """Unit of accepted load by which whole networks are judged, too."""
 WARNINGS = 6
 """Most collapsed points that are told one by one."""
+SENTENCES = 3
+"""Most sentences below the conclusion on a first screen."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,13 @@ class SeriesAnswer:
     ratios: dict[str, Ratio]
     badge: str
     """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
-    ``no clear difference``, ``collapses``."""
+    ``no clear difference`` (all is about the same), ``unknown``, ``collapses``."""
     sentence: str
     peak: Peak | None = None
     """Its highest accepted load, in runs that are judged by it."""
     peak_ratio: Ratio | None = None
+    reason: Reason | None = None
+    """What fills first."""
 
     def cell(self, measure: str) -> str:
         """The measure at the point compared, with its half-width."""
@@ -100,6 +107,29 @@ class Answer:
     """Points at which nothing arrives any more, in words."""
     lessons: Lessons | None = None
     """What jobs lose to one another, where they ran alone and together."""
+
+    @property
+    def has_reasons(self) -> bool:
+        """Whether it is known what fills first in any series."""
+        return any(s.reason for s in self.series)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a first screen tells below the conclusion, three sentences at most: the lessons of
+        jobs, or what fills first and the variants that differ most from the first.
+        """
+        if self.lessons is not None:
+            return self.lessons.first
+        found = [(s.series.label, s.reason) for s in self.series if s.reason]
+        told = [reasons_sentence(found)] if found else []
+        if len(self.series) < 2:
+            # The conclusion is the sentence of the only series.
+            return told
+        others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
+        left = SENTENCES - len(told)
+        chosen = {s.series.position for s in others[:left]}
+        told += [f"{s.series.label}: {s.sentence}" for s in self.series if _is_in(s, chosen)]
+        return told
 
     @property
     def has_saturation(self) -> bool:
@@ -145,7 +175,7 @@ def answer(run: RunResult) -> Answer:
         place,
         x,
         told.conclusion if told else conclusion(found, layout),
-        _grounds(told) if told else basis(layout, headline, place, found),
+        lessons_basis(told) if told else basis(layout, headline, place, found),
         found,
         busy_place,
         busy_x,
@@ -154,12 +184,12 @@ def answer(run: RunResult) -> Answer:
     )
 
 
-def _grounds(told: Lessons) -> str:
-    unit = told.matrix.run.load.plain
-    return (
-        f"Judged by the accepted bandwidth of each job, {unit} per node of the job, against that "
-        "of the same job alone."
-    )
+_PLAIN = {"no clear difference": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
+"""Variants with these badges are told after the others."""
+
+
+def _is_in(each: SeriesAnswer, chosen: set[int]) -> bool:
+    return each.series.position in chosen
 
 
 def judged_by_throughput(layout: View) -> bool:
@@ -170,8 +200,8 @@ def judged_by_throughput(layout: View) -> bool:
 
 
 def judged(layout: View) -> list[str]:
-    """Measures by which variants are judged: latencies; of jobs first what the I/O servers and each
-    job get through.
+    """Measures by which variants are judged: latencies; of jobs first what their users feel, how
+    long a phase or else a message takes, then what they and the I/O servers get through.
     """
     if not layout.of_jobs:
         return ranked(layout)
@@ -185,7 +215,14 @@ def judged(layout: View) -> list[str]:
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2
 
-    return [*sorted(rates, key=rank), *ranked(layout)]
+    phased = {m.rpartition(".")[0] for m in layout.measures if m.endswith(".phase")}
+    times = [
+        m
+        for m in layout.measures
+        if m.endswith(".phase") or (m.endswith(".response") and m.rpartition(".")[0] not in phased)
+    ]
+    found = [*sorted(times, key=rank), *sorted(rates, key=rank), *ranked(layout)]
+    return list(dict.fromkeys(found))
 
 
 def ranked(layout: View) -> list[str]:
@@ -275,11 +312,12 @@ def _series_answer(
     unit = layout.run.load.words
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
+    why = reason(layout, series)
     if series is base:
         told = collapse_part(layout, series)
         text = baseline_sentence(layout, told, own_bracket, own_peak, point, measures, place)
         badge = "baseline" if len(layout.series) > 1 else ""
-        return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak)
+        return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak, reason=why)
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
     ratios = {}
     if point and base_point:
@@ -290,7 +328,7 @@ def _series_answer(
                 ratios[name] = compared
     peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
-    deciding = [r for r in ratios.values() if r.is_rate] if layout.of_jobs else [headline]
+    deciding = _felt(ratios) if layout.of_jobs else [headline]
     lost = base_point is not None and _is_lost(layout, series, x)
     badge = _badge(saturation, [peak_ratio, *deciding], lost and not layout.of_jobs)
     told = collapse_part(layout, series)
@@ -306,8 +344,20 @@ def _series_answer(
     parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
     sentence = join(parts[:3]) or "no numbers"
     return SeriesAnswer(
-        series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio
+        series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio, why
     )
+
+
+def _felt(ratios: dict[str, Ratio]) -> list[Ratio | None]:
+    """Of each job the time of its phases or messages where that can be compared, or else what it
+    gets through; what the I/O servers get through where nothing else is known.
+    """
+    found: dict[str, Ratio] = {}
+    for name, each in ratios.items():
+        job, _, quantity = name.rpartition(".")
+        if job != "servers" and quantity in ("phase", "response", "accepted"):
+            found.setdefault(job, each)
+    return list(found.values()) or list(ratios.values())
 
 
 def _comparable(compared: Ratio, *points: PointResult) -> bool:
@@ -323,7 +373,8 @@ def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) ->
     if lost:
         signs.add(-1)
     if not signs:
-        return "no clear difference"
+        known = all(r.tendency == "same" for r in ratios)
+        return "no clear difference" if known and (ratios or saturation) else "unknown"
     if len(signs) > 1:
         return "mixed"
     word = "better" if signs == {1} else "worse"

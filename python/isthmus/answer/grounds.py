@@ -98,7 +98,7 @@ class Ratio:
             return f"{self.factor} × {more}"
         if self.tendency == "shorter":
             return f"{self.factor} × {less}"
-        return "about the same" if self.tendency == "same" else "not distinguishable"
+        return "about the same" if self.tendency == "same" else "unknown"
 
 
 @dataclass(frozen=True)

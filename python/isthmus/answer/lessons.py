@@ -1,28 +1,35 @@
-"""What an interference matrix teaches, in words: who loses what to whom, and what helps."""
+"""What an interference matrix teaches, in words: who slows down whom, and what helps.
+
+Judged by what the user of a job feels: how much longer its phases or messages take beside others,
+the mean and the highest percentile that is known. The words follow `Change.tells`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from isthmus.results.interference import (
+    MARGIN,
     Cell,
     Change,
+    Felt,
     Interference,
     combined,
-    quotient,
+    felt,
     value_words,
 )
 from isthmus.results.schema import AxisValue, PointResult
-from isthmus.wording import job_label
 
-SMALL = 0.05
-"""A change that is known to be within so much of nothing is called nothing."""
 FAR = 1.2
 """Factor from which a longer tail is told."""
+TWICE = 2.0
+"""Factor from which a change is told as a factor rather than in percent."""
 CASES = 2
 """Most cases of a choice that are told one by one."""
 PAIRS = 6
-"""Most pairs of jobs that are told in sentences, those with the largest losses."""
+"""Most pairs of jobs that are told in sentences, those that suffer most."""
+FIRST = 3
+"""Most sentences below the conclusion on a first screen."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +38,28 @@ class Lessons:
 
     matrix: Interference = field(repr=False)
     conclusion: str
-    """The largest loss, and what avoids it."""
+    """Who is slowed down most, and what avoids it."""
     losses: list[str]
-    """A sentence per pair: what the first loses beside the second."""
+    """A sentence per pair: how much longer the first takes beside the second."""
     choices: list[str]
     """A sentence per choice, such as where the servers are: what it changes."""
+
+    @property
+    def first(self) -> list[str]:
+        """The sentences for a first screen: the next pair after that of the conclusion, choices."""
+        return [*self.losses[1:2], *self.choices, *self.losses[2:]][:FIRST]
+
+    @property
+    def rest(self) -> list[str]:
+        """All other sentences."""
+        return [text for text in [*self.losses, *self.choices] if text not in self.first]
 
 
 def lessons(matrix: Interference) -> Lessons:
     """Tell what the cells and the choices of a matrix show."""
     pairs: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
     for cell in matrix.cells:
-        if cell.accepted is not None:
+        if cell.felt is not None:
             pairs.setdefault((cell.job, cell.beside), []).append(cell)
     ordered = sorted(pairs.values(), key=_rank)[:PAIRS]
     losses = [loss_sentence(matrix, cells) for cells in ordered]
@@ -51,6 +68,16 @@ def lessons(matrix: Interference) -> Lessons:
         sentence for axis in choice_axes(matrix) for sentence in choice_sentences(matrix, axis)
     ]
     return Lessons(matrix, conclusion or "nothing was measured", losses, choices)
+
+
+def basis(told: Lessons) -> str:
+    """What is compared, and what the words mean."""
+    kinds = dict.fromkeys(c.felt.of for c in told.matrix.cells if c.felt)
+    what = _and([f"the time of its {kind}" for kind in kinds]) or "nothing"
+    return (
+        f"Judged by {what} beside others against that alone. None: known to be within "
+        f"{100 * MARGIN:g}%; unknown: the interval is too wide to tell."
+    )
 
 
 def percent(change: Change, *, signed: bool = True) -> str:
@@ -65,60 +92,141 @@ def percent(change: Change, *, signed: bool = True) -> str:
     return f"{shown}%" if wide is None else f"{shown} ± {wide:.{digits}f}%"
 
 
-def _known(cell: Cell) -> Change:
-    assert cell.accepted is not None
-    return cell.accepted
+def slower(change: Change) -> str:
+    """How much longer something takes, for a cell: ``+33 ± 4%``, ``× 4.1 ± 0.3``; ``unknown (+3 ±
+    79%)`` where the interval is too wide to tell.
+    """
+    if change.value >= TWICE:
+        half = "" if change.half is None else f" ± {change.half:.1f}"
+        text = f"× {change.value:.1f}{half}"
+    else:
+        text = percent(change)
+    return f"unknown ({text})" if change.tells == "unknown" else text
 
 
-def _worst(cells: list[Cell]) -> tuple[Cell, Change]:
-    """The largest loss that is clear; if none is, the largest."""
-    clear = [c for c in cells if _known(c).less]
-    worst = min(clear or cells, key=lambda c: _known(c).value)
-    return worst, _known(worst)
+def felt_text(told: Felt | None) -> str:
+    """The mean and the tail of a cell in words."""
+    if told is None:
+        return "–"
+    text = slower(told.mean)
+    return f"piles up ({text})" if told.piles_up else text
 
 
-def _rank(cells: list[Cell]) -> tuple[bool, float]:
+def tail_text(told: Felt | None) -> str:
+    """The percentile of a cell: ``p99 +80 ± 9%``, or empty."""
+    if told is None or told.tail is None or told.percent is None:
+        return ""
+    return f"p{told.percent:g} {slower(told.tail)}"
+
+
+def _known(cell: Cell) -> Felt:
+    assert cell.felt is not None
+    return cell.felt
+
+
+def _clear(cell: Cell) -> bool:
+    """Whether a job is clearly slowed down."""
+    told = _known(cell)
+    return told.piles_up or told.mean.more
+
+
+def _severity(cell: Cell) -> tuple[bool, float]:
+    told = _known(cell)
+    return told.piles_up, told.mean.value
+
+
+def _worst(cells: list[Cell]) -> Cell:
+    """The one that is slowed down most of those that clearly are; if none is, of all."""
+    return max([c for c in cells if _clear(c)] or cells, key=_severity)
+
+
+def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
     """Clear losses first, the largest of them before the others."""
-    _, change = _worst(cells)
-    return not change.less, change.value
+    worst = _worst(cells)
+    piles_up, value = _severity(worst)
+    return not _clear(worst), not piles_up, -value
+
+
+def _subject(job: str, told: Felt) -> str:
+    return f"the {told.of} of {job}"
+
+
+def _longer(change: Change) -> str:
+    """``33 ± 4% longer``, ``4.1 ± 0.3 times as long``."""
+    if change.value >= TWICE:
+        half = "" if change.half is None else f" ± {change.half:.1f}"
+        return f"{change.value:.1f}{half} times as long"
+    return f"{percent(change, signed=False)} {'longer' if change.value >= 1 else 'less long'}"
 
 
 def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = False) -> str:
-    """What one job loses beside others, where most and where least or nothing; `short` leaves out
-    how it grows and what becomes of the latest messages.
+    """How much longer one job takes beside others, where most and where least or not at all;
+    `short` leaves out how it grows.
     """
-    worst, change = _worst(cells)
-    head = f"beside {_and(list(worst.beside))}, {worst.job} loses"
-    if not change.less:
-        none = _nothing([_known(c) for c in cells], "nothing that is clear")
-        return f"{head} {none}" + ("" if short else _tails(cells))
+    worst = _worst(cells)
+    told = _known(worst)
+    head = f"beside {_and(list(worst.beside))},"
+    if not _clear(worst):
+        return f"{head} {_unclear(worst.job, cells)}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
-    text = f"{head} {percent(change, signed=False)} of its bandwidth{where}"
+    if told.piles_up:
+        text = f"{head} messages of {worst.job} pile up{where}: its data take {_longer(told.mean)}"
+    else:
+        text = f"{head} {_subject(worst.job, told)} take {_longer(told.mean)}{where}"
+    text += _tail(told)
     if not short:
-        text += _trend(matrix, cells, worst) + _tail(worst)
+        text += _trend(matrix, cells, worst)
     return text if len(cells) < 2 else f"{text}; {_relief(matrix, cells, worst)}"
+
+
+def _unclear(job: str, cells: list[Cell]) -> str:
+    """What to say of a job that is nowhere clearly slowed down."""
+    changes = [_known(c).mean for c in cells]
+    subject, span = _subject(job, _known(cells[0])), _span(changes)
+    says = {c.tells for c in changes}
+    if "unknown" in says:
+        return f"it is unknown whether {subject} take longer ({span})"
+    if "slightly more" in says:
+        return f"{subject} take slightly longer at most ({span})"
+    if says == {"same"}:
+        return f"{subject} take as long as alone ({span})"
+    return f"{subject} take no longer ({span})"
+
+
+def _no_loss(changes: list[Change]) -> str:
+    """The same for the part of a sentence that says where it is not slowed down."""
+    says = {c.tells for c in changes}
+    if "unknown" in says:
+        word = "unknown"
+    elif "slightly more" in says:
+        word = "slightly longer at most"
+    else:
+        word = "no longer"
+    return f"{word} ({_span(changes)})"
 
 
 def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
     """The choice under which most of the loss is gone in every variant, else the best variant."""
-    least, groups = _known(worst).value, []
+    most, groups = _known(worst).mean.value, []
     for axis in choice_axes(matrix):
         for value in dict.fromkeys(c.variant.at(axis) for c in cells):
             of = [c for c in cells if c.variant.at(axis) == value]
             at = of[0].variant.values[axis]
             if value != worst.variant.at(axis) and at is not None:
-                groups.append((value_words(matrix.run, axis, at), [_known(c) for c in of]))
+                groups.append((value_words(matrix.run, axis, at), of))
     if groups:
-        where, changes = max(groups, key=lambda group: min(c.value for c in group[1]))
-        if not any(c.less for c in changes):
-            return f"with {where} {_nothing(changes, 'no clear loss')}"
-        if 1 - min(c.value for c in changes) < (1 - least) / 2:
+        where, of = min(groups, key=lambda group: max(_severity(c) for c in group[1]))
+        changes = [_known(c).mean for c in of]
+        if not any(_clear(c) for c in of):
+            return f"with {where} {_no_loss(changes)}"
+        heaviest = max(c.value for c in changes)
+        if not any(_known(c).piles_up for c in of) and heaviest - 1 < (most - 1) / 2:
             return f"with {where} only {_span(changes)}"
-    best = max(cells, key=lambda c: _known(c).value)
+    best = min(cells, key=_severity)
     where = _listed(best.variant.words)
-    if not _known(best).less:
-        return f"with {where} {_nothing([_known(best)], 'no clear loss')}"
-    return f"least with {where} ({percent(_known(best))})"
+    if not _clear(best):
+        return f"with {where} {_no_loss([_known(best).mean])}"
+    return f"least with {where} ({slower(_known(best).mean)})"
 
 
 def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
@@ -134,27 +242,29 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
         if len(along) > 1 and None not in numbers:
             label = matrix.run.axes[axis].label
             at = ", ".join(c.variant.at(axis) for c in along)
-            losses = ", ".join(percent(Change(_known(c).value)) for c in along)
+            losses = ", ".join(percent(Change(_known(c).mean.value)) for c in along)
             return f" ({losses} at {label} {at})"
     return ""
 
 
-def _tail(cell: Cell) -> str:
-    if cell.tail is None or cell.percent is None or not cell.tail.more or cell.tail.value < FAR:
+def _tail(told: Felt) -> str:
+    if told.tail is None or told.percent is None or not told.tail.more or told.tail.value < FAR:
         return ""
-    what = f"{cell.percent:g}th percentile of its {cell.tail_of}"
-    return f", and the {what} takes {cell.tail.value:.1f} times as long"
+    what = f"{told.percent:g}th percentile"
+    if told.tail_of != told.of:
+        what += f" of its {told.tail_of}"
+    return f", the {what} {_longer(told.tail)}"
 
 
 def _tails(cells: list[Cell]) -> str:
-    """The longest tail where no bandwidth is lost."""
-    tailed = [c for c in cells if c.tail is not None and c.tail.more]
+    """The longest tail where the mean does not grow."""
+    tailed = [c for c in cells if (tail := _known(c).tail) is not None and tail.more]
     if not tailed:
         return ""
-    longest = max(tailed, key=lambda c: c.tail.value if c.tail else 0.0)
-    told = _tail(longest)
+    longest = max(tailed, key=lambda c: tail.value if (tail := _known(c).tail) else 0.0)
+    text = _tail(_known(longest))
     where = f" with {_listed(longest.variant.words)}" if longest.variant.words else ""
-    return f"{told}{where}" if told else ""
+    return f"{text}{where}" if text else ""
 
 
 def choice_axes(matrix: Interference) -> list[int]:
@@ -177,7 +287,7 @@ def choice_sentences(matrix: Interference, axis: int) -> list[str]:
         assert value is not None
         assert base is not None
         names = f"{value_words(matrix.run, axis, value)} rather than {base.text}{_load(matrix)}"
-        parts = [_effect(matrix, axis, first, text, name) for name in _rates(matrix)]
+        parts = [_effect(matrix, axis, first, text, job) for job in matrix.jobs]
         parts = [p for p in parts if p]
         told.append(f"{names}: {'; '.join(parts)}" if parts else f"{names}: not comparable")
     return told
@@ -202,41 +312,45 @@ def _numbers(matrix: Interference) -> dict[int, list[AxisValue]]:
     return found
 
 
-def _rates(matrix: Interference) -> list[str]:
-    names = [f"{job}.accepted" for job in matrix.jobs]
-    return [*(["servers.accepted"] if any(p.servers for p in matrix.run.points) else []), *names]
-
-
-def _effect(matrix: Interference, axis: int, first: str, other: str, name: str) -> str:
-    """How a measure differs between two values of a choice, at points alike in all else."""
-    cases = _matched(matrix, axis, first, other, name)
-    changes = [change for change, _ in cases]
+def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -> str:
+    """How much longer a job takes with one value of a choice than with another, at points alike in
+    all else.
+    """
+    cases = _matched(matrix, axis, first, other, job)
+    if not cases:
+        return ""
+    changes = [told.mean for told, _ in cases]
     change = combined(changes)
+    subject = _subject(job, cases[0][0])
+    clear = [(told, where) for told, where in cases if _differs(told)]
     if change is None:
         return ""
-    job = name.rpartition(".")[0]
-    named = f"the {job_label(job)}" if job == "servers" else job
-    who = f"{named} {'take' if job == 'servers' else 'gets'}"
-    clear = [(c, where) for c, where in cases if c.more or c.less]
-    if len(clear) == len(cases) and (change.more or change.less):
+    if len(clear) == len(cases) and len({told.mean.value > 1 for told, _ in cases}) == 1:
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
-        return f"{who} {_more(change)}{on_average}"
+        return f"{subject} take {_longer(change)}{on_average}"
     if not clear:
-        return f"no clear difference for {named} ({_span(changes)})"
-    told = [f"{_more(c)} {where}".rstrip() for c, where in clear[:CASES]]
-    rest = f"no clear difference in {len(cases) - len(clear)} of {len(cases)} cases"
-    return f"{who} {_and(told)} ({rest})"
+        says = {c.tells for c in changes}
+        if "unknown" in says:
+            return f"unknown for {subject} ({_span(changes)})"
+        return f"{subject} take about as long ({_span(changes)})"
+    words = [f"{_longer(told.mean)} {where}".rstrip() for told, where in clear[:CASES]]
+    rest = len(cases) - len(clear)
+    unknown = sum(c.tells == "unknown" for c in changes)
+    more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""
+    if rest and not unknown:
+        more = f" (about as long in {rest} of {len(cases)} cases)"
+    return f"{subject} take {_and(words)}{more}"
 
 
-def _more(change: Change) -> str:
-    return f"{percent(change, signed=False)} {'more' if change.value > 1 else 'less'}"
+def _differs(told: Felt) -> bool:
+    return told.piles_up or told.mean.more or told.mean.less
 
 
 def _matched(
-    matrix: Interference, axis: int, first: str, other: str, name: str
-) -> list[tuple[Change, str]]:
-    """The quotient at each pair of points that differ in this axis only, with what both have in
-    common in words; of a job, where others run beside it, and of the servers, wherever they work.
+    matrix: Interference, axis: int, first: str, other: str, job: str
+) -> list[tuple[Felt, str]]:
+    """How much longer a job takes at each pair of points that differ in this axis only and where
+    others run beside it, with what both have in common in words.
     """
     run = matrix.run
     by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
@@ -244,7 +358,7 @@ def _matched(
     for point in run.points:
         if any(point.values[i].number != most for i, most in highest.items()):
             continue
-        if name != "servers.accepted" and len(point.active) < 2:
+        if len(point.active) < 2 or job not in point.active:
             continue
         rest = tuple(v.text for i, v in enumerate(point.values) if i != axis)
         by_rest.setdefault(rest, {})[point.values[axis].text] = point
@@ -253,10 +367,9 @@ def _matched(
     for pair in by_rest.values():
         if first in pair and other in pair:
             point = pair[other]
-            own, base = (p.measure(name) for p in (point, pair[first]))
-            if own and base and (change := quotient(own, base)):
+            if (change := felt(job, point, pair[first])) is not None:
                 common = _and([value_words(run, i, point.values[i]) for i in told])
-                active = _and(list(point.active)) + (" alone" if len(point.active) == 1 else "")
+                active = _and(list(point.active))
                 found.append((change, f"for {active}{' with ' if common else ''}{common}"))
     return found
 
@@ -271,15 +384,6 @@ def _span(changes: list[Change]) -> str:
     halves = [c.half for c in changes if c.half is not None]
     wide = f", ± {100 * max(halves):.0f}% at most" if halves else ""
     return f"{low}%{wide}" if low == high else f"{low} to {high}%{wide}"
-
-
-def _nothing(changes: list[Change], unclear: str) -> str:
-    """Where no interval excludes zero: nothing, if all are narrow; else in the words given."""
-    sure = all(
-        c.low is not None and c.high is not None and c.low >= 1 - SMALL and c.high <= 1 + SMALL
-        for c in changes
-    )
-    return f"{'nothing' if sure else unclear} ({_span(changes)})"
 
 
 def _and(names: list[str]) -> str:

@@ -124,7 +124,7 @@ def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
         return f"{subject} are {ratio.factor} times quicker{where} {values}"
     if ratio.tendency == "same":
         return f"{subject} take about as long{where} {values}"
-    return f"{subject} are not distinguishable{where} {values}"
+    return f"whether {subject} take longer{where} is unknown {values}"
 
 
 def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
@@ -138,7 +138,7 @@ def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
         return f"{label} {ratio.factor} times less {values}"
     if ratio.tendency == "same":
         return f"{label} about the same {values}"
-    return f"{label} not distinguishable {values}"
+    return f"{label} unknown {values}"
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:
@@ -154,6 +154,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
         "far worse",
         "worse",
         "mixed",
+        "unknown",
         "no clear difference",
         "better",
         "far better",
@@ -169,6 +170,8 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
                 parts.append(f"{names} {verb} better in one respect and worse in another")
             elif badge == "no clear difference":
                 parts.append(f"{names} {verb} not clearly different")
+            elif badge == "unknown":
+                parts.append(f"of {names} it is unknown, the intervals are too wide")
             else:
                 parts.append(f"{names} {verb} {badge}")
     return f"Against {base}: {'; '.join(parts)}."
@@ -192,8 +195,8 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
         grounds.append("the load at which it saturates")
     if any(each.peak for each in found):
         grounds.append("the highest accepted load")
-    if headline and layout.of_jobs and headline.endswith(".accepted"):
-        grounds.append(f"what the I/O servers and each job get through {place}".rstrip())
+    if headline and layout.of_jobs:
+        grounds.append(f"how long phases and messages of each job take {place}".rstrip())
     elif headline:
         grounds.append(f"{layout.label(headline)} {place}".rstrip())
     if not grounds or len(layout.series) < 2:

@@ -54,21 +54,25 @@ def answer_table(answer: Answer) -> Table:
     compared = len(answer.series) > 1
     if compared:
         table.add_column("verdict", no_wrap=True)
+    if answer.has_reasons:
+        table.add_column("fills first")
     for each in answer.series:
         table.add_row(*_answer_row(answer, shown, each.series.position, compared))
     return table
 
 
 def lessons_table(told: Lessons) -> Table:
-    """What each job loses beside others: a row per variant, a column per job and those beside."""
+    """How much longer each job takes beside others: a row per variant, a column per job and those
+    beside.
+    """
     from rich import box
     from rich.table import Table
 
-    from isthmus.answer.lessons import percent
+    from isthmus.answer.lessons import felt_text, tail_text
 
     matrix = told.matrix
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("accepted bandwidth against alone")
+    table.add_column("time against alone")
     pairs = list(dict.fromkeys((c.job, c.beside) for c in matrix.cells))
     for job, beside in pairs:
         table.add_column(f"{job}\nbeside {' + '.join(beside)}", justify="right")
@@ -76,9 +80,9 @@ def lessons_table(told: Lessons) -> Table:
         row = [variant.words or "–"]
         for job, beside in pairs:
             cell = matrix.cell(variant, job, beside)
-            change = cell.accepted if cell else None
-            text = percent(change) if change else "–"
-            style = "yellow" if change and change.less else ""
+            told = cell.felt if cell else None
+            text = "\n".join(filter(None, (felt_text(told), tail_text(told))))
+            style = "yellow" if told and (told.piles_up or told.mean.more) else ""
             row.append(f"[{style}]{text}[/]" if style else text)
         table.add_row(*row)
     return table
@@ -106,6 +110,8 @@ def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool)
     if compared:
         style = BADGE_STYLES.get(each.badge, "")
         row.append(f"[{style}]{each.badge}[/]" if style else each.badge)
+    if answer.has_reasons:
+        row.append(each.reason.short if each.reason else "–")
     return row
 
 
@@ -114,16 +120,21 @@ def print_answer(answer: Answer) -> None:
     out = console()
     run = answer.view.run
     out.text(f"\n[bold]{_plain(run.title or run.name)}[/]")
+    if run.changed:
+        out.text(f"[yellow]{_plain(run.changed)}[/]")
     out.text(_plain(sentence(answer.conclusion)))
     for warning in answer.warnings:
         out.text(f"[bold red]Collapsed:[/] {_plain(warning)}")
     if answer.lessons:
         out.table(lessons_table(answer.lessons))
-        for text in [*answer.lessons.losses, *answer.lessons.choices]:
-            out.text(f"• {_plain(sentence(text))}")
-        out.text("")
     else:
         out.table(answer_table(answer))
+    # The table has what each variant comes to.
+    told = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
+    for text in told:
+        out.text(f"• {_plain(sentence(text))}")
+    if told:
+        out.text("")
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
     notes = [f"Intervals have {100 * run.confidence:g}% confidence."]
     if answer.basis:

@@ -1,10 +1,11 @@
-"""How busy each kind of channel is: one row per kind, one mark per series."""
+"""How busy channels, disks, interfaces and servers are: a row per kind, a mark per series."""
 
 from __future__ import annotations
 
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
+from isthmus.answer.reason import reason
 from isthmus.plots.curves import model_label
 from isthmus.plots.distribution import compared_point
 from isthmus.plots.style import INK, Plot, key, legend_above, look
@@ -13,7 +14,9 @@ from isthmus.wording import channel_label
 
 
 def channels(view: View) -> Plot:
-    """Draw mean utilisation per kind and series, with a line to the busiest channel of the kind."""
+    """Draw mean utilisation per kind and series, with a line to the busiest channel of the kind and
+    a ring where a kind fills first: for how much of the time its fullest channel is taken.
+    """
     points = [(s, compared_point(view, s)) for s in view.series]
     kinds = list(
         dict.fromkeys(c.kind for _, p in points if p for c in p.channels if c.from_ is None)
@@ -21,9 +24,10 @@ def channels(view: View) -> Plot:
     described = view.run.machines[0]
     figure = Plot(figsize=(7.2, 1.6 + (0.3 + 0.1 * len(points)) * len(kinds)), layout="constrained")
     ax = figure.subplots()
-    modelled = False
+    modelled = limits = False
     for position, (series, point) in enumerate(points):
         style = look(view, series)
+        why = reason(view, series)
         offset = (position - (len(points) - 1) / 2) * 0.7 / max(len(points), 2)
         for use in point.channels if point else []:
             if use.from_ is not None:
@@ -34,6 +38,11 @@ def channels(view: View) -> Plot:
                     [use.utilisation, use.highest], [y, y], color=style.colour, lw=1.3, alpha=0.7
                 )
             ax.plot(use.utilisation, y, color=style.colour, marker=style.marker, ls="", ms=6)
+            if why is not None and (limit := why.limit).kind == use.kind:
+                limits = True
+                ax.plot(
+                    limit.busy, y, color=style.colour, marker="o", ls="", ms=10, mfc="none", mew=1.6
+                )
             if use.analytic is not None:
                 modelled = True
                 ax.plot(use.analytic, y, color=INK, marker="|", ls="", ms=9, mew=1.3)
@@ -42,15 +51,19 @@ def channels(view: View) -> Plot:
         ax.axhline(line - 0.5, color="#dfe3e8", lw=0.7)
     ax.set_ylim(len(kinds) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
-    ax.set_xlim(0, None)
+    ax.set_xlim(0, 1.02)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.set_xlabel(described.utilisation)
     place = answer(view.run).busy_place
-    ax.set_title(f"How busy the channels are {place}".rstrip())
+    ax.set_title(f"What is busy {place}".rstrip())
     entries = [
         key("mean of the kind", marker="o", ls=""),
         key("to the busiest of the kind", lw=1.3),
     ]
+    if limits:
+        ring = key("what fills first, where it saturates", marker="o", ls="", ms=9, mfc="none")
+        entries.append(ring)
     if modelled:
         entries.append(key(model_label(view), marker="|", ls="", color=INK, ms=9))
     legend_above(figure, view, entries)

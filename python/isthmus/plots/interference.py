@@ -1,4 +1,4 @@
-"""The interference matrix as a picture: who loses how much of its bandwidth to whom."""
+"""The interference matrix as a picture: who slows down whom, and by how much."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from isthmus.answer.lessons import percent
+from isthmus.answer.lessons import felt_text, percent, slower, tail_text
 from isthmus.plots.style import MUTED, Plot
 from isthmus.results.interference import (
     Cell,
     Change,
+    Felt,
     Interference,
     Variant,
     interference,
@@ -25,13 +26,15 @@ from isthmus.results.series import View
 from isthmus.wording import number
 
 CHANGE = LinearSegmentedColormap.from_list(
-    "change", ["#8c1d04", "#d55e00", "#ffffff", "#8fc4e4", "#0072b2"]
+    "change", ["#0072b2", "#8fc4e4", "#ffffff", "#d55e00", "#8c1d04"]
 )
-"""From a loss over no change to a gain."""
+"""From quicker over no change to slower."""
 PALE = 0.35
 """How much of its colour a change has that cannot be told from none."""
+MOST = 4.0
+"""Whatever takes longer than so many times has the last colour."""
 LEAST = 0.1
-"""The colours span at least so much of a loss."""
+"""The colours span at least so much of a delay."""
 PANELS = 16
 """Most variants in one picture; the last ones of a larger study are left to the table."""
 WIDE = 5
@@ -85,8 +88,8 @@ def matrix(view: View) -> Plot:
     bar.outline.set_visible(False)
     low, high = _ends(found)
     bar.set_ticks([low, (low + 1) / 2, 1.0, high])
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(Change(v))))
-    bar.set_label("accepted bandwidth\nagainst alone", fontsize=9)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: times(v)))
+    bar.set_label("time of phases or messages\nagainst alone", fontsize=9)
     return figure
 
 
@@ -97,8 +100,13 @@ def has_matrix(view: View) -> bool:
 
 def _ends(found: Interference) -> tuple[float, float]:
     """The smallest and the largest change that has a colour."""
-    values = [c.accepted.value for c in found.cells if c.accepted]
-    return min([1 - LEAST, *values]), max([1 + LEAST / 2, *values])
+    values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
+    return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
+
+
+def times(value: float) -> str:
+    """A factor for the scale: ``+30%``, ``× 2.5``."""
+    return f"× {value:.1f}" if value >= 2 else percent(Change(value))
 
 
 def _grid(found: Interference) -> _Grid:
@@ -183,11 +191,13 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
 
 
 def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
-    if cell.accepted is None:
+    told = cell.felt
+    if told is None:
         return
-    clear = cell.accepted.less or cell.accepted.more
+    clear = told.piles_up or told.mean.less or told.mean.more
     share = 1.0 if clear else PALE
-    colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(cell.accepted.value))[:3])
+    value = min(told.mean.value, norm.vmax or MOST)
+    colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
     # Near black and white of their own: the page's ink changes with its theme, these boxes do not.
@@ -195,19 +205,24 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     ax.text(
         x,
         y - 0.16,
-        percent(cell.accepted),
+        _headline(told),
         ha="center",
         va="center",
         fontsize=9.5,
         fontweight="bold" if clear else "normal",
         color=ink,
     )
-    told = []
-    if cell.mean:
-        told.append(f"mean ×{cell.mean.value:.2f}")
-    if cell.tail and cell.percent:
-        told.append(f"p{cell.percent:g} ×{cell.tail.value:.2f}")
-    ax.text(x, y + 0.2, "  ".join(told), ha="center", va="center", fontsize=6.8, color=ink)
+    below = tail_text(told)
+    if told.mean.tells == "unknown":
+        below = slower(told.mean).removeprefix("unknown (").removesuffix(")")
+    ax.text(x, y + 0.2, below, ha="center", va="center", fontsize=6.8, color=ink)
+
+
+def _headline(told: Felt) -> str:
+    """The mean in a cell, which is narrow."""
+    if told.mean.tells == "unknown":
+        return "unknown"
+    return "piles up" if told.piles_up else felt_text(told)
 
 
 __all__ = ["has_matrix", "matrix"]

@@ -84,7 +84,7 @@ def _trees(view: View, variants: list[tuple[str, PointResult, FatTreeSummary]]) 
     down = -(-len(variants) // across)
     figure = Plot(figsize=(5.6 * across + 0.9, 3.7 * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False)
-    top = max(c.utilisation for _, p, _ in variants for c in p.channels)
+    top = max(c.utilisation for _, p, _ in variants for c in p.channels if c.is_link)
     norm = Normalize(0, min(1.0, max(0.05, top)))
     for ax, (label, point, described) in zip(grid.flat, variants, strict=False):
         ax.set_title(label, fontsize=11)

@@ -124,7 +124,7 @@ def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Norma
     """For trees too large to draw: of each level and direction the mean and the busiest link."""
     from isthmus.wording import channel_label
 
-    means = [c for c in point.channels if c.from_ is None]
+    means = [c for c in point.channels if c.from_ is None and c.is_link]
     means.sort(key=_crossed)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))

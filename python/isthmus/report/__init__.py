@@ -33,7 +33,7 @@ HEADINGS = {
     "response": "Response times",
     "machine": "The machine",
     "nodes": "Node by node",
-    "channels": "Channels",
+    "channels": "What is busy",
     "residuals": "Against the queueing model",
     "percentiles": "Percentiles",
     "distribution": "Distributions",
@@ -65,6 +65,7 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
         run=run,
         answer=answer_rows(said),
         conclusion=sentence(said.conclusion),
+        sentences=[sentence(text) for text in said.sentences],
         basis=said.basis,
         lessons=lessons_rows(said),
         lead=lead_pictures(said, figures),
@@ -125,7 +126,7 @@ def lessons_rows(said: Answer) -> dict[str, Any] | None:
     """What jobs lose to one another as plain text cells: a row per job and set of jobs beside it,
     a column per variant; None where no jobs ran alone and together.
     """
-    from isthmus.answer.lessons import percent
+    from isthmus.answer.lessons import felt_text, tail_text
 
     if said.lessons is None:
         return None
@@ -136,25 +137,31 @@ def lessons_rows(said: Answer) -> dict[str, Any] | None:
             cells = [matrix.cell(v, job, beside) for v in matrix.variants]
             if not any(cells):
                 continue
-            changes = [c.accepted if c else None for c in cells]
+            found = [c.felt if c else None for c in cells]
             rows.append(
                 {
                     "job": job,
                     "beside": " + ".join(beside),
                     "cells": [
                         {
-                            "text": percent(c) if c else "–",
-                            "kind": "worse" if c and c.less else "better" if c and c.more else "",
+                            "text": felt_text(c),
+                            "tail": tail_text(c),
+                            "kind": ""
+                            if c is None
+                            else "worse"
+                            if c.piles_up or c.mean.more
+                            else "better"
+                            if c.mean.less
+                            else "",
                         }
-                        for c in changes
+                        for c in found
                     ],
                 }
             )
     return {
-        "variants": [v.words or "accepted bandwidth" for v in matrix.variants],
+        "variants": [v.words or "time" for v in matrix.variants],
         "rows": rows,
-        "losses": [sentence(text) for text in said.lessons.losses],
-        "choices": [sentence(text) for text in said.lessons.choices],
+        "rest": [sentence(text) for text in said.lessons.rest],
     }
 
 
@@ -182,6 +189,8 @@ def answer_rows(said: Answer) -> dict[str, Any]:
                 "peak": each.peak.text if each.peak else "–",
                 "peak_ratio": each.peak_ratio.text if each.peak_ratio else "",
                 "sentence": sentence(each.sentence),
+                "reason": each.reason.short if each.reason else "–",
+                "fills": sentence(each.reason.words) if each.reason else "",
             }
         )
     heads = [
@@ -198,6 +207,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
         "saturation": said.has_saturation,
         "modelled": said.has_saturation and modelled,
         "peaks": said.has_peaks,
+        "reasons": said.has_reasons,
         "load_unit": said.view.run.load.whole_words,
         "compared": len(rows) > 1,
         "wide": len(heads) + said.has_saturation + said.has_peaks > 2,

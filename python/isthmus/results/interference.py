@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ACTIVE = "workload.active"
 """The axis of the sets of jobs that run."""
+MARGIN = 0.05
+"""A change within so much of none is none; see `Change.tells`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,41 @@ class Change:
         return (self.high - self.low) / 2
 
     @property
+    def tells(self) -> str:
+        """What the interval allows to say, by one rule for all words about jobs.
+
+        ``more`` or ``less``: all of it lies beyond 1 by more than `MARGIN`. ``same``: all of it
+        lies within `MARGIN` of 1. ``slightly more``, ``slightly less``: it excludes 1 and reaches
+        into the margin. ``unknown``: it holds 1 and reaches beyond the margin, or there is none.
+        """
+        if self.low is None or self.high is None:
+            return "unknown"
+        if self.low > 1 + MARGIN:
+            return "more"
+        if self.high < 1 - MARGIN:
+            return "less"
+        if self.low >= 1 - MARGIN and self.high <= 1 + MARGIN:
+            return "same"
+        if self.low > 1:
+            return "slightly more"
+        return "slightly less" if self.high < 1 else "unknown"
+
+    @property
     def less(self) -> bool:
-        """Whether the whole interval is below 1."""
-        return self.high is not None and self.high < 1
+        """Whether it is clearly less."""
+        return self.tells == "less"
 
     @property
     def more(self) -> bool:
-        """Whether the whole interval is above 1."""
-        return self.low is not None and self.low > 1
+        """Whether it is clearly more."""
+        return self.tells == "more"
+
+    @property
+    def inverse(self) -> Change:
+        """The quotient the other way round."""
+        low = None if not self.high else 1 / self.high
+        high = None if not self.low or self.low <= 0 else 1 / self.low
+        return Change(1 / self.value, low, high)
 
 
 @dataclass(frozen=True)
@@ -54,6 +83,24 @@ class Variant:
         """The value of an axis, as written."""
         value = self.values[axis]
         return value.text if value else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """How much longer a job takes beside others: what its user feels."""
+
+    of: str
+    """``phases`` (rounds of a collective operation, checkpoints), ``messages``, or ``data`` where
+    messages pile up, so that their times only tell the length of the run."""
+    mean: Change
+    """The mean together over that alone, so that more is worse."""
+    tail: Change | None
+    """The same of the percentile `percent`."""
+    percent: float | None
+    tail_of: str
+    """``phases``, ``messages``, or ``packets`` where messages are too few; else empty."""
+    piles_up: bool
+    """Whether messages pile up beside others and did not alone."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +124,8 @@ class Cell:
     """The highest percentile resolved in both, of its messages or, failing that, its packets."""
     tail_of: str
     """What the percentile is of: ``messages`` or ``packets``."""
+    felt: Felt | None
+    """How much longer the job takes: by this it is judged."""
 
 
 @dataclass(frozen=True)
@@ -149,14 +198,44 @@ def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
     return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
 
 
-def _cell(variant: Variant, job: str, alone: PointResult, together: PointResult) -> Cell:
-    beside = tuple(other for other in together.active if other != job)
-    tail, percent, tail_of = None, None, ""
-    for quantity, name in (("response", "messages"), ("packet", "packets")):
+def felt(job: str, together: PointResult, alone: PointResult) -> Felt | None:
+    """What of one job is felt between two points: phases where it has any, or else messages."""
+    piled, before = (_piles_up(job, p) for p in (together, alone))
+    if piled or before:
+        accepted = _of(f"{job}.accepted", together, alone)
+        longer = accepted.inverse if accepted else None
+        return Felt("data", longer, None, None, "", piled and not before) if longer else None
+    for quantity, name in (("phase", "phases"), ("response", "messages")):
+        mean = _of(f"{job}.{quantity}", together, alone)
+        if mean is not None:
+            kinds = [(quantity, name)]
+            if name == "messages":
+                kinds.append(("packet", "packets"))
+            return Felt(name, mean, *_tail(job, kinds, together, alone), False)
+    return None
+
+
+def _piles_up(job: str, point: PointResult) -> bool:
+    """Whether the backlog of a job grows without end at a point."""
+    verdict = point.verdict
+    return verdict.verdict == "saturated" and verdict.flow == job
+
+
+def _tail(
+    job: str, kinds: list[tuple[str, str]], together: PointResult, alone: PointResult
+) -> tuple[Change | None, float | None, str]:
+    """The highest percentile that both points resolve, of the first kind that has one."""
+    for quantity, name in kinds:
         own, base = (p.measure(f"{job}.{quantity}") for p in (together, alone))
         if own and base and (shared := _highest(own, base)):
-            tail, percent, tail_of = quotient(*shared), shared[0].percent, name
-            break
+            return quotient(*shared), shared[0].percent, name
+    return None, None, ""
+
+
+def _cell(variant: Variant, job: str, alone: PointResult, together: PointResult) -> Cell:
+    beside = tuple(other for other in together.active if other != job)
+    kinds = [("response", "messages"), ("packet", "packets")]
+    tail, percent, tail_of = _tail(job, kinds, together, alone)
     return Cell(
         variant,
         job,
@@ -168,6 +247,7 @@ def _cell(variant: Variant, job: str, alone: PointResult, together: PointResult)
         tail,
         percent,
         tail_of,
+        felt(job, together, alone),
     )
 
 
@@ -228,9 +308,12 @@ def interference_table(found: Interference) -> pl.DataFrame:
 
     Columns: one per axis but that of the jobs (named ``key`` or ``key [unit]``, as text), ``job``,
     ``beside``, ``alone [UNIT]`` and ``together [UNIT]`` (accepted bandwidth per node of the job, in
-    the unit of the run's load), ``accepted``, ``response`` and ``tail`` (together over alone, each
-    with ``_low`` and ``_high``; ``response`` of the mean response time of a message, ``tail`` of
-    the percentile in ``percent``), ``percent_of`` (messages or packets).
+    the unit of the run's load), ``slower`` and ``slower_tail`` (how many times as long the job
+    takes together as alone, the mean and the percentile in ``slower_percent``, of what is in
+    ``slower_of``: phases, messages, or data where messages pile up; ``says``: what the interval of
+    the mean allows to say), ``accepted``, ``response`` and ``tail`` (together over alone, each with
+    ``_low`` and ``_high``; ``response`` of the mean response time of a message, ``tail`` of the
+    percentile in ``percent``), ``percent_of`` (messages or packets).
     """
     import polars as pl
 
@@ -244,22 +327,28 @@ def interference_table(found: Interference) -> pl.DataFrame:
         f"alone [{unit}]": pl.Float64,
         f"together [{unit}]": pl.Float64,
     }
-    for name in ("accepted", "response", "tail"):
+    for name in ("slower", "slower_tail", "accepted", "response", "tail"):
         schema.update({f"{name}{end}": pl.Float64 for end in ("", "_low", "_high")})
+        if name == "slower_tail":
+            schema.update({"slower_percent": pl.Float64, "slower_of": pl.String, "says": pl.String})
     schema.update({"percent": pl.Float64, "percent_of": pl.String})
     rows = []
     for c in found.cells:
         means = [m.mean if (m := p.measure(f"{c.job}.accepted")) else None for p in _both(c)]
-        changes = [
-            end
-            for each in (c.accepted, c.mean, c.tail)
-            for end in ((each.value, each.low, each.high) if each else (None, None, None))
-        ]
+        ends = [_ends(each) for each in (c.accepted, c.mean, c.tail)]
+        told = c.felt
+        slower = (*_ends(told.mean if told else None), *_ends(told.tail if told else None))
+        words = (told.percent, told.of, told.mean.tells) if told else (None, None, None)
         left = [c.variant.at(i) for i in axes]
-        rows.append(
-            (*left, c.job, " + ".join(c.beside), *means, *changes, c.percent, c.tail_of or None)
-        )
+        right = [end for each in ends for end in each]
+        beside = " + ".join(c.beside)
+        tail = (c.percent, c.tail_of or None)
+        rows.append((*left, c.job, beside, *means, *slower, *words, *right, *tail))
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _ends(change: Change | None) -> tuple[float | None, float | None, float | None]:
+    return (change.value, change.low, change.high) if change else (None, None, None)
 
 
 def _both(cell: Cell) -> tuple[PointResult, PointResult]:

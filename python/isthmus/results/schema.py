@@ -1,4 +1,4 @@
-"""The result schema, version 2: what ``result.json`` holds, as typed objects.
+"""The result schema, version 3: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
 (``crates/experiment``) owns this schema; this file only reads it.
@@ -28,9 +28,11 @@ __all__ = [
     "SCHEMA",
     "Axis",
     "AxisValue",
+    "Bottleneck",
     "ChannelUse",
     "Collapse",
     "FatTreeSummary",
+    "FieldChange",
     "Histogram",
     "HypercubeSummary",
     "JobSummary",
@@ -49,11 +51,14 @@ __all__ = [
     "read_machines",
 ]
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the result schema that this package reads."""
 
 MISTAKES = (KeyError, TypeError, ValueError, OverflowError)
 """What reading a damaged result ends in."""
+CHANGES = 4
+"""Most changes that are told beside a title."""
+
 T = TypeVar("T")
 
 
@@ -190,16 +195,69 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class ChannelUse:
-    """How busy a channel, or the mean channel of a kind, was: flits or symbols per cycle and lane,
-    or the share of the time, 0 to 1.
-    """
+    """How busy a channel, disk, interface or server, or the mean one of a kind, was, 0 to 1."""
 
     kind: str
     from_: int | None
+    """Where it begins, or is; ``None`` for the mean of a kind."""
     to: int | None
+    """Where it ends, if it leads anywhere."""
     utilisation: float
+    """Flits or symbols per cycle and lane, or the share of the time of what does one thing at a
+    time."""
     highest: float | None
+    """For the mean of a kind: that of its busiest channel."""
+    busy: float
+    """Share of the time for which its lanes were taken, whether anything moved or not."""
+    busiest: float | None
+    """For the mean of a kind: that of the channel that was taken for longest."""
+    held_us: float | None
+    """For how long one message, packet or request took a lane of it on average."""
     analytic: float | None
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a channel between two places, not a disk, interface or server."""
+        return self.kind not in PLACES
+
+
+PLACES = ("disk", "interface", "server")
+"""Kinds of use that are in one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The part of a machine that fills first: of those taken for about as long as any, the one that
+    carried most. The others were held by what waited for it.
+    """
+
+    kind: str
+    from_: int
+    to: int | None
+    busy: float
+    """Share of the time for which it was taken, 0 to 1."""
+    held_us: float | None
+    """For how long one holder took it on average."""
+    holder: str
+    """What takes it: ``message``, ``packet`` or ``request``."""
+    server: int | None
+    """The I/O server of jobs that it is part of, if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of the scenario that an override has changed."""
+
+    key: str
+    from_: str | None
+    """What the file says, or else the default."""
+    to: str | None
+
+    @property
+    def words(self) -> str:
+        """For example ``dimension 7 → 5``."""
+        name = self.key.partition(".")[2] or self.key
+        return f"{name} {self.from_ or 'none'} → {self.to or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +317,8 @@ class PointResult:
     measures: list[Measure] = field(repr=False)
     histograms: list[Histogram] = field(repr=False)
     channels: list[ChannelUse] = field(repr=False)
+    bottleneck: Bottleneck | None
+    """The part of the machine that limits it at this point."""
     nodes: list[NodeUse] = field(repr=False)
     """What each node sent; empty for kinds of machine that do not count it."""
     jobs: list[JobSummary] = field(repr=False)
@@ -320,6 +380,8 @@ class RunResult:
     name: str
     title: str
     description: str
+    changes: list[FieldChange]
+    """What overrides have changed of what title and description speak of."""
     digest: str
     seed: int
     quick: bool
@@ -331,6 +393,16 @@ class RunResult:
     machines: list[MachineSummary] = field(repr=False)
     points: list[PointResult] = field(repr=False)
     searches: list[SearchResult] = field(repr=False)
+
+    @property
+    def changed(self) -> str:
+        """What overrides have changed, to stand beside the title: ``changed: dimension 7 → 5``."""
+        if not self.changes:
+            return ""
+        told = [change.words for change in self.changes[:CHANGES]]
+        if len(self.changes) > CHANGES:
+            told.append(f"and {len(self.changes) - CHANGES} more")
+        return f"changed: {', '.join(told)}"
 
     @property
     def simulated(self) -> bool:

@@ -81,7 +81,10 @@ class View:
         if asked:
             return list(asked)
         timed = [m for m in self.measures if self.unit(m) == "us"]
-        return [m for m in timed if m.endswith(".response")] if self.of_jobs else timed
+        if not self.of_jobs:
+            return timed
+        # Of jobs what is felt: how long a phase or a message takes.
+        return [m for m in timed if m.endswith((".phase", ".response"))]
 
     @property
     def of_jobs(self) -> bool:

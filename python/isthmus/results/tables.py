@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isthmus.results.schema import AxisValue, Measure, RunResult
+from isthmus.results.schema import AxisValue, Bottleneck, ChannelUse, Measure, RunResult
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,11 +117,15 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
 
 
 def channels_table(run: RunResult) -> pl.DataFrame:
-    """One row per point and channel or kind of channel (``from``, ``to`` empty: the kind's mean).
+    """One row per point and channel, disk, interface or server, or kind of them (``from``, ``to``
+    empty: the kind's mean; ``to`` empty alone: it is in one place).
 
     ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits or symbols
-    per cycle and lane or the share of the time, 0 to 1; ``from`` and ``to`` of a fat tree are nodes
-    and, above them, switches. Where several rings join the same two nodes, each link has its row.
+    per cycle and lane or the share of the time, 0 to 1; ``busy`` and ``busiest`` the share of the
+    time for which lanes were taken, ``held [us]`` for how long by one message, packet or request;
+    ``fills_first`` marks the kind, and the channel, that limits the machine at the point. ``from``
+    and ``to`` of a fat tree are nodes and, above them, switches. Where several rings join the same
+    two nodes, each link has its row.
     """
     import polars as pl
 
@@ -133,6 +137,10 @@ def channels_table(run: RunResult) -> pl.DataFrame:
         "to": pl.Int64,
         "utilisation": pl.Float64,
         "highest": pl.Float64,
+        "busy": pl.Float64,
+        "busiest": pl.Float64,
+        "held [us]": pl.Float64,
+        "fills_first": pl.Boolean,
         "analytic": pl.Float64,
     }
     numeric = _numeric_axes(run)
@@ -145,12 +153,23 @@ def channels_table(run: RunResult) -> pl.DataFrame:
             c.to,
             c.utilisation,
             c.highest,
+            c.busy,
+            c.busiest,
+            c.held_us,
+            _fills_first(c, p.bottleneck),
             c.analytic,
         )
         for p in run.points
         for c in p.channels
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _fills_first(use: ChannelUse, limit: Bottleneck | None) -> bool:
+    """Whether a channel, or its kind, is what limits the machine."""
+    if limit is None or use.kind != limit.kind:
+        return False
+    return use.from_ is None or (use.from_, use.to) == (limit.from_, limit.to)
 
 
 def nodes_table(run: RunResult) -> pl.DataFrame:

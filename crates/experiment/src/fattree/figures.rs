@@ -1,61 +1,102 @@
 //! A fat tree and the use of its links and nodes, in figures.
 
-use crate::result::{ChannelUse, FatTreeSummary, NodeUse};
-use crate::subject::{Counted, Overlay};
+use crate::result::{FatTreeSummary, NodeUse};
+use crate::subject::{Counted, Counts, Overlay, taken};
+use crate::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::Switching;
 use isthmus_topology::trees::{LinkKind, Tree, Vertex};
-use std::collections::BTreeMap;
 
 /// Most links that are listed one by one.
 const LINKS_LISTED_MAX: u32 = 20_000;
 /// Most nodes that are listed one by one.
 const NODES_LISTED_MAX: usize = 4096;
 
-/// How busy the links were: the mean link of each kind and level, then each link.
-pub(super) fn channels(
+/// How busy links, network interfaces and I/O servers were.
+pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
+    servers: &[u32],
     overlay: &Overlay,
-) -> Vec<ChannelUse> {
-    let tree = machine.tree();
+) -> Uses {
+    let (tree, tick_us) = (machine.tree(), machine.tick_us());
     let share = |link: u32| -> f64 {
         let shares = counted
             .iter()
             .map(|counted| counted.counts.channels[link as usize] as f64 / counted.cycles as f64);
         shares.sum::<f64>() / counted.len() as f64
     };
-    let mut kinds: BTreeMap<(u8, u32), (String, Vec<f64>)> = BTreeMap::new();
-    let mut single = Vec::new();
-    for number in 0..tree.link_count() {
-        let (link, used) = (tree.link(number), share(number));
-        let kind = link.to_string();
-        let of_kind = kinds.entry((rank(link.kind), link.level)).or_default();
-        of_kind.0.clone_from(&kind);
-        of_kind.1.push(used);
-        single.push(ChannelUse {
-            kind,
-            from: Some(vertex(tree, link.from)),
-            to: Some(vertex(tree, link.to)),
-            utilisation: used,
-            highest: None,
-            analytic: None,
-        });
-    }
-    let mut uses: Vec<ChannelUse> = kinds
-        .into_values()
-        .map(|(kind, used)| ChannelUse {
-            analytic: overlay.utilisation.get(&kind).copied(),
-            kind,
-            from: None,
-            to: None,
-            utilisation: used.iter().sum::<f64>() / used.len() as f64,
-            highest: Some(used.iter().copied().fold(0.0, f64::max)),
+    let mut links: Vec<(LinkKind, u32, Part)> = (0..tree.link_count())
+        .map(|number| {
+            let link = tree.link(number);
+            let lanes = lanes(machine, link.kind);
+            let of = |counts: &Counts| counts.held[number as usize];
+            let (held, by) = taken(counted, tick_us, lanes, of);
+            let carried = share(number);
+            let part = Part {
+                kind: link.to_string(),
+                from: vertex(tree, link.from),
+                to: Some(vertex(tree, link.to)),
+                utilisation: carried,
+                // A link is full when its lanes are, or when its transmitter never rests.
+                busy: held.max(carried),
+                held: Some(by),
+            };
+            (link.kind, link.level, part)
         })
         .collect();
-    if tree.link_count() <= LINKS_LISTED_MAX {
-        uses.append(&mut single);
+    links.sort_by_key(|&(kind, level, _)| (rank(kind), level));
+    let listed = tree.link_count() <= LINKS_LISTED_MAX;
+    let interfaces = (0..tree.node_count()).map(|node| {
+        let of = |counts: &Counts| counts.devices[node as usize];
+        let (busy, by) = taken(counted, tick_us, 1, of);
+        Part {
+            kind: "interface".to_owned(),
+            from: node,
+            to: None,
+            utilisation: busy,
+            busy,
+            held: Some(by),
+        }
+    });
+    let mut parts: Vec<Part> = links.into_iter().map(|(.., part)| part).collect();
+    parts.extend(interfaces);
+    let server_of = |part: &Part| servers.iter().copied().find(|&server| part.is_at(server));
+    let bottleneck = fullest(&parts).map(|part| part.bottleneck("packet", server_of(part)));
+    let of_servers: Vec<Part> = servers
+        .iter()
+        .filter_map(|&server| {
+            let own: Vec<Part> = parts
+                .iter()
+                .filter(|part| part.is_at(server))
+                .cloned()
+                .collect();
+            fullest(&own).map(|part| Part {
+                kind: "server".to_owned(),
+                from: server,
+                to: None,
+                ..part.clone()
+            })
+        })
+        .collect();
+    parts.extend(of_servers);
+    Uses {
+        rows: rows(&parts, overlay, listed),
+        bottleneck,
     }
-    uses
+}
+
+/// Lanes of a link that packets can hold: circuits its virtual channels, those of a node no more
+/// than its packets in flight; with cut-through a packet holds the transmitter.
+fn lanes(machine: &Machine, kind: LinkKind) -> u32 {
+    let spec = machine.spec();
+    match (spec.switching, kind) {
+        (Switching::Circuit { .. }, LinkKind::Inject) => {
+            spec.virtual_channels.min(spec.nic.packets_in_flight).max(1)
+        }
+        (Switching::Circuit { .. }, _) => spec.virtual_channels,
+        (Switching::CutThrough { .. }, _) => 1,
+    }
 }
 
 /// In the order in which packets cross them.

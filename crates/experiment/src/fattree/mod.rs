@@ -5,11 +5,16 @@ mod figures;
 
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Collapse, FatTreeSummary, JobSummary, NodeUse};
-use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use crate::result::{Collapse, FatTreeSummary, JobSummary, NodeUse};
+use crate::subject::{
+    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+};
+use crate::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::fattree::{Completed, Machine, MachineError, Observer, Packet, Simulation};
+use isthmus_machine::fattree::{
+    Completed, Machine, MachineError, Observer, Packet, Phase, Simulation,
+};
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
 use std::borrow::Cow;
@@ -67,6 +72,7 @@ impl Built {
             traffic: traffic.clone(),
             layout,
             io,
+            phases: phases(traffic),
             open: traffic.jobs.iter().map(is_open).collect(),
         };
         Ok(Arc::new(point))
@@ -90,11 +96,41 @@ fn refusal(error: MachineError) -> Refusal {
     }
 }
 
-/// The names of all latencies of these jobs, in the order in which results list them.
+/// The names of all latencies of these jobs, in the order in which results list them: the phases of
+/// those jobs that have any come last.
 pub(crate) fn names(traffic: &JobsTraffic) -> Vec<String> {
     let jobs = traffic.jobs.iter();
-    jobs.flat_map(|job| QUANTITIES.map(|quantity| format!("{}.{quantity}", job.name)))
+    let messages =
+        jobs.flat_map(|job| QUANTITIES.map(|quantity| format!("{}.{quantity}", job.name)));
+    let phased = traffic.jobs.iter().filter(|job| has_phases(job));
+    messages
+        .chain(phased.map(|job| format!("{}.phase", job.name)))
         .collect()
+}
+
+/// Whether a job goes on in phases, each of which ends with the last of its processes: the rounds
+/// of a collective operation, the checkpoints of a checkpoint.
+fn has_phases(job: &Job) -> bool {
+    matches!(
+        job.traffic,
+        Traffic::AllToAll { .. }
+            | Traffic::AllReduce { .. }
+            | Traffic::Neighbours { .. }
+            | Traffic::Checkpoint { .. }
+    )
+}
+
+/// Of each job the position of its phases among the names.
+fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
+    let mut next = QUANTITIES.len() * traffic.jobs.len();
+    let jobs = traffic.jobs.iter();
+    jobs.map(|job| {
+        has_phases(job).then(|| {
+            next += 1;
+            next - 1
+        })
+    })
+    .collect()
 }
 
 /// Whether the data of a job goes to or comes from I/O servers.
@@ -124,6 +160,8 @@ struct Point {
     io: Vec<bool>,
     /// Which jobs ask for messages however many wait.
     open: Vec<bool>,
+    /// Of each job the position of its phases among the names.
+    phases: Vec<Option<usize>>,
 }
 
 impl Point {
@@ -146,6 +184,7 @@ impl Subject for Point {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
             io: self.io.clone(),
             open: self.open.clone(),
+            phases: self.phases.clone(),
             sent: vec![0; self.machine.tree().node_count() as usize],
         })
     }
@@ -168,7 +207,12 @@ impl Subject for Point {
     }
 
     fn occurs(&self, measure: usize) -> bool {
-        self.traffic.jobs[measure / QUANTITIES.len()].active
+        let of_phases = || self.phases.iter().position(|&at| at == Some(measure));
+        let job = match measure / QUANTITIES.len() {
+            job if job < self.traffic.jobs.len() => Some(job),
+            _ => of_phases(),
+        };
+        job.is_some_and(|job| self.traffic.jobs[job].active)
     }
 
     fn flows(&self) -> &[FlowInfo] {
@@ -223,8 +267,8 @@ impl Subject for Point {
         analysis::overlay(&self.machine, &self.traffic, &self.layout)
     }
 
-    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
-        figures::channels(counted, &self.machine, overlay)
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        figures::uses(counted, &self.machine, &self.layout.servers, overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
@@ -251,6 +295,7 @@ struct Running {
     simulation: Simulation,
     io: Vec<bool>,
     open: Vec<bool>,
+    phases: Vec<Option<usize>>,
     /// Bytes that have arrived for the processes of each node.
     sent: Vec<u64>,
 }
@@ -261,6 +306,7 @@ impl Simulated for Running {
             recorders,
             io: &self.io,
             open: &self.open,
+            phases: &self.phases,
             sent: &mut self.sent,
         };
         let left = self.simulation.run_until(&mut seen, until);
@@ -281,8 +327,21 @@ impl Simulated for Running {
     }
 
     fn counts(&self) -> Counts {
+        let counters = self.simulation.counted();
+        let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {
+            let each = cycles.iter().zip(times);
+            each.map(|(&cycles, &times)| Taken {
+                cycles,
+                times,
+                asked: cycles,
+            })
+            .collect()
+        };
         Counts {
-            channels: self.simulation.busy().to_vec(),
+            held: taken(&counters.held, &counters.packets),
+            devices: taken(&counters.dma, &counters.sent),
+            channels: counters.busy,
+            held_cycles: None,
             nodes: self.sent.iter().map(|&bytes| (0, bytes)).collect(),
         }
     }
@@ -297,6 +356,7 @@ struct Seen<'a> {
     recorders: &'a mut Recorders,
     io: &'a [bool],
     open: &'a [bool],
+    phases: &'a [Option<usize>],
     sent: &'a mut [u64],
 }
 
@@ -327,6 +387,12 @@ impl Observer for Seen<'_> {
         recorders.latencies[QUANTITIES.len() * job + 1].push(completed.network);
         if self.open[job] {
             recorders.flows[job].complete();
+        }
+    }
+
+    fn phase(&mut self, phase: &Phase) {
+        if let Some(at) = self.phases[phase.job as usize] {
+            self.recorders.latencies[at].push(phase.ended - phase.begun);
         }
     }
 

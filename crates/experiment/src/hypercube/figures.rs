@@ -1,7 +1,8 @@
 //! A hypercube and the use of its channels, in figures.
 
-use crate::result::{ChannelUse, HypercubeSummary};
-use crate::subject::{Counted, Overlay};
+use crate::result::HypercubeSummary;
+use crate::subject::{Counted, Counts, Overlay, taken};
+use crate::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine};
 use isthmus_topology::RoutingScheme;
@@ -101,55 +102,65 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 
 /// Largest machine, in channels, whose channels are listed one by one.
 const CHANNELS_LISTED_MAX: usize = 20_000;
+/// The kind of the disks of I/O nodes.
+const DISK: &str = "disk";
 
-/// The mean channel of each kind, then each channel.
-pub(super) fn channels(
-    counted: &[Counted],
-    machine: &Machine,
-    overlay: &Overlay,
-) -> Vec<ChannelUse> {
+/// How busy channels and disks were.
+pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
     let layout = machine.layout();
+    let cycle_us = machine.clock().cycle_us();
     let utilisation = |channel: usize, lanes: u32| {
         let sum: f64 = counted
             .iter()
             .map(|counted| counted.counts.channels[channel] as f64 / counted.cycles as f64)
             .sum();
-        sum / counted.len() as f64 / f64::from(lanes)
+        (sum / counted.len() as f64 / f64::from(lanes)).min(1.0)
     };
-    let (mut means, mut single) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
     for kind in ChannelKind::ALL {
         let lanes = layout.lanes(kind);
-        let (mut sum, mut highest, mut count) = (0.0, 0.0f64, 0);
         for channel in layout.of_kind(kind) {
             let Some(name) = layout.name(channel, machine.placement().io_nodes()) else {
                 continue;
             };
-            let used = utilisation(channel as usize, lanes);
-            sum += used;
-            highest = highest.max(used);
-            count += 1;
-            single.push(ChannelUse {
+            let channel = channel as usize;
+            let (busy, held) = taken(counted, cycle_us, lanes, |counts| counts.held[channel]);
+            parts.push(Part {
                 kind: kind.name().to_owned(),
-                from: Some(name.from),
+                from: name.from,
                 to: Some(name.to),
-                utilisation: used,
-                highest: None,
-                analytic: None,
+                utilisation: utilisation(channel, lanes),
+                busy,
+                held: Some(held),
             });
         }
-        if count > 0 {
-            means.push(ChannelUse {
-                kind: kind.name().to_owned(),
-                from: None,
+    }
+    let listed = parts.len() <= CHANNELS_LISTED_MAX;
+    if machine.times().queued && !machine.times().hit.is_certain() {
+        let io_nodes = 0..machine.placement().io_node_count();
+        parts.extend(io_nodes.map(|node| {
+            let disk = |counts: &Counts| counts.devices[node as usize];
+            let (busy, held) = taken(counted, cycle_us, 1, disk);
+            Part {
+                kind: DISK.to_owned(),
+                from: node,
                 to: None,
-                utilisation: sum / f64::from(count),
-                highest: Some(highest),
-                analytic: overlay.utilisation.get(kind.name()).copied(),
-            });
-        }
+                utilisation: busy,
+                busy,
+                held: Some(held),
+            }
+        }));
     }
-    if single.len() <= CHANNELS_LISTED_MAX {
-        means.append(&mut single);
+    let bottleneck = fullest(&parts).map(|part| {
+        let holder = if part.kind == DISK {
+            "request"
+        } else {
+            "message"
+        };
+        part.bottleneck(holder, None)
+    });
+    Uses {
+        rows: rows(&parts, overlay, listed),
+        bottleneck,
     }
-    means
 }

@@ -8,8 +8,11 @@ pub use analysis::Queueing;
 
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Collapse, HypercubeSummary, NodeUse};
-use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use crate::result::{Collapse, HypercubeSummary, NodeUse};
+use crate::subject::{
+    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+};
+use crate::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{
@@ -204,8 +207,8 @@ impl Subject for Point {
         analysis::overlay(&self.built.machine, &self.built.spec, &self.traffic)
     }
 
-    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
-        figures::channels(counted, &self.built.machine, overlay)
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        figures::uses(counted, &self.built.machine, overlay)
     }
 
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
@@ -239,12 +242,30 @@ impl Simulated for Running {
     }
 
     fn count_channels(&mut self) {
-        self.simulation.count_flits();
+        self.simulation.count();
     }
 
     fn counts(&self) -> Counts {
+        let (carried, held) = (self.simulation.carried(), self.simulation.held());
+        let channels = carried.iter().zip(held.channels);
+        let disks = held.disks.into_iter();
         Counts {
-            channels: self.simulation.flits().to_vec(),
+            channels: carried.iter().map(|carried| carried.flits).collect(),
+            held: channels
+                .map(|(carried, cycles)| Taken {
+                    cycles,
+                    times: carried.messages,
+                    asked: cycles,
+                })
+                .collect(),
+            devices: disks
+                .map(|disk| Taken {
+                    cycles: disk.cycles,
+                    times: disk.requests,
+                    asked: disk.asked,
+                })
+                .collect(),
+            held_cycles: Some(held.cycles),
             nodes: Vec::new(),
         }
     }

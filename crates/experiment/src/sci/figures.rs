@@ -2,18 +2,23 @@
 
 use crate::result::{ChannelUse, NodeUse, SciSummary};
 use crate::subject::{Counted, Overlay};
-use isthmus_machine::sci::Machine;
+use crate::uses::{Part, Uses, fullest, rows};
+use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 
 /// Largest fabric whose rings, links and nodes are listed one by one.
 const LISTED_MAX: u32 = 4096;
 
 /// How busy the links were: means over all of them by what they carried, then each link.
-pub(super) fn channels(
+///
+/// A link is taken while symbols pass; one packet takes it for its length and the idle behind it,
+/// the mean of requests and responses.
+pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
+    lengths: Lengths,
     overlay: &Overlay,
-) -> Vec<ChannelUse> {
+) -> Uses {
     let fabric = machine.fabric();
     let share = |at: usize| -> f64 {
         let shares = counted
@@ -29,37 +34,52 @@ pub(super) fn channels(
         .filter(|(_, link)| fabric.is_in_service(link.ring))
         .map(|(at, _)| (at, share(2 * at), share(2 * at + 1)))
         .collect();
+    let symbols = match lengths.response {
+        Some(response) => f64::from(lengths.request + response) / 2.0,
+        None => lengths.request.into(),
+    };
+    let packet_us = (symbols + 1.0) * machine.clock().cycle_us();
+    let parts: Vec<Part> = used
+        .iter()
+        .map(|&(at, send, echo)| {
+            let (link, carried) = (fabric.links()[at], (send + echo).min(1.0));
+            Part {
+                kind: "link".to_owned(),
+                from: link.from,
+                to: Some(link.to),
+                utilisation: carried,
+                busy: carried,
+                held: Some((packet_us, 1.0)),
+            }
+        })
+        .collect();
+    let mut uses = rows(&parts, overlay, fabric.node_count() <= LISTED_MAX);
     type Pick = fn(&(usize, f64, f64)) -> f64;
-    let kinds: [(&str, Pick); 3] = [
-        ("link", |(_, send, echo)| send + echo),
+    let kinds: [(&str, Pick); 2] = [
         ("send", |(_, send, _)| *send),
         ("echo", |(_, _, echo)| *echo),
     ];
-    let mut uses: Vec<ChannelUse> = kinds
-        .iter()
-        .map(|(kind, pick)| ChannelUse {
+    let of_it = kinds.iter().map(|(kind, pick)| {
+        let mean = used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64;
+        let highest = Some(used.iter().map(pick).fold(0.0, f64::max).min(1.0));
+        ChannelUse {
             kind: (*kind).to_owned(),
             from: None,
             to: None,
-            utilisation: used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64,
-            highest: Some(used.iter().map(pick).fold(0.0, f64::max)),
+            utilisation: mean,
+            highest,
+            busy: mean,
+            busiest: highest,
+            held_us: None,
             analytic: overlay.utilisation.get(*kind).copied(),
-        })
-        .collect();
-    if fabric.node_count() <= LISTED_MAX {
-        uses.extend(used.iter().map(|(at, send, echo)| {
-            let link = fabric.links()[*at];
-            ChannelUse {
-                kind: "link".to_owned(),
-                from: Some(link.from),
-                to: Some(link.to),
-                utilisation: send + echo,
-                highest: None,
-                analytic: None,
-            }
-        }));
+        }
+    });
+    let after_links = usize::from(!parts.is_empty());
+    uses.splice(after_links..after_links, of_it);
+    Uses {
+        rows: uses,
+        bottleneck: fullest(&parts).map(|part| part.bottleneck("packet", None)),
     }
-    uses
 }
 
 /// What each node sent, given the GB/s that one transaction per cycle would be.

@@ -10,8 +10,9 @@ use analysis::Patterns;
 
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
-use crate::result::{ChannelUse, Collapse, NodeUse, SciSummary};
+use crate::result::{Collapse, NodeUse, SciSummary};
 use crate::subject::{Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use crate::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
@@ -226,8 +227,9 @@ impl Subject for Point {
             .clone()
     }
 
-    fn channels(&self, counted: &[Counted], overlay: &Overlay) -> Vec<ChannelUse> {
-        figures::channels(counted, &self.machine, overlay)
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        let lengths = self.machine.lengths(&self.traffic);
+        figures::uses(counted, &self.machine, lengths, overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
@@ -264,6 +266,7 @@ impl Simulated for Running {
         Counts {
             channels: links.flat_map(|link| [link.send, link.echo]).collect(),
             nodes: nodes.map(|node| (node.offered, node.completed)).collect(),
+            ..Counts::default()
         }
     }
 

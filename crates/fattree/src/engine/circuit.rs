@@ -56,6 +56,16 @@ impl Circuits {
         self.transmitter.fill(0);
     }
 
+    /// From when on each transmitter is free.
+    pub fn transmitters(&self) -> &[Cycles] {
+        &self.transmitter
+    }
+
+    /// From when on each lane is free; never while that is not known.
+    pub fn lanes_free(&self) -> &[Cycles] {
+        &self.free
+    }
+
     /// When the header of a packet that gets the link now starts.
     #[inline]
     fn start(&self, link: u32, now: Cycles) -> Cycles {
@@ -247,6 +257,8 @@ impl<T: Copy> Engine<T> {
         let ticks = self.ticks_on(link, state, start);
         self.counters.busy[link as usize] += ticks;
         self.counters.packets[link as usize] += 1;
+        let held = &mut self.counters.held[link as usize];
+        *held = held.wrapping_sub(now);
         self.circuits().transmitter[link as usize] = start + ticks;
         match self.ways.node_at(link) {
             None => {
@@ -273,7 +285,9 @@ impl<T: Copy> Engine<T> {
         let mut free = time;
         for &lane in path[1..].iter().rev() {
             network.free[lane as usize] = free;
-            let group = self.group_of[network.lanes.link(lane) as usize];
+            let link = network.lanes.link(lane) as usize;
+            self.counters.held[link] = self.counters.held[link].wrapping_add(free);
+            let group = self.group_of[link];
             let wake = &mut self.wakes[group as usize];
             if free < *wake {
                 *wake = free;
@@ -282,6 +296,8 @@ impl<T: Copy> Engine<T> {
             free += hop;
         }
         network.free[path[0] as usize] = free;
+        let first = &mut self.counters.held[network.lanes.link(path[0]) as usize];
+        *first = first.wrapping_add(free);
         let node = self.packets.get(packet).from;
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {

@@ -60,6 +60,11 @@ impl Buffers {
         self.transmitter.fill(0);
     }
 
+    /// From when on each transmitter is free.
+    pub fn transmitters(&self) -> &[Cycles] {
+        &self.transmitter
+    }
+
     /// The lanes of a link.
     #[inline]
     fn lanes_of(&self, link: u32) -> Range<usize> {

@@ -15,6 +15,7 @@ mod nic;
 mod packets;
 mod queue;
 mod ways;
+mod window;
 
 use crate::rules::{AgeFrom, Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
@@ -368,6 +369,7 @@ impl<T: Copy> Engine<T> {
         let nic = &mut self.nics[state.to as usize];
         if nic.ready > now {
             nic.ready += self.rules.interface.receive;
+            self.counters.dma[state.to as usize] += self.rules.interface.receive;
         }
         let message = self.messages.get_mut(state.message);
         self.counters.received[state.to as usize] += 1;

@@ -190,8 +190,10 @@ impl<T: Copy> Engine<T> {
         let nic = &mut self.nics[node as usize];
         let number = nic.number;
         nic.number = nic.number.wrapping_add(1);
-        nic.ready =
-            now + rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
+        let taken = rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
+        nic.ready = now + taken;
+        self.counters.dma[node as usize] += taken;
+        self.counters.sent[node as usize] += 1;
         nic.left -= 1;
         if last {
             nic.run.pop_front();

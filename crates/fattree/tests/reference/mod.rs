@@ -51,6 +51,9 @@ impl<'t> Reference<'t> {
             counters: Counters {
                 busy: vec![0; links],
                 packets: vec![0; links],
+                held: vec![0; links],
+                dma: vec![0; node_count],
+                sent: vec![0; node_count],
                 bytes: vec![0; node_count],
                 received: vec![0; node_count],
             },
@@ -97,7 +100,23 @@ impl<'t> Reference<'t> {
             for node in 0..self.nodes.len() as u32 {
                 while self.inject(node) {}
             }
+            self.count();
             self.now += 1;
+        }
+    }
+
+    /// What is taken in this tick.
+    fn count(&mut self) {
+        let now = self.now;
+        let circuits = matches!(self.rules.switching, Switching::Circuit { .. });
+        for (link, channels) in self.channels.iter().enumerate() {
+            let busy = u64::from(self.transmitters[link] > now);
+            let holders = channels.iter().filter(|c| c.holder.is_some()).count() as u64;
+            self.counters.busy[link] += busy;
+            self.counters.held[link] += if circuits { holders } else { busy };
+        }
+        for (node, state) in self.nodes.iter().enumerate() {
+            self.counters.dma[node] += u64::from(state.ready > now);
         }
     }
 
@@ -463,7 +482,6 @@ impl<'t> Reference<'t> {
             }
         }
         *transmitter = start + ticks;
-        self.counters.busy[lane.link as usize] += ticks;
         self.counters.packets[lane.link as usize] += 1;
         flight.path.push(lane);
         if last {
@@ -527,6 +545,7 @@ impl<'t> Reference<'t> {
         let queue = transfer.message.queue;
         let node = &mut self.nodes[at as usize];
         node.sent += 1;
+        self.counters.sent[at as usize] += 1;
         node.ready = self.now + interface.packet + blocks * interface.packet_block;
         node.sent_in_turn += 1;
         if done {

@@ -1,6 +1,7 @@
 //! What a simulation tells about itself.
 
 use isthmus_kernel::Cycles;
+use isthmus_workload::jobs::Phase;
 
 /// A packet of data that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,9 @@ pub trait Observer {
 
     /// A message is complete: acknowledged at its writer, or all there at its reader.
     fn completed(&mut self, completed: &Completed);
+
+    /// All processes of a job have ended a phase. Does nothing by default.
+    fn phase(&mut self, _phase: &Phase) {}
 
     /// Whether the run may end.
     fn finished(&self) -> bool;

@@ -2,7 +2,7 @@
 
 use crate::fattree::build::{Machine, MachineError};
 use crate::fattree::observe::{Completed, Observer, Packet};
-use isthmus_fattree::{Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
+use isthmus_fattree::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation};
@@ -102,19 +102,14 @@ impl Simulation {
         self.under_way() > 0
     }
 
-    /// Counts what links carry from now on.
+    /// Counts from now on what links and network interfaces do.
     pub fn restart_counts(&mut self) {
-        self.engine.counters_mut().reset();
+        self.engine.count_from_now();
     }
 
-    /// Ticks for which the transmitter of each link was taken.
-    pub fn busy(&self) -> &[u64] {
-        &self.engine.counters().busy
-    }
-
-    /// Bytes of data that have arrived at each node.
-    pub fn arrived_bytes(&self) -> &[u64] {
-        &self.engine.counters().bytes
+    /// What links and network interfaces have done since [`Simulation::restart_counts`].
+    pub fn counted(&self) -> Counters {
+        self.engine.counted()
     }
 }
 
@@ -172,6 +167,9 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
         let completed = delivery.completed;
         (state.source).completed(completed, demand.process, &mut state.demands);
+        for phase in state.source.ended_phases() {
+            self.observer.phase(&phase);
+        }
         for demand in state.demands.drain(..) {
             let queue = state.queues[demand.process as usize];
             offers.send(demand.time, message(demand, queue));

@@ -17,4 +17,4 @@ pub mod spec;
 pub use build::{DeadlockProof, Machine, MachineError};
 pub use layout::{ChannelKind, ChannelName, Layout};
 pub use observe::{Class, Completed, Flow, Leg, Observer, Operation, Started};
-pub use simulation::Simulation;
+pub use simulation::{DiskCount, Held, Simulation};

@@ -3,13 +3,13 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
 use crate::hypercube::operation::{Errand, Open, Slab};
-use isthmus_device::IoNode;
+use isthmus_device::{Busy, IoNode};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
 use isthmus_workload::{Demand, Traffic};
-use isthmus_wormhole::{ChannelId, Channels, Delivered, Engine, Handler};
+use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,6 +36,49 @@ pub(crate) struct Lengths {
 pub struct Simulation {
     engine: Engine<Tag>,
     state: State,
+    counted_from: Cycles,
+    /// What each disk had done when counting began; empty if it has not.
+    disks_before: Vec<DiskCount>,
+}
+
+/// For how long channels and disks were held.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Length of the window.
+    pub cycles: Cycles,
+    /// Cycles for each channel, all its lanes together.
+    pub channels: Vec<u64>,
+    /// What the disk of each I/O node has done.
+    pub disks: Vec<DiskCount>,
+}
+
+/// What a disk has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskCount {
+    /// Cycles for which it worked.
+    pub cycles: u64,
+    /// Requests that have come to it, those that wait included.
+    pub requests: u64,
+    /// Cycles that these take of it.
+    pub asked: u64,
+}
+
+impl DiskCount {
+    fn by(disk: &Busy, now: Cycles) -> Self {
+        Self {
+            cycles: disk.cycles_by(now),
+            requests: disk.taken(),
+            asked: disk.cycles_in_all(),
+        }
+    }
+
+    fn less(self, before: &Self) -> Self {
+        Self {
+            cycles: self.cycles - before.cycles,
+            requests: self.requests - before.requests,
+            asked: self.asked - before.asked,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -111,6 +154,8 @@ impl Simulation {
                 pes,
                 delivered: 0,
             },
+            counted_from: 0,
+            disks_before: Vec::new(),
         }
     }
 
@@ -129,14 +174,32 @@ impl Simulation {
         self.state.delivered
     }
 
-    /// Counts the flits that each channel accepts from now on.
-    pub fn count_flits(&mut self) {
-        self.engine.channels_mut().count_flits();
+    /// Counts from now on what each channel carries, and for how long channels are held.
+    pub fn count(&mut self) {
+        let now = self.engine.now();
+        self.engine.channels_mut().count(now);
+        self.counted_from = now;
+        let disks = self.state.io_nodes.iter().map(IoNode::disk);
+        self.disks_before = disks.map(|disk| DiskCount::by(disk, now)).collect();
     }
 
-    /// Flits accepted by each channel since [`Simulation::count_flits`].
-    pub fn flits(&self) -> &[u64] {
-        self.engine.channels().flits()
+    /// What each channel has carried since [`Simulation::count`]; empty if never asked for.
+    pub fn carried(&self) -> &[Carried] {
+        self.engine.channels().carried()
+    }
+
+    /// For how long channels and disks were held since [`Simulation::count`].
+    pub fn held(&self) -> Held {
+        let now = self.engine.now();
+        let disks = self.state.io_nodes.iter().map(IoNode::disk);
+        let since = disks.zip(&self.disks_before);
+        Held {
+            cycles: now - self.counted_from,
+            channels: self.engine.channels().held(now),
+            disks: since
+                .map(|(disk, before)| DiskCount::by(disk, now).less(before))
+                .collect(),
+        }
     }
 
     /// Goes on until the observer has finished. Returns whether it has; if not, nothing is left

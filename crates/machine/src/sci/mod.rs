@@ -8,7 +8,7 @@ mod observe;
 mod simulation;
 pub mod spec;
 
-pub use build::{Machine, MachineError};
+pub use build::{Lengths, Machine, MachineError};
 pub use observe::{Arrival, Observer};
 pub use simulation::{LinkUse, NodeCount, Simulation};
 

@@ -23,10 +23,13 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
         } else {
             line
         };
-        if is_slurm(line) {
-            return Err(at(GraphProblem::Slurm));
-        }
         let (words, dictionary) = words(line).map_err(at)?;
+        if words
+            .first()
+            .is_some_and(|word| !word.quoted && is_of_slurm(&word.text))
+        {
+            return Err(at(GraphProblem::SlurmTopology));
+        }
         let mut node = |word: &Word| {
             if word.text.is_empty() {
                 return Err(at(GraphProblem::EmptyName));
@@ -62,13 +65,11 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     build(names, edges)
 }
 
-/// Whether a line describes a switch to Slurm, whose names of parameters know no case.
-fn is_slurm(line: &str) -> bool {
-    let line = line.trim_start();
-    ["switchname=", "blockname="].iter().any(|name| {
-        let start = line.get(..name.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
-    })
+/// Whether a word begins a line of Slurm's topology.conf, where names of parameters are written
+/// in any case (slurm: topology.conf(5)).
+fn is_of_slurm(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    ["switchname", "blockname"].contains(&name.to_ascii_lowercase().as_str())
 }
 
 type ReadEdge = (u32, u32, Attributes, usize);
@@ -284,7 +285,7 @@ fn quoted(word: &str) -> String {
     let plain = word
         .chars()
         .all(|char| !char.is_whitespace() && !",;\"\\#%{}'\u{feff}".contains(char));
-    if plain && !word.is_empty() {
+    if plain && !word.is_empty() && !is_of_slurm(word) {
         return word.to_owned();
     }
     in_quotes(word)

@@ -101,12 +101,12 @@ pub enum GraphProblem {
         /// The word.
         word: String,
     },
-    /// A file of another program, which looks like an edge list.
+    /// The description of a network to Slurm: switches with ranges of nodes, no edges.
     #[error(
-        "this is a topology.conf of Slurm, which is not read; give GraphML, or an edge list with a \
-         line \"a b\" for each cable between switches and nodes"
+        "a topology.conf of Slurm, which lists switches, not edges; describe the fat tree as a \
+         machine (kind = \"fat-tree\", tree = \"ports\"), or write a line \"SWITCH NODE\" for each link"
     )]
-    Slurm,
+    SlurmTopology,
     /// An attribute given twice on one line.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
@@ -141,7 +141,7 @@ impl GraphProblem {
             | Self::NoGraph
             | Self::MissingAttribute { .. }
             | Self::OpenQuote { .. }
-            | Self::Slurm => return,
+            | Self::SlurmTopology => return,
         };
         cut(word, SHOWN_MAX);
     }

@@ -3,6 +3,7 @@
 use crate::jobs::client::{Asked, Asking, Client, ticks};
 use crate::jobs::collective::{Member, Plan};
 use crate::jobs::layout::Layout;
+use crate::jobs::phases::{Phase, Phases};
 use crate::jobs::roles::{clients, plan};
 use crate::jobs::spec::{Job, JobsTraffic, Sizes};
 use isthmus_kernel::{Chance, Cycles, Stream, Streams, Uniform};
@@ -106,6 +107,8 @@ pub struct JobsSource {
     jobs: Vec<Runs>,
     processes: Vec<Process>,
     states: Vec<State>,
+    /// Phases that have ended and have not been asked for.
+    ended: Vec<Phase>,
 }
 
 /// An active job. Its processes follow one another, those of collectives by rank.
@@ -116,6 +119,8 @@ struct Runs {
     first: u32,
     /// By node the process, for jobs that wait for messages.
     process_on: Vec<u32>,
+    /// Of jobs that have phases.
+    phases: Phases,
 }
 
 #[derive(Debug, Clone)]
@@ -153,6 +158,9 @@ struct ClientState {
     client: Client,
     to: To,
     operation: Stream,
+    /// When the burst of the message under way was asked for, if that is the last one of it.
+    last_of: Option<Cycles>,
+    bursts: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -174,6 +182,8 @@ struct MemberState {
     asked: u64,
     /// The last time at which it asked, and for how many messages.
     last: (Cycles, u64),
+    /// When its present round began.
+    begun: Cycles,
 }
 
 impl JobsSource {
@@ -186,6 +196,7 @@ impl JobsSource {
             jobs: Vec::new(),
             processes: Vec::new(),
             states: Vec::new(),
+            ended: Vec::new(),
         };
         assert_eq!(
             traffic.jobs.len(),
@@ -239,6 +250,8 @@ impl JobsSource {
                         client: Client::new(stream("arrival"), stream("size")),
                         to: To::new(node, partner, &clients.targets, stream("destination")),
                         operation: stream("operation"),
+                        last_of: None,
+                        bursts: 0,
                     }));
                     self.processes.push(Process { job: number, node });
                     self.states.push(State { runs, kind });
@@ -252,10 +265,12 @@ impl JobsSource {
                 }
             }
         };
+        let processes = self.processes.len() as u32 - first;
         self.jobs.push(Runs {
             does,
             first,
             process_on,
+            phases: Phases::new(processes),
         });
     }
 
@@ -281,7 +296,14 @@ impl JobsSource {
     #[inline]
     pub fn completed(&mut self, now: Cycles, process: u32, demands: &mut Vec<Demand>) {
         match &mut self.states[process as usize].kind {
-            Kind::Client(_) => self.ask(now, process, demands),
+            Kind::Client(state) => {
+                if let Some(begun) = state.last_of {
+                    let burst = state.bursts;
+                    state.bursts += 1;
+                    self.end_phase(process, burst, begun, now);
+                }
+                self.ask(now, process, demands);
+            }
             Kind::Member(state) => {
                 state.member.completed();
                 state.ready = state.ready.max(now);
@@ -324,6 +346,21 @@ impl JobsSource {
         }
     }
 
+    /// The phases that have ended since this was last asked for. Like completions they may be told
+    /// ahead of their time.
+    pub fn ended_phases(&mut self) -> std::vec::Drain<'_, Phase> {
+        self.ended.drain(..)
+    }
+
+    /// A process has ended a phase.
+    fn end_phase(&mut self, process: u32, number: u64, begun: Cycles, ended: Cycles) {
+        let runs = self.states[process as usize].runs as usize;
+        if let Some((begun, ended)) = self.jobs[runs].phases.end(number, begun, ended) {
+            let job = self.processes[process as usize].job;
+            self.ended.push(Phase { job, begun, ended });
+        }
+    }
+
     /// The next message of a client.
     fn ask(&mut self, now: Cycles, process: u32, demands: &mut Vec<Demand>) {
         let Process { job, node } = self.processes[process as usize];
@@ -343,9 +380,11 @@ impl JobsSource {
             unreachable!("clients ask");
         };
         let Asked { asked, time, place } = state.client.next(asking, now);
-        let bytes = match *asking {
-            Asking::Bursts { messages, .. } if place + 1 == messages => *tail,
-            _ => state.client.size(*sizes),
+        let last = matches!(*asking, Asking::Bursts { messages, .. } if place + 1 == messages);
+        state.last_of = last.then_some(asked);
+        let bytes = match last {
+            true => *tail,
+            false => state.client.size(*sizes),
         };
         let operation = match reads.draw(&mut state.operation) {
             true => Operation::Read,
@@ -376,11 +415,14 @@ impl JobsSource {
         };
         let rank = process - runs.first;
         let (mut time, mut begin) = (state.ready, first);
+        let mut ended = Vec::new();
         loop {
             if !begin {
                 state.member.step += 1;
                 if state.member.step.is_multiple_of(plan.steps()) {
+                    ended.push((state.member.step / plan.steps() - 1, state.begun, time));
                     time += pause;
+                    state.begun = time;
                 }
             }
             begin = false;
@@ -404,8 +446,11 @@ impl JobsSource {
                 state.last = (time, messages);
             }
             if !state.member.is_done() {
-                return;
+                break;
             }
+        }
+        for (round, begun, ended) in ended {
+            self.end_phase(process, round, begun, ended);
         }
     }
 }

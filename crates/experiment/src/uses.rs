@@ -1,0 +1,174 @@
+//! How busy the parts of a machine were, and which of them limits it.
+
+use crate::result::{Bottleneck, ChannelUse};
+use crate::subject::Overlay;
+
+/// Share of the highest that another part must be taken for to be as full.
+const AS_FULL: f64 = 0.9;
+
+/// What the subject of a point tells of its parts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Uses {
+    /// The mean part of each kind, then each part.
+    pub rows: Vec<ChannelUse>,
+    /// The part that fills first.
+    pub bottleneck: Option<Bottleneck>,
+}
+
+/// One part of a machine over all replications.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    pub kind: String,
+    /// Where it begins, or is.
+    pub from: u32,
+    /// Where it ends, if it leads anywhere.
+    pub to: Option<u32>,
+    /// What it carried of what it could, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the time for which it was taken, 0 to 1.
+    pub busy: f64,
+    /// For how long in microseconds it was taken in all, and by how many.
+    pub held: Option<(f64, f64)>,
+}
+
+impl Part {
+    fn row(&self) -> ChannelUse {
+        ChannelUse {
+            kind: self.kind.clone(),
+            from: Some(self.from),
+            to: self.to,
+            utilisation: self.utilisation,
+            highest: None,
+            busy: self.busy,
+            busiest: None,
+            held_us: mean_held([self]),
+            analytic: None,
+        }
+    }
+
+    /// Whether it is at a node: its interface, or a link to or from it.
+    pub fn is_at(&self, node: u32) -> bool {
+        self.from == node || self.to == Some(node)
+    }
+
+    /// As what limits the machine.
+    pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
+        Bottleneck {
+            kind: self.kind.clone(),
+            from: self.from,
+            to: self.to,
+            busy: self.busy,
+            held_us: mean_held([self]),
+            holder: holder.to_owned(),
+            server,
+        }
+    }
+}
+
+/// Of several parts together, for how long one that takes it holds it.
+fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
+    let held = parts.into_iter().map(|part| part.held);
+    let (time, times) = held.flatten().fold((0.0, 0.0), |sum, (time, times)| {
+        (sum.0 + time, sum.1 + times)
+    });
+    (times > 0.0).then(|| time / times)
+}
+
+/// The part that limits: of those that are taken for about as long as any, the one that carries
+/// most in that time. The others are held by what waits for it.
+pub(crate) fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
+    let busiest = parts.clone().into_iter().map(|part| part.busy);
+    let least = AS_FULL * busiest.fold(0.0, f64::max);
+    let full = parts
+        .into_iter()
+        .filter(|part| part.busy > 0.0 && part.busy >= least);
+    full.fold(None, |best: Option<&Part>, part| match best {
+        Some(best) if best.utilisation >= part.utilisation => Some(best),
+        _ => Some(part),
+    })
+}
+
+/// The mean part of each kind, in the order in which the kinds first occur, then each part if
+/// they are to be listed.
+pub(crate) fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> {
+    let mut kinds: Vec<(&str, Vec<&Part>)> = Vec::new();
+    for part in parts {
+        match kinds.iter_mut().find(|(kind, _)| *kind == part.kind) {
+            Some((_, of)) => of.push(part),
+            None => kinds.push((&part.kind, vec![part])),
+        }
+    }
+    let highest = |of: &[&Part], value: fn(&Part) -> f64| {
+        let values = of.iter().map(|part| value(part));
+        Some(values.fold(0.0, f64::max))
+    };
+    let mut rows: Vec<ChannelUse> = kinds
+        .iter()
+        .map(|(kind, of)| {
+            let mean = |value: fn(&Part) -> f64| {
+                of.iter().map(|part| value(part)).sum::<f64>() / of.len() as f64
+            };
+            ChannelUse {
+                kind: (*kind).to_owned(),
+                from: None,
+                to: None,
+                utilisation: mean(|part| part.utilisation),
+                highest: highest(of, |part| part.utilisation),
+                busy: mean(|part| part.busy),
+                busiest: highest(of, |part| part.busy),
+                held_us: mean_held(of.iter().copied()),
+                analytic: overlay.utilisation.get(*kind).copied(),
+            }
+        })
+        .collect();
+    if listed {
+        rows.extend(parts.iter().map(Part::row));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(kind: &str, from: u32, utilisation: f64, busy: f64) -> Part {
+        Part {
+            kind: kind.to_owned(),
+            from,
+            to: None,
+            utilisation,
+            busy,
+            held: Some((busy * 100.0, 20.0)),
+        }
+    }
+
+    #[test]
+    fn what_carries_limits_and_what_waits_for_it_does_not() {
+        // Injection is held all the time by messages that wait for the link.
+        let parts = [
+            part("inject", 0, 0.2, 0.99),
+            part("link", 0, 0.95, 0.97),
+            part("disk", 0, 0.5, 0.5),
+        ];
+        assert_eq!(fullest(&parts).map(|part| &*part.kind), Some("link"));
+        let parts = [part("link", 0, 0.4, 0.5), part("disk", 0, 0.98, 0.98)];
+        assert_eq!(fullest(&parts).map(|part| &*part.kind), Some("disk"));
+        assert_eq!(fullest(&[part("link", 0, 0.0, 0.0)]), None);
+    }
+
+    #[test]
+    fn kinds_have_their_mean_their_highest_and_a_mean_holding_time() {
+        let parts = [
+            part("a", 0, 0.2, 0.4),
+            part("b", 0, 0.3, 0.3),
+            part("a", 1, 0.4, 0.8),
+        ];
+        let rows = rows(&parts, &Overlay::default(), false);
+        assert_eq!(rows.len(), 2);
+        let a = &rows[0];
+        assert!((a.utilisation - 0.3).abs() < 1e-12 && (a.busy - 0.6).abs() < 1e-12);
+        assert_eq!((a.highest, a.busiest), (Some(0.4), Some(0.8)));
+        // 40 and 80 us in 20 holdings each.
+        assert_eq!(a.held_us, Some(3.0));
+    }
+}

@@ -1,0 +1,90 @@
+//! Phases of jobs: the rounds of a collective operation, the checkpoints of a checkpoint.
+
+use isthmus_kernel::Cycles;
+use std::collections::VecDeque;
+
+/// A phase that all processes of a job have ended. What a job waits for is its last process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// The job, by its place in the list of all jobs.
+    pub job: u32,
+    /// When the first of its processes began it: of a checkpoint, when it was due.
+    pub begun: Cycles,
+    /// When the last one had ended it.
+    pub ended: Cycles,
+}
+
+/// The phases of one job that some processes have ended and others have not, the oldest first.
+/// Each process ends one after another.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Phases {
+    processes: u32,
+    open: VecDeque<Open>,
+    /// Phases that have ended.
+    before: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    begun: Cycles,
+    ended: Cycles,
+    left: u32,
+}
+
+impl Phases {
+    /// Of a job with so many processes.
+    pub(super) fn new(processes: u32) -> Self {
+        Self {
+            processes,
+            ..Self::default()
+        }
+    }
+
+    /// A process has ended phase `number`, counted from 0. Answers when it was begun and ended if
+    /// it was the last.
+    pub(super) fn end(
+        &mut self,
+        number: u64,
+        begun: Cycles,
+        ended: Cycles,
+    ) -> Option<(Cycles, Cycles)> {
+        let at = (number - self.before) as usize;
+        let new = Open {
+            begun,
+            ended,
+            left: self.processes,
+        };
+        if self.open.len() <= at {
+            self.open.resize(at + 1, new);
+        }
+        let phase = &mut self.open[at];
+        phase.begun = phase.begun.min(begun);
+        phase.ended = phase.ended.max(ended);
+        phase.left -= 1;
+        if phase.left > 0 {
+            return None;
+        }
+        // Every process has ended all phases before this one, too.
+        self.before += 1;
+        self.open
+            .pop_front()
+            .map(|phase| (phase.begun, phase.ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_lasts_from_the_first_begin_to_the_last_end() {
+        let mut phases = Phases::new(3);
+        assert_eq!(phases.end(0, 10, 50), None);
+        // The first process is a phase ahead of the others.
+        assert_eq!(phases.end(1, 50, 90), None);
+        assert_eq!(phases.end(0, 5, 60), None);
+        assert_eq!(phases.end(0, 8, 55), Some((5, 60)));
+        assert_eq!(phases.end(1, 55, 70), None);
+        assert_eq!(phases.end(1, 60, 80), Some((50, 90)));
+    }
+}

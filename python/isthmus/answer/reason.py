@@ -1,0 +1,169 @@
+"""The reason for saturation in words: which part fills first, and for how long it is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.results.schema import Bottleneck, PointResult
+from isthmus.results.series import Series, View
+from isthmus.wording import number
+
+FULL = 0.9
+"""A part that is taken for so much of the time is full."""
+ALIKE = 0.9
+"""The parts of a kind fill together where the mean one is taken for so much of the time of the
+busiest."""
+_PARTS = {
+    "pe_inject": ("the channels from the PEs to their routers", "the channel from PE {a}"),
+    "pe_eject": ("the channels from the routers to their PEs", "the channel to PE {b}"),
+    "link": ("the links between PEs", "the link from PE {a} to PE {b}"),
+    "io_node_in": ("the channels into the I/O nodes", "the channel into the I/O node at PE {b}"),
+    "io_node_out": (
+        "the channels from the I/O nodes to the PE network",
+        "the channel from the I/O node at PE {a} to the PE network",
+    ),
+    "io_inject": ("the channels into the I/O network", "the channel of I/O node {a} to its router"),
+    "io_eject": ("the channels out of the I/O network", "the channel to I/O node {b}"),
+    "io_link": ("the links of the I/O network", "the link from I/O node {a} to I/O node {b}"),
+    "io_to_pe": (
+        "the channels from the I/O network to the PE network",
+        "the channel from the I/O network to PE {b}",
+    ),
+    "disk": ("the disks", "the disk of I/O node {a}"),
+    "inject": ("the links out of the nodes", "the link out of node {a}"),
+    "eject": ("the links into the nodes", "the link into node {b}"),
+    "interface": ("the network interfaces", "the network interface of node {a}"),
+}
+_SERVER_PARTS = {
+    "inject": ("the links out of the I/O servers", "the link out of I/O server {server}"),
+    "eject": ("the links into the I/O servers", "the link into I/O server {server}"),
+    "interface": (
+        "the network interfaces of the I/O servers",
+        "the network interface of I/O server {server}",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What fills first in one series."""
+
+    point: PointResult = field(repr=False)
+    limit: Bottleneck = field(repr=False)
+    part: str
+    """What it is: ``the disks``, ``the disk of I/O node 3``."""
+    busy: str
+    """How full, and for how long it is held: ``98% busy, each held 12.9 ms per request``."""
+
+    @property
+    def full(self) -> bool:
+        """Whether it is full, rather than just the busiest."""
+        return self.limit.busy >= FULL
+
+    @property
+    def short(self) -> str:
+        """For a cell of a table: ``disks 98%``."""
+        return f"{self.part.removeprefix('the ')} {share(self.limit.busy)}"
+
+    @property
+    def words(self) -> str:
+        """For a sentence: ``the disks fill first (98% busy, each held 12.9 ms per request)``."""
+        plural = self.part.partition(" of ")[0].partition(" into ")[0].endswith("s")
+        if self.full:
+            return f"{self.part} {'fill' if plural else 'fills'} first ({self.busy})"
+        return f"no part is full; {self.part} {'are' if plural else 'is'} busiest ({self.busy})"
+
+
+def share(value: float) -> str:
+    """A share of the time in percent, never 100% of what is less."""
+    percent = 100 * value
+    return (
+        f"{percent:.0f}%"
+        if percent <= 99 or value >= 1
+        else f"{percent:.1f}%".replace("100.0", "99.9")
+    )
+
+
+def duration(us: float) -> str:
+    """A time in the unit in which people would say it: ``12.9 ms``."""
+    for unit, per_us in (("s", 1e-6), ("ms", 1e-3), ("µs", 1.0)):
+        if us * per_us >= 1:
+            return f"{number(us * per_us)} {unit}"
+    return f"{number(us * 1e3)} ns"
+
+
+def limiting_point(layout: View, series: Series) -> PointResult | None:
+    """The point that shows what fills first: the lowest load at which the series is saturated, or
+    else its highest; where the load is not swept, the one whose fullest part is fullest.
+    """
+    told = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
+    if not told:
+        return None
+    lost = [p for p in told if p.verdict.verdict == "saturated"]
+    if layout.by_load:
+        return min(lost, key=_load) if lost else max(told, key=_load)
+    return max(lost or told, key=lambda p: p.bottleneck.busy if p.bottleneck else 0.0)
+
+
+def _load(point: PointResult) -> float:
+    return point.load or 0.0
+
+
+def reason(layout: View, series: Series) -> Reason | None:
+    """What fills first in a series; None where nothing was counted."""
+    point = limiting_point(layout, series)
+    if point is None or point.bottleneck is None:
+        return None
+    limit = point.bottleneck
+    kind = layout.run.machines[point.machine].kind
+    uses = (c for c in point.channels if c.from_ is None and c.kind == limit.kind)
+    mean = next(uses, None)
+    together = mean is not None and mean.busy >= ALIKE * limit.busy
+    if limit.server is not None and len(point.servers) > 1:
+        rows = [c for c in point.channels if c.kind == "server" and c.from_ in point.servers]
+        total = sum(c.busy for c in rows)
+        together = bool(rows) and total / len(rows) >= ALIKE * limit.busy
+    return Reason(point, limit, _part(limit, kind, together), _busy(limit, together))
+
+
+def _part(limit: Bottleneck, machine: str, together: bool) -> str:
+    if machine == "sci":
+        ends = f"from node {limit.from_} to node {limit.to}"
+        return "the links of the rings" if together else f"the ring link {ends}"
+    way, _, level = limit.kind.partition(" ")
+    if machine == "fat-tree" and level:
+        ends = f"from level {level} {'up' if way == 'up' else 'down'}"
+        if way == "down":
+            ends = f"down to level {level}"
+        return f"the links {ends}" if together else f"one of the links {ends}"
+    parts = _SERVER_PARTS if limit.server is not None else _PARTS
+    all_of_them, one = parts.get(limit.kind, _PARTS.get(limit.kind, (limit.kind, limit.kind)))
+    if together:
+        return all_of_them
+    return one.format(a=limit.from_, b=limit.to, server=limit.server)
+
+
+def _busy(limit: Bottleneck, together: bool) -> str:
+    text = f"{share(limit.busy)} busy"
+    if limit.held_us is None:
+        return text
+    each = "each " if together else ""
+    return f"{text}, {each}held {duration(limit.held_us)} per {limit.holder}"
+
+
+def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
+    """One sentence over all variants, those with the same part told together."""
+    from isthmus.answer.sentences import listed
+
+    groups: dict[tuple[str, bool], list[tuple[str, Reason]]] = {}
+    for label, each in found:
+        groups.setdefault((each.part, each.full), []).append((label, each))
+    parts = []
+    for of in groups.values():
+        fullest = max((each for _, each in of), key=lambda each: each.limit.busy)
+        if len(found) == 1:
+            return fullest.words
+        # All of them alike need no list of names.
+        names = "in every variant" if len(groups) == 1 else f"with {listed([n for n, _ in of])}"
+        parts.append(f"{names} {fullest.words}")
+    return "; ".join(parts)
