@@ -252,13 +252,13 @@ class OwnedFolder:
     def _settle(self) -> None:
         """Put in order what a process that died has left."""
         self._check_way(f"{JOURNAL}/journal.json")
+        for name in self._leftovers():
+            (self.path / name).unlink(missing_ok=True)
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and _fits(place, written):
                 self.mark.files[name] = written
         self.mark.writing.clear()
-        for name in self._leftovers():
-            (self.path / name).unlink(missing_ok=True)
 
     def _entries(self) -> list[str]:
         """The journal's files."""
