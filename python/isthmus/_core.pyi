@@ -31,7 +31,7 @@ class ScenarioError(ValueError):
     """
 
 class ResumeError(ValueError):
-    """A journal of finished points that is truncated or belongs to another scenario."""
+    """A journal of finished points that is damaged or belongs to another run."""
 
 def version() -> str:
     """Version of the core, the same as the package's."""
@@ -107,7 +107,7 @@ class Experiment:
 
         Raises:
             ScenarioError: the scenario or an override makes no sense.
-            ResumeError: the journal is truncated or belongs to another scenario.
+            ResumeError: the journal is damaged or belongs to another run.
 
         """
 

@@ -351,12 +351,23 @@ def test_a_truncated_journal_is_told_and_left_alone(finished, isthmus, tmp_path)
 
 def test_a_truncated_result_is_told_and_left_alone(finished, isthmus, tmp_path):
     folder, _ = finished
+    import shutil
+
     cut = tmp_path / "cut"
-    cut.mkdir()
+    shutil.copytree(folder / "out/small", cut)
     (cut / "result.json").write_bytes((folder / "out/small/result.json").read_bytes()[:200])
+    before = files(cut)
     one_line(isthmus("report", "cut"), "cut/result.json:1: not a whole result file")
-    one_line(isthmus("run", folder / "small.toml", "--out", "cut"), "damaged result", "--fresh")
-    assert len((cut / "result.json").read_bytes()) == 200
+    words = ("run", folder / "small.toml", "--seed", 3, "--out", "cut")
+    one_line(isthmus(*words), "damaged result", "--fresh")
+    assert files(cut) == before
+    # Alone in a folder, it is nothing that isthmus knows for its own.
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "result.json").write_bytes((cut / "result.json").read_bytes())
+    one_line(isthmus("report", "alone"), "alone/result.json:1: not a whole result file")
+    one_line(isthmus(*words[:-1], "alone"), "alone: holds files without a mark of isthmus")
+    assert files(alone) == {"result.json": (cut / "result.json").read_bytes()}
 
 
 def test_check_says_what_would_run(isthmus, small):

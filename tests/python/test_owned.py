@@ -291,6 +291,16 @@ def test_what_a_dead_process_left_is_cleared_away(out):
     assert not set(leftovers) & set(files(out))
 
 
+def test_what_was_killed_while_a_new_file_was_written_is_cleared_away(tmp_path):
+    with OwnedFolder.opened(tmp_path / "o", A) as folder:
+        folder.mark.writing["plots/new.csv"] = _written()
+        folder.mark.save(folder.path)
+        write_bytes(tmp_path / "o/plots/.new.csv.1.0123456789abcdef.part", b"half")
+    with OwnedFolder.opened(tmp_path / "o", A):
+        pass
+    assert set(files(tmp_path / "o")) == {MARK, LOCK}
+
+
 def test_a_process_that_dies_between_file_and_mark_leaves_no_stranger(tmp_path, monkeypatch):
     """At every step of writing a file, as a kill would stop it."""
 

@@ -400,3 +400,32 @@ def test_a_figure_has_panels_or_is_a_plot(fabrics):
     assert draw(Figure("f", "", "s", plot="nodes"), fabrics.run).axes
     with pytest.raises(TypeError, match="either panels or the name of a plot"):
         Figure("f", "", "s")
+
+
+def test_a_papers_folder_is_refused_where_the_user_keeps_files(isthmus, folder):
+    out = folder.parents[1] / "mine"
+    (out / "figures").mkdir(parents=True)
+    (out / "index.html").write_text("my page")
+    for more in ((), ("--fresh",)):
+        done = isthmus("papers", "run", "tiny", "--quick", "--out", "mine", *more)
+        assert done.returncode == 2
+        assert "mine: holds files that isthmus did not write (figures, index.html)" in done.stderr
+    assert [p.name for p in sorted(out.iterdir())] == ["figures", "index.html"]
+    assert (out / "index.html").read_text() == "my page"
+
+
+def test_fresh_runs_a_paper_again_and_removes_nothing_of_the_users(isthmus, folder):
+    words = ("papers", "run", "tiny", "--quick", "--only", "faster", "--figures")
+    assert isthmus(*words).returncode == 0
+    out = folder.parents[1] / "out" / "papers" / "tiny"
+    (scenario,) = (p for p in out.iterdir() if p.is_dir())
+    (scenario / "notes").write_text("n")
+    (out / "notes").write_text("n")
+    before = (scenario / "result.json").read_bytes()
+    began = (scenario / "result.json").stat().st_mtime_ns
+    assert isthmus(*words).returncode == 0
+    assert (scenario / "result.json").stat().st_mtime_ns == began
+    assert isthmus(*words, "--fresh").returncode == 0
+    assert (scenario / "result.json").stat().st_mtime_ns > began
+    assert (scenario / "result.json").read_bytes() == before
+    assert (scenario / "notes").read_text() == (out / "notes").read_text() == "n"

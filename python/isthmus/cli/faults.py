@@ -43,7 +43,7 @@ folder then holds report.html, faults.csv and faults-cases.csv, plots/ and all r
 )
 @click.option("--quick", is_flag=True, help="All cases, by shorter runs with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON, nothing else.")
-@click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
+@click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
     files: tuple[str, ...],
     double: int,

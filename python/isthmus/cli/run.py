@@ -39,7 +39,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
 )
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
-@click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
+@click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
     file: Path,
     changes: tuple[str, ...],

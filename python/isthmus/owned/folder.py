@@ -61,10 +61,9 @@ class OwnedFolder:
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
-        _refuse_unmarked(path, read_mark(path), adopt)
+        _marked(path, adopt)
         with held(path):
-            mark = read_mark(path)
-            _refuse_unmarked(path, mark, adopt)
+            mark = _marked(path, adopt)
             if mark is not None and fresh:
                 cls(path, mark).clear()
                 mark = None
@@ -161,7 +160,7 @@ class OwnedFolder:
             return False
 
     def clear(self) -> None:
-        """Remove every file that the mark lists, the mark last.
+        """Remove every file that the mark lists; the mark itself is then written anew.
 
         Raises:
             IsthmusError: one of them is behind a link or is no file any more; nothing is removed.
@@ -177,7 +176,6 @@ class OwnedFolder:
             # Left where the user keeps something in it.
             with suppress(OSError):
                 (self.path / name).rmdir()
-        (self.path / MARK).unlink()
 
     def _refuse_others(self, of: Identity, scenario: str) -> None:
         """Refuse a folder that holds the results of something else."""
@@ -254,13 +252,13 @@ class OwnedFolder:
     def _settle(self) -> None:
         """Put in order what a process that died has left."""
         self._check_way(f"{JOURNAL}/journal.json")
+        for name in self._leftovers():
+            (self.path / name).unlink(missing_ok=True)
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and _fits(place, written):
                 self.mark.files[name] = written
         self.mark.writing.clear()
-        for name in self._leftovers():
-            (self.path / name).unlink(missing_ok=True)
 
     def _entries(self) -> list[str]:
         """The journal's files."""
@@ -294,21 +292,23 @@ def _fits(place: Path, written: Written) -> bool:
     return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
 
 
-def _refuse_unmarked(path: Path, mark: Mark | None, adopt: Collection[str]) -> None:
-    """Refuse a folder that holds anything and has no mark."""
-    if mark is not None:
-        return
+def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
+    """The mark of a folder that is or may become ours; a folder that may not is refused."""
+    # Before the mark is read: another process may be making the folder its own.
     names = sorted(entry.name for entry in path.iterdir())
+    mark = read_mark(path)
+    if mark is not None:
+        return mark
     ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
-    foreign = [name for name in names if name not in (LOCK, *ours, *adopt)]
+    foreign = [name for name in names if name not in (LOCK, MARK, *ours, *adopt)]
     if not foreign:
-        return
+        return None
     shown = ", ".join(foreign[:NAMED])
     more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
     if not adopt and any(name in names for name in _OLD):
         raise IsthmusError(
-            f"{path}: has no mark of isthmus ({MARK}); results of isthmus 0.1 have none; move the "
-            "folder away, or give another --out"
+            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus 0.1 "
+            "have none; move the folder away, or give another --out"
         )
     raise IsthmusError(
         f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own "
