@@ -308,7 +308,7 @@ fn by_engine(tree: &Tree, rules: Rules, load: &Load) -> Shown {
         assert_eq!(engine.now(), part * PART);
         parts.push(engine.under_way());
     }
-    (source.told, parts, engine.counters().clone())
+    (source.told, parts, engine.counters())
 }
 
 fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {

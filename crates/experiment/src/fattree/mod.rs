@@ -278,7 +278,7 @@ impl Simulated for Running {
 
     fn counts(&self) -> Counts {
         Counts {
-            channels: self.simulation.busy().to_vec(),
+            channels: self.simulation.busy(),
             nodes: self.sent.iter().map(|&bytes| (0, bytes)).collect(),
         }
     }

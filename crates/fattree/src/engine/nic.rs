@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 pub(super) struct Nic {
     /// When the DMA engine has done with its last packet.
     pub ready: Cycles,
+    /// Bytes of data that have arrived, and packets: see [`Counters`](crate::Counters).
+    pub bytes: u64,
+    pub received: u64,
     /// When the next attempt to inject is to come; never if none is.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
@@ -37,6 +40,8 @@ impl Nic {
     pub fn new(queues: u32, slice: u32) -> Self {
         Self {
             ready: 0,
+            bytes: 0,
+            received: 0,
             wake: NEVER,
             run: VecDeque::new(),
             left: slice,
@@ -169,7 +174,10 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn links_free(&mut self, node: u32, run: Run, message: u32, now: Cycles) -> Option<Cycles> {
         match &mut self.network {
-            Network::Circuit(network) => network.free_at(run, self.ways.of_node(node), now),
+            Network::Circuit { in_flight } => {
+                let all = self.ways.of_node(node);
+                self.links.free_at(run, all, *in_flight, now)
+            }
             Network::CutThrough(network) => {
                 let left = self.messages.get(message).left;
                 let payload = left.min(u64::from(self.rules.payload));
@@ -227,7 +235,7 @@ impl<T: Copy> Engine<T> {
             ready: false,
         });
         let start = match &mut self.network {
-            Network::Circuit(_) => self.circuit_inject(packet, run, now),
+            Network::Circuit { .. } => self.circuit_inject(packet, run, now),
             Network::CutThrough(_) => self.cut_inject(packet, run, now),
         };
         self.packets.get_mut(packet).injected = start;

@@ -100,17 +100,17 @@ impl Simulation {
 
     /// Counts what links carry from now on.
     pub fn restart_counts(&mut self) {
-        self.engine.counters_mut().reset();
+        self.engine.reset_counters();
     }
 
     /// Ticks for which the transmitter of each link was taken.
-    pub fn busy(&self) -> &[u64] {
-        &self.engine.counters().busy
+    pub fn busy(&self) -> Vec<u64> {
+        self.engine.counters().busy
     }
 
     /// Bytes of data that have arrived at each node.
-    pub fn arrived_bytes(&self) -> &[u64] {
-        &self.engine.counters().bytes
+    pub fn arrived_bytes(&self) -> Vec<u64> {
+        self.engine.counters().bytes
     }
 }
 
