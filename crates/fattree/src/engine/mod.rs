@@ -4,6 +4,18 @@
 //! its start on the last link the time at which the acknowledgement has passed each link on its
 //! way back. So a lane that comes free costs no event unless something waits for it, and a packet
 //! costs one event for each switch, one at each end, and one for each time that it has to wait.
+//!
+//! # Data
+//! In a large tree an event finds little of what it is about in the processor's caches, so that
+//! the engine's cost is that of the lines it touches. Therefore:
+//! - All that an event touches of a link is one record of 64 bytes: transmitter, lanes, counts,
+//!   when to look at its group again, where it leads (see [`links`]).
+//! - A packet's record has the lane that it got last. All its lanes are needed only when the
+//!   acknowledgement frees them.
+//! - The list of a [`Group`] is touched only when two headers want the same links. One that asks
+//!   for links for which nobody waits is served from the records of these.
+//! - Events of a slot of the queue are known together: what they are about is called for before the
+//!   first is served, so that the misses overlap.
 
 mod circuit;
 mod cut;
@@ -34,6 +46,9 @@ use queue::Queue;
 use ways::{Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
+
+/// Events of a slot from which on it pays to look ahead.
+const AHEAD: usize = 4;
 
 /// How packets hold links, and what there is besides [`Links`] for that.
 #[derive(Debug, Clone)]
@@ -208,8 +223,14 @@ impl<T: Copy> Engine<T> {
         let Some(last) = limit.checked_sub(1) else {
             return;
         };
+        let mut slot = None;
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
+            let (present, upcoming) = self.queue.slot();
+            if upcoming.len() >= AHEAD && slot != Some(present) {
+                slot = Some(present);
+                self.look_ahead(upcoming);
+            }
             self.now = now;
             // Most ticks have one event only: what it brings about can be done at once.
             let alone = !self.queue.more_now() && self.settled();
@@ -256,6 +277,34 @@ impl<T: Copy> Engine<T> {
             }
         }
         self.now = self.now.max(limit);
+    }
+
+    /// Calls for what the events of a slot are about. In a large tree it is no longer in the
+    /// processor's caches; so the calls wait for memory together, not one after another.
+    fn look_ahead(&self, upcoming: &[(Cycles, Event)]) {
+        let mut read = 0;
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).lane),
+                Kind::Wake => self.links.get(about).wake,
+                Kind::Inject => self.nics[about as usize].ready,
+                Kind::Generate | Kind::Start => 0,
+            };
+        }
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive => {
+                    let lane = self.packets.get(about).lane;
+                    u64::from(self.links.get(self.lanes.link(lane)).level)
+                }
+                Kind::Deliver => self.nics[self.packets.get(about).to as usize].ready,
+                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
+                Kind::Inject | Kind::Generate | Kind::Start => 0,
+            };
+        }
+        std::hint::black_box(read);
     }
 
     fn take_offers(&mut self) {

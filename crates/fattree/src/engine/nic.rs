@@ -230,6 +230,7 @@ impl<T: Copy> Engine<T> {
             wire: wire as u32,
             payload: payload as u32,
             number,
+            lane: 0,
             top,
             links: 0,
             ready: false,
