@@ -168,6 +168,11 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                     shape: shape.clone(),
                     ascent,
                     virtual_channels: channels,
+                    // The channels of a link share it.
+                    switching: Switching::CutThrough {
+                        buffer: 2 * channels,
+                        credit: Time::from_ns(5),
+                    },
                     ..cut_through(3)
                 };
                 add(

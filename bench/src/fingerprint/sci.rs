@@ -5,7 +5,7 @@ use super::Hash;
 use crate::sci::torus;
 use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
-use isthmus_topology::rings::Shape;
+use isthmus_topology::rings::{Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 use std::sync::Arc;
@@ -98,9 +98,14 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
         ("streets", Shape::Manhattan { sizes: [4, 6] }, 8_000),
     ];
     for (name, shape, saturation) in shapes {
+        let routing = match shape {
+            Shape::Manhattan { .. } => Routing::FewestChanges,
+            _ => Routing::DimensionOrder,
+        };
         for percent in [1, 20, 80, 150] {
             let spec = SciSpec {
                 shape: shape.clone(),
+                routing,
                 ..torus(6)
             };
             let load = traffic(saturation * percent / 100);

@@ -1,8 +1,6 @@
 //! What the engine counts.
 
-use isthmus_topology::trees::Tree;
-
-/// Counts since the beginning, or since [`Counters::reset`].
+/// Counts since the beginning, or since [`Engine::count_from_now`](crate::Engine::count_from_now).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link: ticks for which its transmitter is taken. Counted as a whole when a packet
@@ -23,35 +21,4 @@ pub struct Counters {
     pub bytes: Vec<u64>,
     /// For each node: packets that have arrived, read requests included.
     pub received: Vec<u64>,
-}
-
-impl Counters {
-    pub(crate) fn new(tree: &Tree) -> Self {
-        let links = vec![0; tree.link_count() as usize];
-        let nodes = vec![0; tree.node_count() as usize];
-        Self {
-            busy: links.clone(),
-            packets: links.clone(),
-            held: links,
-            dma: nodes.clone(),
-            sent: nodes.clone(),
-            bytes: nodes.clone(),
-            received: nodes,
-        }
-    }
-
-    /// Begins anew.
-    pub fn reset(&mut self) {
-        for counts in [
-            &mut self.busy,
-            &mut self.packets,
-            &mut self.held,
-            &mut self.dma,
-            &mut self.sent,
-            &mut self.bytes,
-            &mut self.received,
-        ] {
-            counts.fill(0);
-        }
-    }
 }

@@ -326,7 +326,7 @@ fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
         reference.run_until(part * PART, &mut |told: &Told| source.answer(told));
         parts.push(reference.under_way());
         if part == 1 {
-            reference.counters.reset();
+            reference.count_from_now();
         }
     }
     (source.told, parts, reference.counters)

@@ -2,24 +2,12 @@
 
 use super::event::{Event, Kind};
 use super::group::Waiter;
-use super::lanes::Lanes;
+use super::links::{Asked, Links};
 use super::packets::Packet;
 use super::ways::{Run, one_of};
-use super::{Engine, NEVER, Network};
+use super::{Engine, NEVER, ticks_on};
 use crate::rules::tie;
 use isthmus_kernel::Cycles;
-
-/// The links of a circuit-switched network.
-#[derive(Debug, Clone)]
-pub(super) struct Circuits {
-    /// For each lane, from when on it is free; never while that is not known.
-    free: Vec<Cycles>,
-    /// For each link, from when on its transmitter is free.
-    transmitter: Vec<Cycles>,
-    lanes: Lanes,
-    /// Lanes that a node's packets may hold of its links.
-    in_flight: u32,
-}
 
 /// What a run of links has for a packet.
 #[derive(Debug, Clone, Copy)]
@@ -41,56 +29,28 @@ struct Merit {
     start: Cycles,
 }
 
-impl Circuits {
-    pub fn new(links: u32, lanes: Lanes, in_flight: u32) -> Self {
-        Self {
-            free: vec![0; lanes.count(links)],
-            transmitter: vec![0; links as usize],
-            lanes,
-            in_flight,
-        }
-    }
-
-    pub fn clear(&mut self) {
-        self.free.fill(0);
-        self.transmitter.fill(0);
-    }
-
-    /// From when on each transmitter is free.
-    pub fn transmitters(&self) -> &[Cycles] {
-        &self.transmitter
-    }
-
-    /// From when on each lane is free; never while that is not known.
-    pub fn lanes_free(&self) -> &[Cycles] {
-        &self.free
-    }
-
+/// The links of a circuit-switched network.
+impl Links {
     /// When the header of a packet that gets the link now starts.
     #[inline]
     fn start(&self, link: u32, now: Cycles) -> Cycles {
-        self.transmitter[link as usize].max(now)
+        self.get(link).transmitter.max(now)
     }
 
-    /// The times of the lanes of a link.
+    /// When a node can inject over some of its links, of whose lanes `in_flight` may be held, or
+    /// should be asked again, as far as known.
     #[inline]
-    fn of(&self, link: u32) -> &[Cycles] {
-        &self.free[self.lanes.of(link)]
-    }
-
-    /// When a node can inject over some of its links, or should be asked again, as far as known.
-    #[inline]
-    pub fn free_at(&self, run: Run, all: Run, now: Cycles) -> Option<Cycles> {
+    pub fn free_at(&self, run: Run, all: Run, in_flight: u32, now: Cycles) -> Option<Cycles> {
         let (mut held, mut next) = (0, NEVER);
         for link in all.iter() {
-            for &free in self.of(link) {
+            for free in self.free(link) {
                 if free > now {
                     held += 1;
                     next = next.min(free);
                 }
             }
         }
-        if held < self.in_flight && run.iter().any(|link| self.free_lane(link, now).is_some()) {
+        if held < in_flight && run.iter().any(|link| self.free_lane(link, now).is_some()) {
             return Some(now);
         }
         (next < NEVER).then_some(next)
@@ -99,16 +59,13 @@ impl Circuits {
     /// The first free lane of a link.
     #[inline]
     fn free_lane(&self, link: u32, now: Cycles) -> Option<u32> {
-        let channel = self.of(link).iter().position(|&free| free <= now)?;
+        let channel = self.free(link).position(|free| free <= now)?;
         Some(self.lanes.lane(link, channel as u32))
     }
 
     #[inline]
     fn merit(&self, link: u32, now: Cycles) -> Merit {
-        let mut held = 0;
-        for &free in self.of(link) {
-            held += u32::from(free > now);
-        }
+        let held = (self.free(link)).fold(0, |held, free| held + u32::from(free > now));
         let start = self.start(link, now);
         Merit { held, start }
     }
@@ -119,7 +76,7 @@ impl Circuits {
     fn choice(&self, run: Run, now: Cycles) -> Choice {
         if run.links == 1 {
             let mut next = NEVER;
-            for (channel, &free) in self.of(run.first).iter().enumerate() {
+            for (channel, free) in self.free(run.first).enumerate() {
                 if free <= now {
                     return Choice::Lane(self.lanes.lane(run.first, channel as u32));
                 }
@@ -138,8 +95,8 @@ impl Circuits {
             }
         }
         if best.held == self.lanes.channels() {
-            let times = run.iter().flat_map(|link| self.of(link));
-            return Choice::Busy(times.fold(NEVER, |first, &free| first.min(free)));
+            let times = run.iter().flat_map(|link| self.free(link));
+            return Choice::Busy(times.fold(NEVER, Cycles::min));
         }
         Choice::Links(at, ties, best)
     }
@@ -165,14 +122,6 @@ impl Circuits {
 }
 
 impl<T: Copy> Engine<T> {
-    #[inline]
-    fn circuits(&mut self) -> &mut Circuits {
-        match &mut self.network {
-            Network::Circuit(network) => network,
-            Network::CutThrough(_) => unreachable!("events of a circuit-switched network"),
-        }
-    }
-
     /// Gives a new packet a lane of one of these links, of which one is free. Answers when it
     /// starts.
     pub(super) fn circuit_inject(&mut self, packet: u32, run: Run, now: Cycles) -> Cycles {
@@ -191,30 +140,56 @@ impl<T: Copy> Engine<T> {
             links,
             ..
         } = self.packets.get(packet);
-        let network = self.circuits();
         let lot = || tie(seed, from, number, u32::from(links));
-        network.draw(network.choice(run, now), now, lot)
+        self.links.draw(self.links.choice(run, now), now, lot)
     }
 
     /// Serves the only header that asks in this tick, or lets it wait. If others wait already,
     /// nothing is free: what comes free wakes them.
     pub(super) fn circuit_ask_alone(&mut self, run: Run, waiter: Waiter, now: Cycles) {
-        let group = &mut self.groups[run.first as usize];
-        if !group.waiting.is_empty() {
-            group.waiting.push(waiter);
+        if self.links.get(run.first).wake != 0 {
+            self.groups[run.first as usize].waiting.push(waiter);
             return;
         }
         match self.circuit_lane(waiter.packet, run, now) {
             Ok(lane) => {
-                self.groups[run.first as usize].serve(waiter.input);
+                self.links.get_mut(run.first).served = waiter.input as u16;
                 self.circuit_grant(waiter.packet, lane, now);
             }
             Err(next) => {
                 self.groups[run.first as usize].waiting.push(waiter);
-                self.wakes[run.first as usize] = NEVER;
+                self.links.get_mut(run.first).wake = NEVER;
                 self.wake_at(run.first, next);
             }
         }
+    }
+
+    /// A header asks for links in a tick in which others may ask for the same.
+    pub(super) fn circuit_ask(&mut self, run: Run, waiter: Waiter) {
+        let link = self.links.get_mut(run.first);
+        if link.wake == 0 && link.asked == Asked::No {
+            link.asked = Asked::Alone;
+            self.asking.push((run, waiter));
+        } else {
+            self.groups[run.first as usize].waiting.push(waiter);
+            self.look_at_group(run.first);
+        }
+    }
+
+    /// At the end of a tick: headers that have asked while nobody waited are served, or wait
+    /// beside those that have asked for the same.
+    pub(super) fn circuit_settle(&mut self, now: Cycles) {
+        let mut asking = std::mem::take(&mut self.asking);
+        for (run, waiter) in asking.drain(..) {
+            let link = self.links.get_mut(run.first);
+            if link.asked == Asked::Alone {
+                link.asked = Asked::No;
+                self.circuit_ask_alone(run, waiter, now);
+            } else {
+                self.groups[run.first as usize].waiting.push(waiter);
+            }
+        }
+        self.asking = asking;
     }
 
     /// Gives lanes of a group to waiting headers as long as there are any.
@@ -227,40 +202,35 @@ impl<T: Copy> Engine<T> {
         loop {
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
-                self.wakes[group as usize] = 0;
+                self.links.get_mut(group).wake = 0;
                 return;
             }
-            let Network::Circuit(network) = &self.network else {
-                unreachable!("a circuit-switched network")
-            };
-            let choice = network.choice(run, now);
+            let choice = self.links.choice(run, now);
             if let Choice::Busy(next) = choice {
                 return self.wake_at(group, next);
             }
-            let index = waiters.oldest(horizon, |_| true);
-            let packet = waiters.take(index.expect("there are waiting headers"));
+            let link = self.links.get_mut(group);
+            let index = waiters.oldest(horizon, link.served, |_| true);
+            let index = index.expect("there are waiting headers");
+            let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
+            link.served = input as u16;
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
-            let lane = network.draw(choice, now, lot);
+            let lane = self.links.draw(choice, now, lot);
             self.circuit_grant(packet, lane.expect("one is free"), now);
         }
     }
 
     /// A packet gets a lane. Answers when it starts on the link.
     fn circuit_grant(&mut self, packet: u32, lane: u32, now: Cycles) -> Cycles {
-        let network = self.circuits();
-        let link = network.lanes.link(lane);
-        let start = network.start(link, now);
-        network.free[lane as usize] = NEVER;
+        let link = self.lanes.link(lane);
+        let start = self.links.start(link, now);
+        self.links.hold(lane, now);
         self.packets.step(packet, lane);
-        let state = self.packets.get(packet);
-        let ticks = self.ticks_on(link, state, start);
-        self.counters.busy[link as usize] += ticks;
-        self.counters.packets[link as usize] += 1;
-        let held = &mut self.counters.held[link as usize];
-        *held = held.wrapping_sub(now);
-        self.circuits().transmitter[link as usize] = start + ticks;
-        match self.ways.node_at(link) {
+        let record = self.links.get_mut(link);
+        let ticks = ticks_on(&self.rules, record, self.packets.get(packet), start);
+        record.take(start, ticks);
+        match record.node() {
             None => {
                 let time = start + self.rules.hop;
                 self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
@@ -277,27 +247,20 @@ impl<T: Copy> Engine<T> {
 
     /// The acknowledgement, on the last link at `time`, frees the lanes on its way back.
     fn release(&mut self, packet: u32, time: Cycles) {
-        let Network::Circuit(network) = &mut self.network else {
-            unreachable!("a circuit-switched network")
-        };
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
         let mut free = time;
         for &lane in path[1..].iter().rev() {
-            network.free[lane as usize] = free;
-            let link = network.lanes.link(lane) as usize;
-            self.counters.held[link] = self.counters.held[link].wrapping_add(free);
-            let group = self.group_of[link];
-            let wake = &mut self.wakes[group as usize];
+            self.links.release(lane, free);
+            let group = self.links.group_of(self.lanes.link(lane));
+            let wake = &mut self.links.get_mut(group).wake;
             if free < *wake {
                 *wake = free;
                 self.queue.push(free, Event::new(Kind::Wake, 0, group));
             }
             free += hop;
         }
-        network.free[path[0] as usize] = free;
-        let first = &mut self.counters.held[network.lanes.link(path[0]) as usize];
-        *first = first.wrapping_add(free);
+        self.links.release(path[0], free);
         let node = self.packets.get(packet).from;
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {

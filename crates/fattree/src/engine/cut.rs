@@ -1,10 +1,11 @@
 //! Cut-through: finite buffers, and credits that tell what room there is.
 
 use super::event::{Event, Kind};
+use super::group::Waiter;
 use super::lanes::Lanes;
 use super::packets::Packet;
 use super::ways::{Run, one_of};
-use super::{Engine, NEVER, Network};
+use super::{Engine, NEVER, Network, ticks_on};
 use crate::rules::tie;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -58,11 +59,6 @@ impl Buffers {
             lane.clear = 0;
         }
         self.transmitter.fill(0);
-    }
-
-    /// From when on each transmitter is free.
-    pub fn transmitters(&self) -> &[Cycles] {
-        &self.transmitter
     }
 
     /// The lanes of a link.
@@ -160,7 +156,7 @@ impl<T: Copy> Engine<T> {
     fn buffers(&mut self) -> &mut Buffers {
         match &mut self.network {
             Network::CutThrough(network) => network,
-            Network::Circuit(_) => unreachable!("events of a network with cut-through"),
+            Network::Circuit { .. } => unreachable!("events of a network with cut-through"),
         }
     }
 
@@ -209,18 +205,20 @@ impl<T: Copy> Engine<T> {
             };
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
-                self.wakes[group as usize] = 0;
+                self.links.get_mut(group).wake = 0;
                 return;
             }
             let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
-            let Some(index) = waiters.oldest(horizon, fits) else {
+            let first = self.links.get_mut(group);
+            let Some(index) = waiters.oldest(horizon, first.served, fits) else {
                 let changes = run.iter().map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
                 return self.wake_at(group, time);
             };
-            let packet = waiters.take(index);
+            let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
+            first.served = input as u16;
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
             let lane = network.choose(run, state.wire, now, lot);
@@ -252,7 +250,7 @@ impl<T: Copy> Engine<T> {
                 self.inject_at(state.from, time);
             }
         } else {
-            let group = self.group_of[self.lanes.link(lane) as usize];
+            let group = self.links.group_of(self.lanes.link(lane));
             self.wake_at(group, back);
         }
     }
@@ -263,13 +261,12 @@ impl<T: Copy> Engine<T> {
         let state = self.packets.get_mut(packet);
         state.ready = false;
         let state = *state;
-        let network = self.buffers();
-        let link = network.numbers.link(lane);
-        let ticks = self.ticks_on(link, &state, now);
-        self.counters.busy[link as usize] += ticks;
-        self.counters.packets[link as usize] += 1;
+        let link = self.lanes.link(lane);
+        let record = self.links.get_mut(link);
+        let ticks = ticks_on(&self.rules, record, &state, now);
+        record.take(now, ticks);
         let hop = self.rules.hop;
-        let end = self.ways.node_at(link);
+        let end = record.node();
         let network = self.buffers();
         network.transmitter[link as usize] = now + ticks;
         let credit = network.credit;

@@ -19,34 +19,40 @@ pub(super) struct Group {
     pub waiting: Vec<Waiter>,
     /// Links, from that with the number of the group.
     pub links: u32,
-    /// The input whose turn it is among the equally old.
-    pub turn: u32,
     /// Inputs of the switch.
     pub inputs: u32,
-    /// Whether it is to be looked at at the end of this tick.
-    pub dirty: bool,
 }
 
 impl Group {
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,
-        turn: 0,
         inputs: 0,
-        dirty: false,
     };
 
-    /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is.
-    /// Those older than `horizon` are equally old.
+    /// The input after which the turn is that of the first.
+    pub fn last_input(&self) -> u16 {
+        self.inputs.saturating_sub(1) as u16
+    }
+
+    /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is,
+    /// which is first that of the input after the one `served` last. Those older than `horizon`
+    /// are equally old.
     #[inline]
-    pub fn oldest(&self, horizon: Cycles, fits: impl Fn(u32) -> bool) -> Option<usize> {
+    pub fn oldest(
+        &self,
+        horizon: Cycles,
+        served: u16,
+        fits: impl Fn(u32) -> bool,
+    ) -> Option<usize> {
+        let first = u32::from(served) + 1;
         let mut best = None;
         let mut best_key = (Cycles::MAX, u32::MAX);
         for (index, waiter) in self.waiting.iter().enumerate() {
-            let turn = if waiter.input >= self.turn {
-                waiter.input - self.turn
+            let turn = if waiter.input >= first {
+                waiter.input - first
             } else {
-                waiter.input + self.inputs - self.turn
+                waiter.input + self.inputs - first
             };
             let key = (waiter.since.max(horizon), turn);
             if key < best_key && fits(waiter.packet) {
@@ -55,22 +61,5 @@ impl Group {
             }
         }
         best
-    }
-
-    /// Takes a header out and serves it.
-    #[inline]
-    pub fn take(&mut self, index: usize) -> u32 {
-        let waiter = self.waiting.swap_remove(index);
-        self.serve(waiter.input);
-        waiter.packet
-    }
-
-    /// A header of this input is served: the turn goes to the input after it.
-    #[inline]
-    pub fn serve(&mut self, input: u32) {
-        self.turn = input + 1;
-        if self.turn == self.inputs {
-            self.turn = 0;
-        }
     }
 }

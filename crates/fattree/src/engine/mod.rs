@@ -4,12 +4,25 @@
 //! its start on the last link the time at which the acknowledgement has passed each link on its
 //! way back. So a lane that comes free costs no event unless something waits for it, and a packet
 //! costs one event for each switch, one at each end, and one for each time that it has to wait.
+//!
+//! # Data
+//! In a large tree an event finds little of what it is about in the processor's caches, so that
+//! the engine's cost is that of the lines it touches. Therefore:
+//! - All that an event touches of a link is one record of 64 bytes: transmitter, lanes, counts,
+//!   when to look at its group again, where it leads (see [`links`]).
+//! - A packet's record has the lane that it got last. All its lanes are needed only when the
+//!   acknowledgement frees them.
+//! - The list of a [`Group`] is touched only when two headers want the same links. One that asks
+//!   for links for which nobody waits is served from the records of these.
+//! - Events of a slot of the queue are known together: what they are about is called for before the
+//!   first is served, so that the misses overlap.
 
 mod circuit;
 mod cut;
 mod event;
 mod group;
 pub(crate) mod lanes;
+mod links;
 mod messages;
 mod nic;
 mod packets;
@@ -19,26 +32,32 @@ mod window;
 
 use crate::rules::{AgeFrom, Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
-use crate::{Counters, Error, Rules};
-use circuit::Circuits;
+use crate::{Error, Rules};
 use cut::Buffers;
 use event::{Event, Kind};
 use group::{Group, Waiter};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Tree;
 use lanes::Lanes;
+use links::{Asked, Link, Links};
 use messages::Messages;
 use nic::Nic;
 use packets::{Packet, Packets};
 use queue::Queue;
-use ways::Ways;
+use ways::{Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
 
-/// The links, by the way in which packets hold them.
+/// Events of a slot from which on it pays to look ahead.
+const AHEAD: usize = 4;
+
+/// How packets hold links, and what there is besides [`Links`] for that.
 #[derive(Debug, Clone)]
 enum Network {
-    Circuit(Circuits),
+    Circuit {
+        /// Lanes that a node's packets may hold of its links.
+        in_flight: u32,
+    },
     CutThrough(Buffers),
 }
 
@@ -56,17 +75,14 @@ pub struct Engine<T> {
     nics: Vec<Nic>,
     lanes: Lanes,
     network: Network,
+    links: Links,
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
-    /// For each group, when it is to be looked at again: 0 if nobody waits, never if nothing is
-    /// known to come free.
-    wakes: Vec<Cycles>,
-    /// The group of each link.
-    group_of: Vec<u32>,
+    /// Headers that are to be served when the tick ends, if nobody else asks for the same links.
+    asking: Vec<(Run, Waiter)>,
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
     offers: Offers<T>,
-    counters: Counters,
 }
 
 impl<T: Copy> Engine<T> {
@@ -79,22 +95,21 @@ impl<T: Copy> Engine<T> {
         let (links, channels) = (tree.link_count(), rules.channels);
         let lanes = Lanes::new(channels);
         let network = match rules.switching {
-            Switching::Circuit { in_flight } => {
-                Network::Circuit(Circuits::new(links, lanes, in_flight))
-            }
+            Switching::Circuit { in_flight } => Network::Circuit { in_flight },
             Switching::CutThrough { buffer, credit } => {
                 Network::CutThrough(Buffers::new(links, lanes, buffer, credit))
             }
         };
         let mut groups = vec![Group::NONE; links as usize];
-        let mut group_of: Vec<u32> = (0..links).collect();
         let ways = Ways::new(tree, rules.ascent);
+        let mut links = Links::new(&ways, lanes);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * channels;
             group.links = run.links;
-            group_of[run.first as usize..][..run.links as usize].fill(run.first);
+            links.join(run.first, run.links);
         }
+        links.clear(&groups);
         // What a packet brings about lies a few of its lengths ahead.
         let span = 4 * rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let interface = &rules.interface;
@@ -104,8 +119,8 @@ impl<T: Copy> Engine<T> {
             packets: Packets::new(tree.level_count()),
             messages: Messages::default(),
             queue: Queue::new(span),
-            counters: Counters::new(tree),
             offers: Offers::default(),
+            asking: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
             tree: tree.clone(),
@@ -113,9 +128,8 @@ impl<T: Copy> Engine<T> {
             now: 0,
             lanes,
             network,
-            wakes: vec![0; links as usize],
+            links,
             groups,
-            group_of,
             rules,
             seed,
         })
@@ -130,20 +144,17 @@ impl<T: Copy> Engine<T> {
         self.packets.clear();
         let interface = &self.rules.interface;
         self.nics.fill(Nic::new(interface.queues, interface.slice));
-        match &mut self.network {
-            Network::Circuit(network) => network.clear(),
-            Network::CutThrough(network) => network.clear(),
+        if let Network::CutThrough(network) = &mut self.network {
+            network.clear();
         }
+        self.links.clear(&self.groups);
         for group in &mut self.groups {
             group.waiting.clear();
-            group.turn = 0;
-            group.dirty = false;
         }
-        self.wakes.fill(0);
+        self.asking.clear();
         self.dirty_groups.clear();
         self.dirty_nics.clear();
         self.offers.messages.clear();
-        self.counters.reset();
     }
 
     /// The present time: what was due before has been served.
@@ -154,16 +165,6 @@ impl<T: Copy> Engine<T> {
     /// Messages offered and not delivered, and packets on their way.
     pub fn under_way(&self) -> (usize, usize) {
         (self.messages.count(), self.packets.count())
-    }
-
-    /// The counts.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// The counts, to begin anew.
-    pub fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
     }
 
     /// Offers a message for `time`. Messages of a node and time are generated in the order in
@@ -204,8 +205,14 @@ impl<T: Copy> Engine<T> {
         let Some(last) = limit.checked_sub(1) else {
             return;
         };
+        let mut slot = None;
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
+            let (present, upcoming) = self.queue.slot();
+            if upcoming.len() >= AHEAD && slot != Some(present) {
+                slot = Some(present);
+                self.look_ahead(upcoming);
+            }
             self.now = now;
             // Most ticks have one event only: what it brings about can be done at once.
             let alone = !self.queue.more_now() && self.settled();
@@ -215,8 +222,9 @@ impl<T: Copy> Engine<T> {
                 Kind::Wake => {
                     let group = event.about();
                     // Whoever waited may have been served since.
-                    if self.wakes[group as usize] > 0 {
-                        self.wakes[group as usize] = NEVER;
+                    let wake = &mut self.links.get_mut(group).wake;
+                    if *wake > 0 {
+                        *wake = NEVER;
                         if alone {
                             self.arbitrate(group, now);
                         } else {
@@ -253,6 +261,34 @@ impl<T: Copy> Engine<T> {
         self.now = self.now.max(limit);
     }
 
+    /// Calls for what the events of a slot are about. In a large tree it is no longer in the
+    /// processor's caches; so the calls wait for memory together, not one after another.
+    fn look_ahead(&self, upcoming: &[(Cycles, Event)]) {
+        let mut read = 0;
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).lane),
+                Kind::Wake => self.links.get(about).wake,
+                Kind::Inject => self.nics[about as usize].ready,
+                Kind::Generate | Kind::Start => 0,
+            };
+        }
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive => {
+                    let lane = self.packets.get(about).lane;
+                    u64::from(self.links.get(self.lanes.link(lane)).level)
+                }
+                Kind::Deliver => self.nics[self.packets.get(about).to as usize].ready,
+                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
+                Kind::Inject | Kind::Generate | Kind::Start => 0,
+            };
+        }
+        std::hint::black_box(read);
+    }
+
     fn take_offers(&mut self) {
         if self.offers.messages.is_empty() {
             return;
@@ -266,8 +302,9 @@ impl<T: Copy> Engine<T> {
 
     /// At the end of a tick: outputs are given to those who wait, then nodes inject.
     fn settle(&mut self, now: Cycles) {
+        self.circuit_settle(now);
         while let Some(group) = self.dirty_groups.pop() {
-            self.groups[group as usize].dirty = false;
+            self.links.get_mut(group).asked = Asked::No;
             self.arbitrate(group, now);
         }
         while let Some(node) = self.dirty_nics.pop() {
@@ -278,7 +315,7 @@ impl<T: Copy> Engine<T> {
 
     fn arbitrate(&mut self, group: u32, now: Cycles) {
         match self.network {
-            Network::Circuit(_) => self.circuit_arbitrate(group, now),
+            Network::Circuit { .. } => self.circuit_arbitrate(group, now),
             Network::CutThrough(_) => self.cut_arbitrate(group, now),
         }
     }
@@ -286,7 +323,7 @@ impl<T: Copy> Engine<T> {
     /// Whether nothing is left to do at the end of the tick so far.
     #[inline]
     fn settled(&self) -> bool {
-        self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
+        self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
     /// A header asks for an output.
@@ -296,7 +333,8 @@ impl<T: Copy> Engine<T> {
             return;
         }
         let lane = self.packets.lane(packet);
-        let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane));
+        let channel = self.lanes.channel(lane);
+        let link = self.links.get(self.lanes.link(lane));
         let state = self.packets.get(packet);
         let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
         // On its way up it has crossed as many links as the switch has levels below it.
@@ -307,11 +345,15 @@ impl<T: Copy> Engine<T> {
                 AgeFrom::Injection => state.injected,
                 AgeFrom::Switch => now,
             },
-            input: self.ways.port(link) * self.rules.channels + channel,
+            input: u32::from(link.port) * self.rules.channels + channel,
             packet,
         };
-        if alone && !cut {
-            return self.circuit_ask_alone(run, waiter, now);
+        if !cut {
+            return if alone {
+                self.circuit_ask_alone(run, waiter, now);
+            } else {
+                self.circuit_ask(run, waiter);
+            };
         }
         self.groups[run.first as usize].waiting.push(waiter);
         self.look_at_group(run.first);
@@ -320,21 +362,18 @@ impl<T: Copy> Engine<T> {
     /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
     #[inline]
     fn look_at_group(&mut self, group: u32) {
-        let state = &mut self.groups[group as usize];
-        if !state.dirty {
-            state.dirty = true;
+        let link = self.links.get_mut(group);
+        if link.asked != Asked::Many {
+            link.asked = Asked::Many;
+            link.somebody_waits();
             self.dirty_groups.push(group);
-            let wake = &mut self.wakes[group as usize];
-            if *wake == 0 {
-                *wake = NEVER;
-            }
         }
     }
 
     /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
     #[inline]
     fn wake_at(&mut self, group: u32, time: Cycles) {
-        let wake = &mut self.wakes[group as usize];
+        let wake = &mut self.links.get_mut(group).wake;
         if time < *wake {
             *wake = time;
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
@@ -348,33 +387,18 @@ impl<T: Copy> Engine<T> {
         saturates.map_or(0, |age| now.saturating_sub(age))
     }
 
-    /// Ticks that a packet takes on a link that it starts on at `start`.
-    #[inline]
-    fn ticks_on(&self, link: u32, packet: &Packet, start: Cycles) -> Cycles {
-        let ticks = u64::from(packet.ticks);
-        match self.rules.late {
-            Some(late)
-                if start - packet.injected > late.older_than
-                    && self.ways.node_at(link).is_some() =>
-            {
-                ticks + late.extra
-            }
-            _ => ticks,
-        }
-    }
-
     /// The tail of a packet arrives.
     fn deliver<H: Handler<Tag = T>>(&mut self, packet: u32, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
         let nic = &mut self.nics[state.to as usize];
         if nic.ready > now {
             nic.ready += self.rules.interface.receive;
-            self.counters.dma[state.to as usize] += self.rules.interface.receive;
+            nic.dma += self.rules.interface.receive;
         }
         let message = self.messages.get_mut(state.message);
-        self.counters.received[state.to as usize] += 1;
+        nic.received += 1;
         if message.data {
-            self.counters.bytes[state.to as usize] += u64::from(state.payload);
+            nic.bytes += u64::from(state.payload);
         }
         handler.packet(&PacketSeen {
             tag: message.message.tag,
@@ -414,5 +438,17 @@ impl<T: Copy> Engine<T> {
         self.messages.remove(state.message);
         handler.delivered(&delivery, &mut self.offers);
         self.take_offers();
+    }
+}
+
+/// Ticks that a packet takes on a link that it starts on at `start`.
+#[inline]
+fn ticks_on(rules: &Rules, link: &Link, packet: &Packet, start: Cycles) -> Cycles {
+    let ticks = u64::from(packet.ticks);
+    match rules.late {
+        Some(late) if link.node().is_some() && start - packet.injected > late.older_than => {
+            ticks + late.extra
+        }
+        _ => ticks,
     }
 }

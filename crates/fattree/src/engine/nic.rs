@@ -15,6 +15,12 @@ use std::collections::VecDeque;
 pub(super) struct Nic {
     /// When the DMA engine has done with its last packet.
     pub ready: Cycles,
+    /// Ticks for which the DMA engine is taken, packets it has sent, bytes of data that have arrived,
+    /// and packets: see [`Counters`](crate::Counters).
+    pub dma: u64,
+    pub sent: u64,
+    pub bytes: u64,
+    pub received: u64,
     /// When the next attempt to inject is to come; never if none is.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
@@ -37,6 +43,10 @@ impl Nic {
     pub fn new(queues: u32, slice: u32) -> Self {
         Self {
             ready: 0,
+            dma: 0,
+            sent: 0,
+            bytes: 0,
+            received: 0,
             wake: NEVER,
             run: VecDeque::new(),
             left: slice,
@@ -169,7 +179,10 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn links_free(&mut self, node: u32, run: Run, message: u32, now: Cycles) -> Option<Cycles> {
         match &mut self.network {
-            Network::Circuit(network) => network.free_at(run, self.ways.of_node(node), now),
+            Network::Circuit { in_flight } => {
+                let all = self.ways.of_node(node);
+                self.links.free_at(run, all, *in_flight, now)
+            }
             Network::CutThrough(network) => {
                 let left = self.messages.get(message).left;
                 let payload = left.min(u64::from(self.rules.payload));
@@ -192,8 +205,8 @@ impl<T: Copy> Engine<T> {
         nic.number = nic.number.wrapping_add(1);
         let taken = rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
         nic.ready = now + taken;
-        self.counters.dma[node as usize] += taken;
-        self.counters.sent[node as usize] += 1;
+        nic.dma += taken;
+        nic.sent += 1;
         nic.left -= 1;
         if last {
             nic.run.pop_front();
@@ -224,12 +237,13 @@ impl<T: Copy> Engine<T> {
             wire: wire as u32,
             payload: payload as u32,
             number,
+            lane: 0,
             top,
             links: 0,
             ready: false,
         });
         let start = match &mut self.network {
-            Network::Circuit(_) => self.circuit_inject(packet, run, now),
+            Network::Circuit { .. } => self.circuit_inject(packet, run, now),
             Network::CutThrough(_) => self.cut_inject(packet, run, now),
         };
         self.packets.get_mut(packet).injected = start;

@@ -18,6 +18,8 @@ pub(super) struct Packet {
     pub payload: u32,
     /// Its number among those of its source.
     pub number: u32,
+    /// The lane that it got last.
+    pub lane: u32,
     /// The level at which its way turns.
     pub top: u16,
     /// Links that it has got so far.
@@ -82,6 +84,7 @@ impl Packets {
         let state = &mut self.slots[packet as usize];
         self.paths[packet as usize * self.stride + usize::from(state.links)] = lane;
         state.links += 1;
+        state.lane = lane;
     }
 
     /// The lanes that it has got.
@@ -94,8 +97,7 @@ impl Packets {
     /// The lane that it got last.
     #[inline]
     pub fn lane(&self, packet: u32) -> u32 {
-        let links = usize::from(self.slots[packet as usize].links);
-        self.paths[packet as usize * self.stride + links - 1]
+        self.slots[packet as usize].lane
     }
 
     /// Packets on their way.

@@ -83,6 +83,12 @@ impl Queue {
         self.now
     }
 
+    /// The slot whose events are being served, and those of it that are still to come.
+    #[inline]
+    pub fn slot(&self) -> (u64, &[(Cycles, Event)]) {
+        (self.slot, &self.due)
+    }
+
     /// Whether more is due in the present tick.
     #[inline]
     pub fn more_now(&self) -> bool {

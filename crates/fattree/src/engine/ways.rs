@@ -1,18 +1,21 @@
 //! Where links lead and which of them lead on: tables made of the tree.
 
+use super::links::Link;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
-/// The end of a link.
+/// Where a link leads: what is kept in its record.
 #[derive(Debug, Clone, Copy)]
-struct End {
-    /// A switch, or a node with [`NODE`] set.
-    vertex: u32,
+pub(super) struct End {
+    /// The level of the switch at its end; 0 for a node.
+    pub level: u8,
+    /// The switch's first link up.
+    pub first_up: u32,
+    /// The switch's first link down; the node if it leads to one.
+    pub first_down: u32,
     /// The port of the switch at which it enters: that of the link beside it which leads back,
     /// ports down first.
-    port: u32,
+    pub port: u16,
 }
-
-const NODE: u32 = 1 << 31;
 
 /// A node's or a switch's links.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +32,11 @@ struct Ports {
 struct Level {
     /// For each node, the port down of a switch over it that leads to it, the first of parallel
     /// ones.
-    down: Vec<u32>,
+    down: Vec<u16>,
     /// Links to each child.
     parallel: u32,
+    /// Links up.
+    ups: u32,
     /// For each node, the port up that it has if its number decides.
     up: Vec<u32>,
     /// For each node, the one of the parallel links down that it has if its number decides.
@@ -55,10 +60,11 @@ impl Run {
 /// The tables.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
-    nodes: u32,
+    /// Of the links. The engine keeps them with what else it knows of a link.
     ends: Vec<End>,
     /// Of the nodes, then of the switches.
     ports: Vec<Ports>,
+    nodes: u32,
     levels: Vec<Level>,
     ascent: Ascent,
 }
@@ -84,16 +90,19 @@ impl Ways {
             let back = tree.reverse(link);
             let vertex = tree.target(link);
             let (ups, downs) = (tree.ascents(vertex), tree.all_descents(vertex));
+            let port = if downs.contains(&back) {
+                back - downs.start
+            } else {
+                back - ups.start + downs.end - downs.start
+            };
             End {
-                vertex: match vertex {
-                    Vertex::Node(node) => node | NODE,
-                    Vertex::Switch(switch) => switch,
+                level: tree.level_of(vertex) as u8,
+                first_up: ups.start,
+                first_down: match vertex {
+                    Vertex::Node(node) => node,
+                    Vertex::Switch(_) => downs.start,
                 },
-                port: if downs.contains(&back) {
-                    back - downs.start
-                } else {
-                    back - ups.start + downs.end - downs.start
-                },
+                port: port as u16,
             }
         });
         let levels = (0..=tree.level_count()).map(|level| level_of(tree, level, ascent));
@@ -106,17 +115,9 @@ impl Ways {
         }
     }
 
-    /// The node that a link leads to, if it does not lead to a switch.
-    #[inline]
-    pub fn node_at(&self, link: u32) -> Option<u32> {
-        let end = self.ends[link as usize].vertex;
-        (end & NODE != 0).then_some(end & !NODE)
-    }
-
-    /// The port at which a link enters its switch.
-    #[inline]
-    pub fn port(&self, link: u32) -> u32 {
-        self.ends[link as usize].port
+    /// Where each link leads.
+    pub fn ends(&self) -> impl Iterator<Item = End> {
+        self.ends.iter().copied()
     }
 
     /// All runs of links that packets may wait for at a switch, and the ports of that switch.
@@ -149,20 +150,18 @@ impl Ways {
     /// The links that a packet may take from its source. `lot` decides with random ascent.
     #[inline]
     pub fn out(&self, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
-        self.up(&self.ports[from as usize], from, to, lot)
+        self.up(0, self.ports[from as usize].first_up, from, to, lot)
     }
 
     /// The links that a packet may take which has come over this link to a switch and is still to
     /// ascend or not. `lot` decides with random ascent.
     #[inline]
-    pub fn on(&self, link: u32, up: bool, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
-        let switch = self.ends[link as usize].vertex;
-        let ports = &self.ports[(self.nodes + switch) as usize];
+    pub fn on(&self, link: &Link, up: bool, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
         if up {
-            return self.up(ports, from, to, lot);
+            return self.up(link.level, link.first_up, from, to, lot);
         }
-        let level = &self.levels[ports.level as usize];
-        let first = ports.first_down + level.down[to as usize];
+        let level = &self.levels[usize::from(link.level)];
+        let first = link.first_down + u32::from(level.down[to as usize]);
         if level.parallel == 1 || self.ascent == Ascent::Adaptive {
             return Run {
                 first,
@@ -181,21 +180,17 @@ impl Ways {
     }
 
     #[inline]
-    fn up(&self, ports: &Ports, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
-        let level = &self.levels[ports.level as usize];
+    fn up(&self, level: u8, first: u32, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
+        let level = &self.levels[usize::from(level)];
+        let links = level.ups;
         let port = match self.ascent {
-            Ascent::Adaptive => {
-                return Run {
-                    first: ports.first_up,
-                    links: ports.ups,
-                };
-            }
+            Ascent::Adaptive => return Run { first, links },
             Ascent::Source => level.up[from as usize],
             Ascent::Destination => level.up[to as usize],
-            Ascent::Random => one_of(ports.ups, lot()),
+            Ascent::Random => one_of(links, lot()),
         };
         Run {
-            first: ports.first_up + port,
+            first: first + port,
             links: 1,
         }
     }
@@ -228,6 +223,7 @@ fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
     let mut here = Level {
         down: Vec::new(),
         parallel: 1,
+        ups: tree.ascents(over[0]).len() as u32,
         up: (0..nodes).map(port_up).collect(),
         beside: Vec::new(),
     };
@@ -239,7 +235,7 @@ fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
         let descents = descents.expect("the switch is over the node");
         let all = tree.all_descents(Vertex::Switch(switch));
         here.parallel = descents.end - descents.start;
-        here.down.push(descents.start - all.start);
+        here.down.push((descents.start - all.start) as u16);
         let beside = tree.chosen_descent(ascent, node, node, switch);
         here.beside
             .push(beside.map_or(0, |link| link - descents.start));

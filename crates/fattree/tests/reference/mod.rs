@@ -48,16 +48,12 @@ impl<'t> Reference<'t> {
             channels: vec![vec![Channel::default(); rules.channels as usize]; links],
             transmitters: vec![0; links],
             served: vec![None; links],
-            counters: Counters {
-                busy: vec![0; links],
-                packets: vec![0; links],
-                held: vec![0; links],
-                dma: vec![0; node_count],
-                sent: vec![0; node_count],
-                bytes: vec![0; node_count],
-                received: vec![0; node_count],
-            },
+            counters: nothing_counted(links, node_count),
         }
+    }
+
+    pub fn count_from_now(&mut self) {
+        self.counters = nothing_counted(self.transmitters.len(), self.nodes.len());
     }
 
     pub fn send(&mut self, time: Cycles, message: Message<u32>) {
@@ -568,5 +564,17 @@ impl<'t> Reference<'t> {
             }
         }
         true
+    }
+}
+
+fn nothing_counted(links: usize, nodes: usize) -> Counters {
+    Counters {
+        busy: vec![0; links],
+        packets: vec![0; links],
+        held: vec![0; links],
+        dma: vec![0; nodes],
+        sent: vec![0; nodes],
+        bytes: vec![0; nodes],
+        received: vec![0; nodes],
     }
 }
