@@ -25,6 +25,8 @@ DRIVER = "python bench/run.py"
 SATURATION = 0.46
 # Offered to the SCI torus, in GB/s: it accepts some 25 of it.
 SCI_LOAD = 34
+# Offered to a torus of 1,024 nodes that could carry 270 GB/s.
+SCI_LIGHT_LOAD = 1
 # Messages that a node of the peer keeps waiting at most.
 PEER_SOURCE_QUEUE = 20
 
@@ -213,6 +215,22 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
         )
 
 
+def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
+    """200 us of a 32 x 32 bidirectional torus whose links are idle almost always."""
+    setting = {"side": 32, "load": SCI_LIGHT_LOAD, "runs": 3}
+    runs = [engine.measure("sci", **setting)[0] for _ in range(1 if quick else 7)]
+    times = [run["run_s"]["median"] for run in runs]
+    yield Line(
+        name=f"32 x 32 bidirectional torus of SCI rings, {SCI_LIGHT_LOAD} GB/s offered, 200 us",
+        ours=statistics.median(times),
+        peer=None,
+        unit="CPU s",
+        ratio=None,
+        command=f"{DRIVER} sci_light",
+        detail={"ours": spread(times), "first": runs[0]},
+    )
+
+
 def million(engine: Engine, quick: bool) -> Iterator[Line]:
     """A 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
     messages = 1_000_000 if quick else 10_000_000
@@ -334,6 +352,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         growth,
         sci,
         sci_growth,
+        sci_light,
         fat_tree,
         fat_tree_peer,
     )

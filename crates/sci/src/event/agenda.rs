@@ -8,6 +8,8 @@
 //! When a number is due is kept by the engine. The agenda has notes of where to look: there is one
 //! for the time at which each number is due, and others that are out of date, which are dropped
 //! when they are come across.
+//!
+//! A small fabric does without notes: to look at everybody costs less.
 
 use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
@@ -16,9 +18,14 @@ use std::collections::BinaryHeap;
 /// Slots that have a bitmap, as many as one word can tell.
 const SLOTS: u64 = 64;
 
+/// Up to so many everybody is looked at.
+const FEW: usize = 256;
+
 /// Notes of who is due when.
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
+    /// Whether these are so few that nothing is noted.
+    few: bool,
     /// A slot has 2 to the power of this cycles.
     shift: u32,
     /// The slot of the present window, counted from cycle 0. It and the 63 after it have bitmaps;
@@ -45,6 +52,7 @@ impl Agenda {
         let words_each = count.div_ceil(64);
         let used_each = words_each.div_ceil(64);
         Self {
+            few: count <= FEW,
             shift: hop.ilog2(),
             base: 0,
             slots: 0,
@@ -71,6 +79,9 @@ impl Agenda {
     /// `Cycles::MAX` is never.
     #[inline]
     pub fn note(&mut self, number: u32, time: Cycles) {
+        if self.few {
+            return;
+        }
         let slot = time >> self.shift;
         debug_assert!(slot >= self.base, "slot {slot} before {}", self.base);
         if slot - self.base < SLOTS {
@@ -91,6 +102,9 @@ impl Agenda {
 
     /// The first time at which any of those is due whose times are `due`; `Cycles::MAX` for never.
     pub fn first(&mut self, due: &[Cycles]) -> Cycles {
+        if self.few {
+            return due.iter().fold(Cycles::MAX, |first, &time| first.min(time));
+        }
         let mut first = Cycles::MAX;
         while self.slots != 0 && first == Cycles::MAX {
             let turned = self.slots.rotate_right((self.base % SLOTS) as u32);
@@ -150,6 +164,14 @@ impl Agenda {
     /// Collects the numbers of those that are due before the window ends, in rising order, and
     /// drops their notes: each needs a new one when it has been served. Returns how many.
     pub fn collect(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
+        if self.few {
+            let mut count = 0;
+            for (number, &due) in due.iter().enumerate() {
+                busy[count] = number as u32;
+                count += usize::from(due < end);
+            }
+            return count;
+        }
         while let Some(&Reverse((time, number))) = self.far.peek()
             && time < end
         {
