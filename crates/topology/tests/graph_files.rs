@@ -123,7 +123,10 @@ fn a_topology_conf_of_slurm_is_refused_by_name() {
     ] {
         let error = Graph::from_edge_list(text).unwrap_err();
         assert_eq!(error.line, 2);
-        assert!(error.to_string().contains("a topology.conf of Slurm"), "{error}");
+        assert!(
+            error.to_string().contains("a topology.conf of Slurm"),
+            "{error}"
+        );
     }
     // Names that only look alike are names.
     let graph = Graph::from_edge_list("switchname n0\nswitchnames=2 n1\n").unwrap();
