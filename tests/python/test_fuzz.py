@@ -102,6 +102,8 @@ def test_long_work_is_seen_and_an_interruption_must_be_heard(tmp_path, monkeypat
     assert child.judged(deaf, outcome).startswith("slow")
     late = child.Outcome(130, b"", b"", 0.1, 0.01, False, interrupted_s=0.5)
     assert child.judged(deaf, late).startswith("deaf")
+    endless = child.Outcome(-signal.SIGXCPU, b"", b"", 15.0, 0.01, False)
+    assert child.judged(deaf, endless).startswith("slow: ended")
     heard = child.Outcome(130, b"", b"", 0.1, 0.01, False, interrupted_s=0.1)
     assert child.judged(deaf, heard) is None
 
