@@ -21,7 +21,9 @@ from kinds import CALLS, Mutant
 
 CPU_S = 5.0
 """CPU seconds that a case may take: the machine may be busy with other work."""
-WALL_S = 30.0
+CPU_MOST_S = 15
+"""CPU seconds after which the system ends a case."""
+WALL_S = 120.0
 """Seconds after which a case hangs, however little it works."""
 MEMORY_GB = 1.0
 """Resident memory that a case may take."""
@@ -94,6 +96,7 @@ def _be_child(mutant: Mutant, folder: Path, out: Path, err: Path) -> NoReturn:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_MOST_S, CPU_MOST_S + 5))
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
         status = _call(mutant)
@@ -110,7 +113,7 @@ def _be_child(mutant: Mutant, folder: Path, out: Path, err: Path) -> NoReturn:
 
 def _call(mutant: Mutant) -> int:
     """As the command line does it: `isthmus.cli.main` reads `sys.argv` and exits."""
-    from isthmus.errors import IsthmusError, RunFailedError
+    from isthmus.errors import IsthmusError, RunFailedError, one_line
     from isthmus.execution import Stopped
 
     if mutant.call == "command":
@@ -127,10 +130,10 @@ def _call(mutant: Mutant) -> int:
     except Stopped:
         return 130
     except RunFailedError as error:
-        print(f"isthmus: {error}", file=sys.stderr)
+        print(f"isthmus: {one_line(str(error))}", file=sys.stderr)
         return 1
     except IsthmusError as error:
-        print(f"isthmus: {error}", file=sys.stderr)
+        print(f"isthmus: {one_line(str(error))}", file=sys.stderr)
         return 2
 
 
@@ -145,6 +148,8 @@ def judged(mutant: Mutant, outcome: Outcome) -> str | None:
         return f"traceback: {last}"
     if "panicked at" in err:
         return f"panic: {next(line for line in lines if 'panicked at' in line)[:200]}"
+    if outcome.status == -signal.SIGXCPU:
+        return f"slow: ended after {CPU_MOST_S} s of CPU"
     if outcome.status < 0:
         return f"crash: {signal.Signals(-outcome.status).name}; {last}"
     if outcome.memory_gb > MEMORY_GB:
