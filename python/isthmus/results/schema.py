@@ -1,17 +1,16 @@
 """The result schema, version 2: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
-(``crates/experiment``) owns this schema; this file only reads it.
+(``crates/experiment``) owns this schema; this file only reads it. The types here are the one
+description: msgspec reads the JSON straight into them, and refuses what does not fit.
 """
 
 from __future__ import annotations
 
-import json
-import types
-import typing
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from isthmus.errors import IsthmusError
 from isthmus.results.machines import (
@@ -49,8 +48,6 @@ __all__ = [
 
 SCHEMA = 2
 """Version of the result schema that this package reads."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +181,7 @@ class Histogram:
     bins: list[tuple[float, float, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelUse:
+class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """How busy a channel, or the mean channel of a kind, was: flits or symbols per cycle and lane,
     or the share of the time, 0 to 1.
     """
@@ -341,75 +337,46 @@ class RunResult:
             IsthmusError: not JSON, another version of the schema, or a field amiss.
 
         """
+        data = text.encode()
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
+            version = msgspec.json.decode(data, type=_Head).schema
+        except (msgspec.DecodeError, RecursionError) as error:
+            line, reason = _malformed(text, error)
             raise IsthmusError(
-                f"{source}:{error.lineno}: not a whole result file ({error.msg}); "
-                "run the scenario again"
+                f"{source}:{line}: not a whole result file ({reason}); run the scenario again"
             ) from error
-        version = data.get("schema") if isinstance(data, dict) else None
         if version != SCHEMA:
             raise IsthmusError(
                 f"{source}: result schema {version!r}; this isthmus reads schema {SCHEMA}"
             )
         try:
-            return typing.cast(RunResult, _read(cls, data))
-        except (KeyError, TypeError, ValueError) as error:
-            raise IsthmusError(f"{source}: damaged result: {error}") from error
+            return msgspec.json.decode(data, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            from isthmus.results.misfit import misfit
+
+            found = misfit(cls, data) or str(error)
+            raise IsthmusError(f"{source}: damaged result: {found}") from error
+
+
+class _Head(msgspec.Struct):
+    """What tells the versions apart."""
+
+    schema: Any = None
+
+
+def _malformed(text: str, error: Exception) -> tuple[int, str]:
+    """The line at which a text ceases to be JSON, and why."""
+    reason = str(error)
+    _, _, place = reason.rpartition("(byte ")
+    at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(text)
+    return text.encode()[:at].count(b"\n") + 1, reason
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
     """Read machines as the core describes them."""
-    return [typing.cast(MachineSummary, _read(MachineSummary, each)) for each in described]
+    return msgspec.convert(described, list[MachineSummary])
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
     """Read a fabric as the core describes it without the kind of machine that it is."""
-    return typing.cast(SciSummary, _read(SciSummary, described))
-
-
-def _of_kind(kinds: list[Any], value: Any) -> Any:
-    """The class whose ``kind`` the value names."""
-    if not isinstance(value, dict):
-        raise TypeError(f"expected an object, found {value!r}")
-    known = {kind.kind: kind for kind in kinds}
-    if value.get("kind") not in known:
-        raise ValueError(f"kind {value.get('kind')!r}; there are {', '.join(known)}")
-    return known[value["kind"]]
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _read(kind: Any, value: Any) -> Any:
-    """Turn JSON into `kind`, a dataclass or a type built of lists, tuples, unions and scalars."""
-    if is_dataclass(kind):
-        hints = _hints(typing.cast(type, kind))
-        if not isinstance(value, dict):
-            raise TypeError(f"expected an object for {kind}")
-        given = {}
-        for each in fields(kind):
-            name = each.name.rstrip("_")
-            if name in value:
-                given[each.name] = _read(hints[each.name], value[name])
-            else:
-                raise KeyError(f"no field {name!r}")
-        return typing.cast(type, kind)(**given)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (types.UnionType, typing.Union):
-        if value is None and type(None) in arguments:
-            return None
-        inner = [a for a in arguments if a is not type(None)]
-        return _read(inner[0] if len(inner) == 1 else _of_kind(inner, value), value)
-    if origin is list:
-        return [_read(arguments[0], item) for item in value]
-    if origin is tuple:
-        return tuple(_read(a, item) for a, item in zip(arguments, value, strict=True))
-    if kind is float:
-        return float(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, found {value!r}")
-    return value
+    return msgspec.convert(described, SciSummary)
