@@ -18,6 +18,8 @@ from isthmus.plots import (
     saturation,
 )
 from isthmus.plots.style import Plot, image, styled
+from isthmus.results import kinds
+from isthmus.results.kinds import others
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
 
@@ -35,102 +37,25 @@ class Kind:
     applies: Callable[[View], bool]
 
 
-def _has_latency(layout: View) -> bool:
-    return any(s.values(layout, m) for s in layout.series for m in layout.asked)
-
-
-def _others(layout: View) -> list[str]:
-    asked = layout.asked
-    return [
-        m
-        for m in layout.measures
-        if m not in asked
-        and layout.unit(m) == "us"
-        and m.rpartition(".")[2] in ("response", "network")
-    ]
-
-
 def _response(layout: View, **options: Any) -> Plot:
-    return curves.latency(layout, _others(layout), **options)
+    return curves.latency(layout, others(layout), **options)
 
 
-_ALL = [
-    Kind(
-        "interference",
-        "What is left of each job's accepted bandwidth when others run beside it, per variant, and "
-        "how much longer its messages take (mean and the highest percentile with enough "
-        "observations). Bold where the interval holds no zero.",
-        interference.matrix,
-        interference.has_matrix,
-    ),
-    Kind(
-        "bandwidth",
-        "What each job, and each I/O server, gets through.",
-        bandwidth.bandwidth,
-        bandwidth.has_bandwidth,
-    ),
-    Kind(
-        "latency",
-        "Means of what was asked for. A curve that turns upwards earlier saturates earlier.",
-        curves.latency,
-        _has_latency,
-    ),
-    Kind(
-        "saturation",
-        "The load at which the backlog begins to grow without end.",
-        saturation.saturation,
-        lambda v: saturation.has_rows(v) or saturation.has_curves(v),
-    ),
-    Kind(
-        "accepted",
-        "Where a curve leaves the diagonal, messages pile up or are dropped; a dashed line is the "
-        "load at which the analysis sees the first link full.",
-        curves.accepted,
-        lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
-    ),
-    Kind(
-        "response",
-        "Whole response times, software and devices included.",
-        _response,
-        lambda v: v.x_axis is not None and bool(_others(v)),
-    ),
-    Kind(
-        "machine",
-        "The machine; the busier a link, the darker.",
-        machine.machine,
-        channels.has_channels,
-    ),
-    Kind(
-        "nodes",
-        "What of each node's traffic arrives: the flatter, the fairer.",
-        nodes.nodes,
-        nodes.has_nodes,
-    ),
-    Kind(
-        "channels",
-        "Which channels limit: the ones nearest to 100%.",
-        channels.channels,
-        channels.has_channels,
-    ),
-    Kind(
-        "residuals",
-        "How far the simulation lies above (+) or below (−) the queueing model.",
-        curves.residuals,
-        lambda v: v.x_axis is not None and bool(curves.with_residuals(v)),
-    ),
-    Kind(
-        "percentiles",
-        "Not only means: what the median and the unlucky see.",
-        curves.percentiles,
-        lambda v: v.x_axis is not None and bool(curves.with_percentiles(v)),
-    ),
-    Kind(
-        "distribution",
-        "The share of messages that take longer than a time; lower and further left is better.",
-        distribution.distribution,
-        lambda v: bool(distribution.with_histograms(v)),
-    ),
-]
+_DRAWN: dict[str, Callable[..., Plot]] = {
+    "interference": interference.matrix,
+    "bandwidth": bandwidth.bandwidth,
+    "latency": curves.latency,
+    "saturation": saturation.saturation,
+    "accepted": curves.accepted,
+    "response": _response,
+    "machine": machine.machine,
+    "nodes": nodes.nodes,
+    "channels": channels.channels,
+    "residuals": curves.residuals,
+    "percentiles": curves.percentiles,
+    "distribution": distribution.distribution,
+}
+_ALL = [Kind(k.name, k.caption, _DRAWN[k.name], k.applies) for k in kinds.KINDS.values()]
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 

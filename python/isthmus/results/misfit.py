@@ -24,7 +24,7 @@ _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
 
 
 def misfit(kind: type, data: bytes) -> str | None:
-    """Say where `data` first departs from `kind`: ``expected float, found 'x' in points[3].load``."""
+    """Where `data` departs from `kind`: ``expected float, found 'x' in points[3].load``."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:

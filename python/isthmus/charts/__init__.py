@@ -1,0 +1,1 @@
+"""Pictures as declarative specifications that the reader's browser draws."""
