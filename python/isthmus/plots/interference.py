@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
@@ -12,15 +10,14 @@ from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer.lessons import percent
 from isthmus.plots.style import MUTED, Plot
+from isthmus.results.grid import ends, grid_of
 from isthmus.results.interference import (
     Cell,
     Change,
     Interference,
     Variant,
     interference,
-    value_words,
 )
-from isthmus.results.schema import RunResult
 from isthmus.results.series import View
 from isthmus.wording import number
 
@@ -30,28 +27,13 @@ CHANGE = LinearSegmentedColormap.from_list(
 """From a loss over no change to a gain."""
 PALE = 0.35
 """How much of its colour a change has that cannot be told from none."""
-LEAST = 0.1
-"""The colours span at least so much of a loss."""
-PANELS = 16
-"""Most variants in one picture; the last ones of a larger study are left to the table."""
-WIDE = 5
-"""Most panels beside one another."""
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Variants as rows and columns of panels."""
-
-    columns: list[str]
-    rows: list[str]
-    at: dict[tuple[int, int], Variant]
 
 
 def matrix(view: View) -> Plot:
     """Draw a panel per variant: rows are the jobs that suffer, columns those that run beside."""
     found = interference(view.run)
     assert found is not None
-    grid = _grid(found)
+    grid = grid_of(found)
     jobs, sets = found.jobs, found.sets
     across, down = max(len(grid.columns), 1), max(len(grid.rows), 1)
     cell_w, cell_h = 1.28, 0.78
@@ -60,7 +42,7 @@ def matrix(view: View) -> Plot:
     height = down * (cell_h * len(jobs) + 0.75) + 0.5
     figure = Plot(figsize=(max(width, 5.4), height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
-    norm = TwoSlopeNorm(1.0, *_ends(found))
+    norm = TwoSlopeNorm(1.0, *ends(found))
     for row in range(down):
         for column in range(across):
             ax = axes[row][column]
@@ -83,7 +65,7 @@ def matrix(view: View) -> Plot:
         ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
     )
     bar.outline.set_visible(False)
-    low, high = _ends(found)
+    low, high = ends(found)
     bar.set_ticks([low, (low + 1) / 2, 1.0, high])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(Change(v))))
     bar.set_label("accepted bandwidth\nagainst alone", fontsize=9)
@@ -93,54 +75,6 @@ def matrix(view: View) -> Plot:
 def has_matrix(view: View) -> bool:
     """Whether jobs ran alone and together."""
     return interference(view.run) is not None
-
-
-def _ends(found: Interference) -> tuple[float, float]:
-    """The smallest and the largest change that has a colour."""
-    values = [c.accepted.value for c in found.cells if c.accepted]
-    return min([1 - LEAST, *values]), max([1 + LEAST / 2, *values])
-
-
-def _grid(found: Interference) -> _Grid:
-    """The axis with numbers across, or else the last one; all others down."""
-    run, variants = found.run, found.variants[:PANELS]
-    axes = _axes(run, found)
-    if not axes:
-        return _Grid([""], [""], {(0, 0): variants[0]})
-    numeric = [i for i in axes if all(_number(v, i) is not None for v in variants)]
-    across = (numeric or axes)[-1]
-    columns = list(dict.fromkeys(v.at(across) for v in variants))
-    if len(columns) > WIDE:
-        return _Grid([""], [v.words for v in variants], _stacked(variants))
-    rest = [i for i in axes if i != across]
-    rows = list(dict.fromkeys(tuple(v.at(i) for i in rest) for v in variants))
-    at, row_words, column_words = {}, [""] * len(rows), [""] * len(columns)
-    for variant in variants:
-        row = rows.index(tuple(variant.at(i) for i in rest))
-        column = columns.index(variant.at(across))
-        at[row, column] = variant
-        row_words[row] = ", ".join(_words(run, variant, i) for i in rest)
-        column_words[column] = _words(run, variant, across)
-    return _Grid(column_words, row_words, at)
-
-
-def _stacked(variants: list[Variant]) -> dict[tuple[int, int], Variant]:
-    return {(n, 0): variant for n, variant in enumerate(variants)}
-
-
-def _axes(run: RunResult, found: Interference) -> list[int]:
-    axes = [i for i in range(len(run.axes)) if i != found.axis]
-    return [i for i in axes if len({v.at(i) for v in found.variants}) > 1]
-
-
-def _number(variant: Variant, axis: int) -> float | None:
-    value = variant.values[axis]
-    return value.number if value else None
-
-
-def _words(run: RunResult, variant: Variant, axis: int) -> str:
-    value = variant.values[axis]
-    return value_words(run, axis, value) if value else ""
 
 
 def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) -> None:

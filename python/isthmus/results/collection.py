@@ -66,6 +66,11 @@ class Results:
         return self._text
 
     @property
+    def has_json(self) -> bool:
+        """Whether the result is at hand as the core wrote it."""
+        return self._text is not None
+
+    @property
     def table(self) -> pl.DataFrame:
         """One row per point, measure and statistic; see `isthmus.results.tables`."""
         from isthmus.results.tables import results_table

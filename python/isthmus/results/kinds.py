@@ -138,5 +138,13 @@ _ALL = [
     ),
 ]
 
+MAP = Kind(
+    "map",
+    "Over both fields",
+    "A cell for each point of the sweep; darker is more.",
+    lambda _view: False,
+    ("saturation",),
+)
+"""A sweep over two fields with numbers; drawn by the browser only."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 """By name, in the order of the report."""
