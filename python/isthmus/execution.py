@@ -130,10 +130,12 @@ class Job:
         fresh: bool = False,
         watch: Watch = unwatched,
         write: Callable[[Path, Results], None] | None = None,
+        plots: tuple[str, ...] = (),
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
-        `write` writes tables, plots and page in place of `isthmus.results.folder.write_results`.
+        `write` writes tables and page in place of `isthmus.results.folder.write_results`; `plots`
+        are the forms (``png``, ``svg``) in which that draws every plot as a file.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -151,7 +153,10 @@ class Job:
         results = self.run(folder / JOURNAL, watch)
         duration_s = time.monotonic() - clock
         write_provenance(folder, self.provenance(results, began, duration_s))
-        (write or write_results)(folder, results)
+        if write:
+            write(folder, results)
+        else:
+            write_results(folder, results, plots)
         return results
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:

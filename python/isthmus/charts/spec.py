@@ -88,6 +88,12 @@ def axis(
         scale["type"] = "log"
         # A margin of some pixels in place of whole decades.
         scale |= {"nice": False, "padding": 8}
+        # Lines at whole decades, pale ones between them.
+        whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
+        options = {
+            "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},
+            **options,
+        }
     else:
         scale["zero"] = zero
         if not zero:

@@ -6,16 +6,14 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isthmus.charts.matrix import between, hexed
-
-BUSY = [(0.0, "#c3ccd6"), (1 / 3, "#f0b429"), (2 / 3, "#d1495b"), (1.0, "#6a0f3a")]
-"""From idle to busy on light paper."""
+STEPS = 10
+"""Colours from idle to busy: ``--u0`` to ``--u9`` of the page, for light and dark."""
 Place = tuple[float, float]
 
 
 def busy_colour(share: float, top: float) -> str:
     """The colour of a utilisation, `top` being the busiest shown."""
-    return hexed(between(BUSY, share / top if top > 0 else 0.0))
+    return f"var(--u{min(STEPS - 1, int(STEPS * share / top)) if top > 0 else 0})"
 
 
 @dataclass
@@ -79,7 +77,8 @@ class Drawing:
             parts.append(
                 f'<polygon points="{" ".join(",".join(at(p)) for p in points)}" fill="{colour}"/>'
             )
-        parts += [_dot(at(place), *rest) for place, *rest in self.dots]
+        for place, radius, shape, css, told in self.dots:
+            parts.append(_dot(at(place), radius, shape, css, told))
         for place, text, size, css in self.words:
             x, y = at(place)
             style = f' class="{css}"' if css else ""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
+
 
 @click.command(
     name="faults",
@@ -24,7 +26,7 @@ FILEs are scenarios of machine.kind = "sci". Each value of an axis over machines
 a fabric of the study; loads, stop, verdict and seed are those of the first FILE. Latency is
 compared at the lowest load; throughput is the highest accepted load over all values of the load
 axis at which the fabric does not collapse; give loads beyond saturation. The folder then holds
-report.html, faults.csv and faults-cases.csv, plots/ and all results.
+report.html, faults.csv and faults-cases.csv and all results; with --plots also plots/.
 """,
 )
 @click.argument("files", metavar="FILE... [KEY=VALUE]...", nargs=-1, required=True)
@@ -39,6 +41,7 @@ report.html, faults.csv and faults-cases.csv, plots/ and all results.
     help="Seed of the pairs and of the runs [the first scenario's].",
 )
 @click.option("--quick", is_flag=True, help="All cases, by shorter runs with wider intervals.")
+@plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
 def command(
@@ -48,6 +51,7 @@ def command(
     jobs: int | None,
     seed: int | None,
     quick: bool,
+    plots: tuple[str, ...],
     as_json: bool,
     fresh: bool,
 ) -> int:
@@ -83,7 +87,7 @@ def command(
             folder,
             fresh=fresh,
             watch=shown,
-            write=lambda where, found: write_study(where, study, found),
+            write=lambda where, found: write_study(where, study, found, plots),
         )
     except Stopped as stop:
         click.echo(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.plots_option import plots_option
+
 if TYPE_CHECKING:
     from isthmus.papers import Outcome
     from isthmus.results.schema import RunResult
@@ -68,7 +70,8 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.option(
     "--figures/--no-figures", default=None, help="Draw the paper's figures [unless --quick]."
 )
-@click.option("--reports", is_flag=True, help="Also write plots and a report for each scenario.")
+@plots_option
+@click.option("--reports", is_flag=True, help="Also write tables and a report for each scenario.")
 @click.option("--fresh", is_flag=True, help="Run again what the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects as JSON.")
 def run(
@@ -79,6 +82,7 @@ def run(
     only: tuple[str, ...],
     out: Path | None,
     figures: bool | None,
+    plots: tuple[str, ...],
     reports: bool,
     fresh: bool,
     as_json: bool,
@@ -97,7 +101,7 @@ def run(
     if unknown:
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
     folder = out or Path("out") / "papers" / paper.name
-    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown)
+    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown, plots)
     runs: dict[str, RunResult] = {}
     try:
         found = {
@@ -114,7 +118,7 @@ def run(
     outcomes = [found[row.id] for row in rows if row.id in found]
     write_outcomes(folder, outcomes)
     if figures if figures is not None else not quick:
-        write_page(folder, paper, outcomes, runs)
+        write_page(folder, paper, outcomes, runs, plots)
     if as_json:
         click.echo(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
     else:

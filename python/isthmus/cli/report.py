@@ -1,4 +1,4 @@
-"""``isthmus report``: plots and report of a finished run, built again."""
+"""``isthmus report``: tables and report of a finished run, built again."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
+
 
 @click.command(
     name="report",
-    help="""Build the tables, plots and report of a finished run again.
+    help="""Build the tables and the report of a finished run again.
 
 \b
   isthmus report out/hypercube-128
+  isthmus report out/hypercube-128 --plots png,svg
 """,
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-def command(directory: Path) -> None:
+@plots_option
+def command(directory: Path, plots: tuple[str, ...]) -> None:
     """Read DIR/result.json and write the rest anew."""
     from isthmus.cli.console import print_answer, print_study
     from isthmus.faults import outcomes, summaries
@@ -27,9 +31,9 @@ def command(directory: Path) -> None:
     results = Results.load(directory)
     ready_folder(directory)
     if study := read_study(directory):
-        write_study(directory, study, results)
+        write_study(directory, study, results, plots)
         print_study(study, summaries(study, outcomes(study, results.run)))
     else:
-        results.save(directory)
+        results.save(directory, plots)
         print_answer(results.answer)
     click.echo(f"Report: {directory / 'report.html'}")

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
+
 
 @click.command(
     name="run",
-    help="""Run a scenario: analysis, simulation, tables, plots and a report.
+    help="""Run a scenario: analysis, simulation, tables and a report.
 
 FILE is a scenario. Fields are changed by key=value, swept by sweep.key='[value, ...]':
 
@@ -21,7 +23,8 @@ FILE is a scenario. Fields are changed by key=value, swept by sweep.key='[value,
   isthmus run examples/hypercube-128.toml --json | jq .searches
 
 Interrupted by Ctrl-C, finished points are kept; the same command goes on from there.
-The folder then holds report.html, results.csv and .parquet, plots/ and provenance.json.
+The folder then holds report.html, results.csv and .parquet, and provenance.json; with
+--plots also plots/.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -34,6 +37,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
     help="Master seed; the same seed gives the same numbers [the scenario's].",
 )
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
+@plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
 def command(
@@ -43,6 +47,7 @@ def command(
     jobs: int | None,
     seed: int | None,
     quick: bool,
+    plots: tuple[str, ...],
     as_json: bool,
     fresh: bool,
 ) -> int:
@@ -66,7 +71,7 @@ def command(
     from isthmus.cli.progress import shown
 
     try:
-        results = job.run_into(folder, fresh=fresh, watch=shown)
+        results = job.run_into(folder, fresh=fresh, watch=shown, plots=plots)
     except Stopped as stop:
         click.echo(
             f"isthmus: interrupted; {stop.done} of {stop.total} points are kept in {folder}; "

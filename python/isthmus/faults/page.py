@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from isthmus.faults.chart import study_chart, worst_chart
 from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, summaries
-from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
 from isthmus.files import write_bytes, write_text
+from isthmus.looks import colour_number
 from isthmus.results.collection import Results
 from isthmus.results.folder import write_tables
 from isthmus.value import Value
@@ -21,44 +22,64 @@ STUDY = "faults.json"
 """What tells the results of a study from others."""
 
 
-def write_study(folder: Path, study: Study, results: Results) -> None:
-    """Write tables, pictures and page; ``result.json`` last, as the sign that all is there."""
-    from isthmus.plots.style import image, styled
-    from isthmus.report import template
-    from isthmus.report.picture import inline_svg
-
+def write_study(folder: Path, study: Study, results: Results, plots: tuple[str, ...] = ()) -> None:
+    """Write tables and page, ``result.json`` before the page; pictures as files (``png``, ``svg``)
+    only where asked for.
+    """
     found = outcomes(study, results.run)
     told = summaries(study, found)
     write_tables(folder, results)
     write_text(folder / "faults.csv", table(summary_rows(study, told)).write_csv())
     write_text(folder / "faults-cases.csv", table(case_rows(study, found)).write_csv())
+    write_text(folder / "scenario.toml", results.canonical)
+    write_text(folder / STUDY, study.as_json())
+    write_text(folder / "result.json", results.json)
+    write_text(folder / "report.html", page(study, results, found, told))
+    if plots:
+        _write_plots(folder / "plots", study, results, plots)
+
+
+def page(
+    study: Study, results: Results, found: Sequence[CaseOutcome], told: Sequence[Summary]
+) -> str:
+    """The page of a study."""
+    from isthmus.report.page import digest_of, render_page
+
     light, heavy = loads(results)
-    with styled():
-        figures = [("faults", draw(study, found, told, light))]
-        if worst := draw_worst(study, found, results.run):
-            figures.append(("worst", worst))
-    pictures = {}
-    for name, figure in figures:
-        write_bytes(folder / "plots" / f"{name}.png", image(figure, "png"))
-        svg = image(figure, "svg")
-        write_bytes(folder / "plots" / f"{name}.svg", svg)
-        pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
-    page = template("faults.html").render(
+    charts = {"faults": study_chart(study, found, told, light)}
+    if worst := worst_chart(study, found, results.run):
+        charts["worst"] = worst
+    inputs = digest_of(results.json, results.canonical, study.as_json())
+    return render_page(
+        "faults.html",
+        charts.values(),
+        inputs if results.has_json else "",
         run=results.run,
         study=study,
         conclusions=conclusions(study, told),
         rows=rows(study, told),
-        pictures=pictures,
+        charts=charts,
         light=light,
         heavy=heavy,
         cases=len(study.cases),
         sampled=any(s.possible > s.cases for s in told),
         canonical=results.canonical,
     )
-    write_text(folder / "report.html", page)
-    write_text(folder / "scenario.toml", results.canonical)
-    write_text(folder / STUDY, study.as_json())
-    write_text(folder / "result.json", results.json)
+
+
+def _write_plots(folder: Path, study: Study, results: Results, suffixes: tuple[str, ...]) -> None:
+    from isthmus.faults.picture import draw, draw_worst
+    from isthmus.plots.style import image, styled
+
+    found = outcomes(study, results.run)
+    told = summaries(study, found)
+    with styled():
+        figures = [("faults", draw(study, found, told, loads(results)[0]))]
+        if worst := draw_worst(study, found, results.run):
+            figures.append(("worst", worst))
+    for name, figure in figures:
+        for suffix in suffixes:
+            write_bytes(folder / f"{name}.{suffix}", image(figure, suffix))
 
 
 def read_study(folder: Path) -> Study | None:
@@ -124,7 +145,7 @@ def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
     return [
         {
             "fabric": study.sites[s.site].label,
-            "colour": colour(s.site),
+            "paint": f"var(--s{colour_number(s.site)})",
             "failure": s.kind,
             "cases": f"{s.cases}" if s.possible == s.cases else f"{s.cases} of {s.possible:,}",
             "nodes": _percent(s.nodes_kept),

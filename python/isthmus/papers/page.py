@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.files import write_bytes, write_text
-from isthmus.papers.figures import draw, figures
+from isthmus.papers.figures import chart_of, draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
-from isthmus.report import template
 from isthmus.results.schema import RunResult
 
 KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
@@ -18,26 +17,37 @@ KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading"
 
 
 def write_page(
-    out: Path, paper: Paper, outcomes: Sequence[Outcome], runs: Mapping[str, RunResult]
+    out: Path,
+    paper: Paper,
+    outcomes: Sequence[Outcome],
+    runs: Mapping[str, RunResult],
+    plots: tuple[str, ...] = (),
 ) -> None:
-    """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
-    from isthmus.plots.style import image
+    """Write ``index.html`` with the figures of the scenarios that were run and all verdicts; the
+    figures as files (``png``, ``svg``) only where asked for.
+    """
+    from isthmus.report.page import render_page
 
-    drawn = []
-    for figure in figures(paper):
-        if figure.scenario in runs:
-            picture = image(draw(figure, runs[figure.scenario]), "png")
-            write_bytes(out / "figures" / f"{figure.name}.png", picture)
-            drawn.append(figure)
-    page = template("paper.html").render(
+    drawn = [figure for figure in figures(paper) if figure.scenario in runs]
+    charts = {f.name: chart_of(f, runs[f.scenario]) for f in drawn}
+    page = render_page(
+        "paper.html",
+        charts.values(),
         paper=paper,
-        figures=drawn,
+        figures=[{"name": f.name, "caption": f.caption, "chart": charts[f.name]} for f in drawn],
         rows=[_cells(o) for o in outcomes],
         counts=counts([o.verdict for o in outcomes]),
         kinds=KINDS,
         quick=any(run.quick for run in runs.values()),
     )
     write_text(out / "index.html", page)
+    if plots:
+        from isthmus.plots.style import image
+
+        for figure in drawn:
+            picture = draw(figure, runs[figure.scenario])
+            for suffix in plots:
+                write_bytes(out / "figures" / f"{figure.name}.{suffix}", image(picture, suffix))
 
 
 def counts(verdicts: Sequence[str]) -> str:

@@ -31,10 +31,12 @@ class How:
     jobs: int = 1
     seed: int | None = None
     reports: bool = False
-    """Also write tables, plots and a report for each scenario."""
+    """Also write tables and a report for each scenario."""
     fresh: bool = False
     """Run again what is there."""
     watch: Watch = unwatched
+    plots: tuple[str, ...] = ()
+    """Plots of each scenario's report to write as files: ``png``, ``svg``."""
 
 
 def run_paper(
@@ -90,7 +92,7 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
     if how.reports:
-        return job.run_into(folder, fresh=how.fresh, watch=how.watch).run
+        return job.run_into(folder, fresh=how.fresh, watch=how.watch, plots=how.plots).run
     kept = folder / "result.json"
     ready_folder(folder)
     if how.fresh:

@@ -26,6 +26,10 @@ from isthmus.results.series import View, view
 __all__ = ["KINDS", "Kind", "Picture", "draw", "draw_all", "image", "pictures"]
 
 
+SUFFIXES = ("png", "svg")
+"""What plots are written as."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of plot."""
@@ -89,20 +93,17 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a run, drawn and kept in both forms."""
+    """A plot of a run, drawn."""
 
     name: str
-    png: bytes
-    svg: bytes
-    width: float
-    """Width in inches."""
+    images: dict[str, bytes]
+    """By ``png`` and ``svg``, those asked for."""
 
 
-def pictures(run: RunResult) -> list[Picture]:
+def pictures(run: RunResult, suffixes: tuple[str, ...] = SUFFIXES) -> list[Picture]:
     """Every plot that the run has material for."""
     drawn = []
     for name, figure in draw_all(run):
-        png, svg = image(figure, "png"), image(figure, "svg")
-        drawn.append(Picture(name, png, svg, float(figure.get_figwidth())))
+        drawn.append(Picture(name, {suffix: image(figure, suffix) for suffix in suffixes}))
         figure.clear()
     return drawn

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -48,17 +48,20 @@ GLYPHS = {
     "small": '<circle cx="13" cy="7" r="2.2" fill="currentColor"/>',
     "tick": f'<path d="M13,2V12" {_STROKE}/>',
     "above": f'<path d="M8,3H18L13,11Z" {_STROKE}/>',
+    "ramp": "".join(
+        f'<path d="M{2.4 * n + 1:g},2h2.5V12h-2.5Z" fill="var(--u{n})"/>' for n in range(10)
+    ),
     "diamond": '<path d="M13,1L19,7L13,13L7,7Z" fill="currentColor"/>',
 }
 """What marks look like, in a box of 26 by 14."""
 
 
-def render_page(name: str, charts: Iterable[Chart], inputs: str = "", **told: Any) -> str:
-    """Fill one of the page templates; `charts` are those that it shows, `inputs` what it rests on.
+def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any) -> str:
+    """Fill one of the page templates; `drawn` are its pictures, `inputs` what it rests on.
 
     Nothing is fetched and nothing but the page's own scripts runs: the policy names their digests.
     """
-    specs = {c.name: [p.spec or {} for p in c.panels] for c in charts}
+    specs = {c.name: [p.spec or {} for p in c.panels] for c in drawn}
     scripts = library()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -108,6 +111,13 @@ def glossary() -> dict[str, str]:
     return found
 
 
+def across(panels: int) -> str:
+    """How many panels stand beside one another on paper, as a class, so that rows are filled."""
+    if panels % 3 == 0 or panels == 5:
+        return " by3"
+    return " by4" if panels > 6 else ""
+
+
 def slug(term: str) -> str:
     """A term as part of an id."""
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
@@ -116,7 +126,7 @@ def slug(term: str) -> str:
 def data_rows(table: Table) -> Markup:
     """The rows of a picture's table; the last cell leads to the row of the point."""
     lines = []
-    points = table.points or [None] * len(table.rows)
+    points: Sequence[int | None] = table.points or [None] * len(table.rows)
     for row, point in zip(table.rows, points, strict=True):
         cells = "".join(f"<td>{_cell(value)}</td>" for value in row)
         if point is not None:
@@ -189,6 +199,7 @@ def _environment() -> Environment:
         glyphs={name: Markup(glyph) for name, glyph in GLYPHS.items()},
         shapes=_glyph_shapes(),
         data_rows=data_rows,
+        across=across,
         glossary=glossary(),
     )
     return environment
@@ -201,6 +212,9 @@ def _glyph_shapes() -> Mapping[str, str]:
         "circle": "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1-1,0Z",
         "triangle-up": "M0-1L1,.8H-1Z",
         "triangle-down": "M0,1L1-.8H-1Z",
+        "ramp": "".join(
+            f'<path d="M{2.4 * n + 1:g},2h2.5V12h-2.5Z" fill="var(--u{n})"/>' for n in range(10)
+        ),
         "diamond": "M0-1.15L.9,0L0,1.15L-.9,0Z",
         "cross": "M-.35-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
     }

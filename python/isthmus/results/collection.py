@@ -151,12 +151,14 @@ class Results:
         write_text(target, render(self))
         return target
 
-    def save(self, directory: str | Path) -> Path:
-        """Write tables, plots and report to a folder, the same files as ``isthmus run``."""
+    def save(self, directory: str | Path, plots: tuple[str, ...] = ()) -> Path:
+        """Write tables and report to a folder, the same files as ``isthmus run``; with `plots`
+        (``"png"``, ``"svg"``) every plot as a file, too.
+        """
         from isthmus.results.folder import write_results
 
         folder = Path(directory)
-        write_results(folder, self)
+        write_results(folder, self, plots)
         return folder
 
     def __repr__(self) -> str:

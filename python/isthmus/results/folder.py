@@ -43,17 +43,34 @@ OWN_FILES = (
 OWN_FOLDERS = (JOURNAL, "plots")
 
 
-def write_results(folder: Path, results: Results) -> None:
-    """Write tables, plots and report; ``result.json`` last, as the sign that all is there."""
-    from isthmus import plots
-    from isthmus.report import render
+def write_results(folder: Path, results: Results, plots: tuple[str, ...] = ()) -> None:
+    """Write ``result.json``, tables and report; pictures as files (``png``, ``svg``) only where
+    asked for. A report that was made from the same is left as it is.
+    """
+    from isthmus.report import inputs_of, render
 
-    write_tables(folder, results)
-    pictures = plots.pictures(results.run)
-    write_plots(folder / "plots", pictures)
-    write_text(folder / "scenario.toml", results.canonical)
-    write_text(folder / "report.html", render(results, pictures))
     write_text(folder / "result.json", results.json)
+    write_text(folder / "scenario.toml", results.canonical)
+    write_tables(folder, results)
+    inputs = inputs_of(results)
+    page = folder / "report.html"
+    if not is_made_from(page, inputs):
+        write_text(page, render(results, inputs))
+    if plots:
+        from isthmus.plots import pictures
+
+        write_plots(folder / "plots", pictures(results.run, plots))
+
+
+def is_made_from(page: Path, inputs: str) -> bool:
+    """Whether a page is there, whole, and says that it was made from these inputs."""
+    from isthmus.report.page import made_from
+
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return bool(inputs) and made_from(text) == inputs and text.endswith("</html>\n")
 
 
 def write_tables(folder: Path, results: Results) -> None:
@@ -80,10 +97,10 @@ def parquet(table: pl.DataFrame) -> bytes:
 
 
 def write_plots(folder: Path, pictures: list[Picture]) -> None:
-    """Write plots as PNG and SVG; those of an earlier run that are no more are removed."""
+    """Write plots as files; those of an earlier run that are no more are removed."""
     kept = set()
     for picture in pictures:
-        for suffix, data in (("png", picture.png), ("svg", picture.svg)):
+        for suffix, data in picture.images.items():
             write_bytes(folder / f"{picture.name}.{suffix}", data)
             kept.add(f"{picture.name}.{suffix}")
     for old in folder.glob("*"):

@@ -99,7 +99,7 @@ _ALL = [
     Kind(
         "machine",
         "The machine",
-        "The machine; the busier a link, the darker.",
+        "The machine; the busier a link, the stronger its colour.",
         has_channels,
         ("channel", "lane"),
     ),
