@@ -90,7 +90,7 @@ def _table(shown: Sequence[tuple[str, PointResult]]) -> Table:
     """The busiest links; `channels.parquet` has all."""
     rows, points = [], []
     for label, point in shown:
-        single = [c for c in point.channels if c.from_ is not None]
+        single = [c for c in point.channels if c.from_ is not None] or point.channels
         for c in sorted(single, key=lambda c: -c.utilisation)[:20]:
             rows.append([label, c.kind, c.from_, c.to, brief(c.utilisation, 4)])
             points.append(point.index)
