@@ -47,7 +47,7 @@ def bandwidth(view: View) -> Chart:
                 points.append(point.index)
         values = _bar_values(view, [f for f in found if f[0] in shown], name)
         x_title = with_unit(f"accepted bandwidth per {per}", view.unit(name))
-        panels.append(Panel(title, _bars(view, values, x_title), width=340))
+        panels.append(Panel(title, _bars(view, values, x_title), width=_width(view)))
     table = Table(["panel", "variant", "value", "low", "high", "model"], rows, points)
     return Chart("bandwidth", panels, [], _bar_marks(view), table, _rest(view))
 
@@ -59,7 +59,11 @@ def variants(view: View) -> Chart:
         found = [(s, p) for s in view.series for _, p in s.values(view, name) if not p.collapsed]
         values = _bar_values(view, found, name)
         panels.append(
-            Panel(view.label(name), _bars(view, values, with_unit("mean", view.unit(name))), "")
+            Panel(
+                view.label(name),
+                _bars(view, values, with_unit("mean", view.unit(name))),
+                width=_width(view),
+            )
         )
         for series, point in found:
             measure = point.measure(name)
@@ -68,6 +72,11 @@ def variants(view: View) -> Chart:
                 points.append(point.index)
     table = Table(["panel", "variant", "value", "low", "high", "model"], rows, points)
     return Chart("latency", panels, [], _bar_marks(view), table, _rest(view))
+
+
+def _width(view: View) -> int:
+    """Long names of rows need room beside their bars."""
+    return 340 if max(len(s.label) for s in view.series) < 24 else 520
 
 
 def _rest(view: View) -> str:
@@ -363,7 +372,7 @@ def channels(view: View) -> Chart:
             rows.append([series.label, name(use.kind), use.utilisation, use.highest, use.analytic])
             of.append(point.index)
     kinds = list(dict.fromkeys(v["kind"] for v in values))
-    step = max(26, 9 * len(points) + 8)
+    step = max(24, 7 * len(points) + 8)
     spec = _channel_spec(view, values, described.utilisation, step, [s for s, _ in points])
     place = answer(view.run).busy_place
     entries = [Mark("mean of the kind", "dot"), Mark("to the busiest of the kind", "line")]

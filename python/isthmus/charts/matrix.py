@@ -41,7 +41,7 @@ def matrix(view: View) -> Chart:
     for (row, column), variant in sorted(grid.at.items()):
         title = ", ".join(t for t in (grid.rows[row], grid.columns[column]) if t)
         spec = _matrix_spec(found, variant)
-        wide = 90 + 92 * len(found.sets)
+        wide = 70 + 92 * len(found.sets)
         panels.append(Panel(title, spec, width=min(wide, 330), most=max(wide + 80, 330)))
     rows, points = [], []
     for c in found.cells:
@@ -65,8 +65,11 @@ def matrix(view: View) -> Chart:
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
     values: list[Spec] = []
+    # Jobs across in the order of jobs down, so that "alone" stands on the diagonal.
+    order = {job: n for n, job in enumerate(found.jobs)}
+    sets = sorted(found.sets, key=lambda s: (len(s), [order.get(job, len(order)) for job in s]))
     for job in found.jobs:
-        for beside in found.sets:
+        for beside in sets:
             place = {"job": job, "beside": " + ".join(beside)}
             cell = found.cell(variant, job, beside)
             if beside == (job,):
@@ -97,6 +100,7 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
             "encoding": {**both, "fill": {"field": "fill", **plain}, **tip(fields)},
         },
         {
+            "transform": [{"filter": "!datum.clear"}],
             "mark": {**words, "dy": -8, "fontSize": 13},
             "encoding": {
                 **both,

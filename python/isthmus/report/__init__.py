@@ -62,7 +62,7 @@ def render(results: Results, inputs: str | None = None) -> str:
         figures=figures,
         points=point_rows(said.view),
         measures=[with_unit(said.view.label(m), said.view.unit(m)) for m in said.measures],
-        x_title=with_unit(said.view.x_label, said.view.x_unit),
+        x_title="" if said.view.x_axis is None else with_unit(said.view.x_label, said.view.x_unit),
         machines=run.machines,
         warnings=said.warnings,
         nodes=any(p.nodes for p in run.points),
@@ -86,7 +86,9 @@ def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
     """What stands beside the answer: the measure it is judged by, and where it saturates."""
     applies = {name: KINDS[name].applies(said.view) for name in ("latency", "accepted")}
     crowded = len(said.view.series) > VARIANTS
-    if said.lessons or not said.headline or not applies["latency"] or crowded:
+    if said.lessons:
+        return [replace(drawn[0], name=f"lead-{drawn[0].name}", table=None)] if drawn else []
+    if not said.headline or not applies["latency"] or crowded:
         return [_beside(drawn[0])] if drawn else []
     if said.view.x_axis is None:
         return [_beside(each) for each in drawn if each.name in ("latency", "saturation")]

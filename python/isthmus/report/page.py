@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from isthmus.charts.chart import Chart, Table
+from isthmus.charts.chart import Chart, Panel, Table
 from isthmus.charts.spec import SHAPES
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
 """The drawing library, in the order in which it is loaded."""
 INPUTS = re.compile(r'<meta name="isthmus-inputs" content="([0-9a-f]*)">')
+WIDTH, GAP = 1176, 22
+"""Of a page on a wide screen, and between its panels, in pixels."""
 HEAD = 4096
 """Bytes of a page within which it says what it was made from."""
 
@@ -111,11 +113,15 @@ def glossary() -> dict[str, str]:
     return found
 
 
-def across(panels: int) -> str:
-    """How many panels stand beside one another on paper, as a class, so that rows are filled."""
-    if panels % 3 == 0 or panels == 5:
-        return " by3"
-    return " by4" if panels > 6 else ""
+def across(panels: Sequence[Panel]) -> Markup:
+    """How many panels stand beside one another so that all rows are filled alike: on a wide screen
+    and, as a class, on paper.
+    """
+    count = len(panels)
+    fit = max(1, (WIDTH + GAP) // (max(p.width for p in panels) + GAP))
+    columns = -(-count // -(-count // fit))
+    paper = " by3" if count % 3 == 0 or count == 5 else " by4" if count > 6 else ""
+    return Markup(f'class="panels{paper}" style="--columns: {columns}"')
 
 
 def slug(term: str) -> str:
