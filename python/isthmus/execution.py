@@ -119,12 +119,14 @@ class Job:
         fresh: bool = False,
         write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
         also: Mapping[str, str] | None = None,
+        plots: tuple[str, ...] = (),
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
-        Results that the folder holds are taken from there. `write` writes tables, plots and page in
+        Results that the folder holds are taken from there. `write` writes tables and page in
         place of `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
-        are files that one needs to read the result, kept with it.
+        are files that one needs to read the result, kept with it; `plots` are the forms (``png``,
+        ``svg``) in which every plot is drawn as a file.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -160,7 +162,10 @@ class Job:
             points = len(results.run.points) + len(results.run.searches)
             tell = telling(self.watch, self.title or self.name, points)
             try:
-                (write or write_results)(own, results, tell)
+                if write:
+                    write(own, results, tell)
+                else:
+                    write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
                 raise Stopped(points, points) from None
         return results

@@ -283,7 +283,8 @@ def test_a_study_from_the_command_line(isthmus, tmp_path):
     with (folder / "faults-cases.csv").open() as file:
         assert len(list(csv.DictReader(file))) == (1 + 12 + 9 + 2) + (1 + 9 + 9 + 2)
     page = (folder / "report.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count('class="network"') == 2
+    assert 'data-chart="faults"' in page
     assert "The worst single failure" in page
     study = read_study(folder)
     assert len(outcomes(study, Results.load(folder).run)) == len(study.cases)

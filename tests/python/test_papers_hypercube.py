@@ -55,7 +55,18 @@ def quick(tmp_path_factory):
     import sys
 
     out = tmp_path_factory.mktemp("paper")
-    words = ["papers", "run", str(HOME), "--quick", "--json", "--figures", "--out", str(out)]
+    words = [
+        "papers",
+        "run",
+        str(HOME),
+        "--quick",
+        "--json",
+        "--figures",
+        "--plots",
+        "png",
+        "--out",
+        str(out),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "isthmus", *words],
         capture_output=True,
@@ -136,7 +147,7 @@ def test_the_figures_are_drawn(quick, paper):
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "index.html").read_text()
     assert "quick run" in page
-    assert page.count("<figure>") == len(names)
+    assert page.count("<figure ") == len(names)
     assert page.count('class="badge') == len(paper.rows())
 
 

@@ -45,7 +45,18 @@ def reference():
 def quick(tmp_path_factory):
     """A quick run of everything: what it printed, and its folder."""
     out = tmp_path_factory.mktemp("paper")
-    words = ["papers", "run", str(HOME), "--quick", "--json", "--figures", "--out", str(out)]
+    words = [
+        "papers",
+        "run",
+        str(HOME),
+        "--quick",
+        "--json",
+        "--figures",
+        "--plots",
+        "png",
+        "--out",
+        str(out),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "isthmus", *words],
         capture_output=True,
@@ -135,4 +146,4 @@ def test_the_figures_are_drawn(quick, paper):
     for name in names:
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "index.html").read_text()
-    assert page.count("<figure>") == len(names)
+    assert page.count("<figure ") == len(names)

@@ -5,9 +5,9 @@ import pytest
 
 from fixtures import synthetic
 from isthmus import plots
+from isthmus.charts.cube import project
 from isthmus.errors import IsthmusError
 from isthmus.plots import curves
-from isthmus.plots.machine import project
 from isthmus.plots.style import MARKERS
 from isthmus.results import Results
 from isthmus.results.series import view

@@ -12,9 +12,9 @@ from fixtures import rings
 from isthmus import plots
 from isthmus.answer.grounds import Peak
 from isthmus.answer.sentences import collapse_words
+from isthmus.charts.rings import Layout, failed_nodes, used_links
 from isthmus.cli.fabric import _distances
 from isthmus.plots.curves import load_bound
-from isthmus.plots.fabric import _Layout, failed_nodes, used_links
 from isthmus.plots.nodes import loaded_point
 from isthmus.report import render
 from isthmus.results import Results
@@ -210,7 +210,7 @@ def test_utilisations_are_those_of_the_links(tori):
 @pytest.mark.parametrize("kind", list(rings.KNEES_GB))
 def test_links_that_wrap_around_a_grid_are_told_from_others(kind):
     described = rings.machine(kind)
-    layout = _Layout(described["places"], described["rings"])
+    layout = Layout(described["places"], described["rings"])
     around = {
         (a, b)
         for ring in described["rings"]
@@ -231,7 +231,7 @@ def test_links_that_wrap_around_a_grid_are_told_from_others(kind):
 def test_nothing_wraps_around_on_a_circle():
     places = [(math.cos(n * math.pi / 3), math.sin(n * math.pi / 3)) for n in range(6)]
     chords = [[0, 1, 2, 3, 4, 5], [0, 3], [1, 4]]
-    layout = _Layout(places, chords)
+    layout = Layout(places, chords)
     assert not layout.grid
     assert not any(layout.around(a, b) for ring in chords for a, b in pairwise(ring))
 

@@ -10,10 +10,10 @@ import click
 from isthmus.cli.voice import Voiced
 
 COMMANDS = {
-    "run": "Run a scenario: analysis, simulation, tables, plots, report.",
+    "run": "Run a scenario: analysis, simulation, tables, report.",
     "check": "Read a scenario and say what it would run.",
     "init": "Write a scenario with comments, to start from.",
-    "report": "Build the plots and the report of a finished run again.",
+    "report": "Build the tables and the report of a finished run again.",
     "topology": "Describe and draw a machine's networks.",
     "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option
 from isthmus.cli.voice import Voiced
 
@@ -27,7 +28,8 @@ FILEs are scenarios of machine.kind = "sci"; - is standard input. Each value of 
 machines, and each FILE, is a fabric of the study; loads, stop, verdict and seed are those of the
 first FILE. Latency is compared at the lowest load; throughput is the highest accepted load over all
 values of the load axis at which the fabric does not collapse; give loads beyond saturation. The
-folder then holds report.html, faults.csv and faults-cases.csv, plots/ and all results.
+folder then holds report.html, faults.csv and faults-cases.csv and all results; with --plots also
+plots/.
 """,
 )
 @click.argument("files", metavar="FILE... [KEY=VALUE]...", nargs=-1, required=True)
@@ -42,6 +44,7 @@ folder then holds report.html, faults.csv and faults-cases.csv, plots/ and all r
     help="Seed of the pairs and of the runs [the first scenario's].",
 )
 @click.option("--quick", is_flag=True, help="All cases, by shorter runs with wider intervals.")
+@plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
@@ -51,6 +54,7 @@ def command(
     jobs: int | None,
     seed: int | None,
     quick: bool,
+    plots: tuple[str, ...],
     as_json: bool,
     fresh: bool,
 ) -> int:
@@ -93,7 +97,9 @@ def command(
             results = job.run_into(
                 folder,
                 fresh=fresh,
-                write=lambda where, found, tell: write_study(where, study, found, tell),
+                write=lambda where, found, tell: write_study(
+                    where, study, found, tell, plots=plots
+                ),
                 also={STUDY: study.as_json()},
             )
         except Stopped as stop:

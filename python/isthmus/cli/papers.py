@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option
 from isthmus.cli.voice import Voiced
 
@@ -87,7 +88,8 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.option(
     "--figures/--no-figures", default=None, help="Draw the paper's figures [unless --quick]."
 )
-@click.option("--reports", is_flag=True, help="Also write plots and a report for each scenario.")
+@plots_option
+@click.option("--reports", is_flag=True, help="Also write tables and a report for each scenario.")
 @click.option("--fresh", is_flag=True, help="Run again what the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects as JSON.")
 def run(
@@ -98,6 +100,7 @@ def run(
     only: tuple[str, ...],
     out: Path | None,
     figures: bool | None,
+    plots: tuple[str, ...],
     reports: bool,
     fresh: bool,
     as_json: bool,
@@ -126,7 +129,7 @@ def run(
     runs: dict[str, RunResult] = {}
     stopped = False
     with voice().progress() as watch:
-        how = How(quick, threads(jobs), seed, reports, fresh, watch)
+        how = How(quick, threads(jobs), seed, reports, fresh, watch, plots)
         try:
             with paper_folder(folder, paper) as own:
                 found = {
@@ -136,7 +139,7 @@ def run(
                 outcomes = [found[row.id] for row in rows if row.id in found]
                 write_outcomes(own, outcomes)
                 if figures if figures is not None else not quick:
-                    write_page(own, paper, outcomes, runs, telling(watch, paper.title))
+                    write_page(own, paper, outcomes, runs, telling(watch, paper.title), plots)
         except (Stopped, KeyboardInterrupt):
             stopped = True
     if stopped:

@@ -1,4 +1,4 @@
-"""``isthmus report``: plots and report of a finished run, built again."""
+"""``isthmus report``: tables and report of a finished run, built again."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
 from isthmus.cli.voice import Voiced
 
 
 @click.command(
     name="report",
     cls=Voiced,
-    help="""Build the tables, plots and report of a finished run again.
+    help="""Build the tables and the report of a finished run again.
 
 \b
   isthmus report out/hypercube-128
+  isthmus report out/hypercube-128 --plots png,svg
 """,
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-def command(directory: Path) -> None:
+@plots_option
+def command(directory: Path, plots: tuple[str, ...]) -> None:
     """Read DIR/result.json and write the rest anew."""
     from isthmus.cli.console import print_answer, print_study
     from isthmus.faults import outcomes, summaries
@@ -30,9 +33,9 @@ def command(directory: Path) -> None:
     results = Results.load(directory)
     with opened_for(directory, results, adopt=True) as folder:
         if study := read_study(directory):
-            write_study(folder, study, results, redraw=True)
+            write_study(folder, study, results, plots=plots, redraw=True)
         else:
-            write_results(folder, results, redraw=True)
+            write_results(folder, results, plots=plots, redraw=True)
     if study:
         print_study(study, summaries(study, outcomes(study, results.run)))
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option
 from isthmus.cli.voice import Voiced
 
@@ -13,7 +14,7 @@ from isthmus.cli.voice import Voiced
 @click.command(
     name="run",
     cls=Voiced,
-    help="""Run a scenario: analysis, simulation, tables, plots and a report.
+    help="""Run a scenario: analysis, simulation, tables and a report.
 
 FILE is a scenario, - for standard input. Fields are changed by key=value, swept by
 sweep.key='[value, ...]':
@@ -25,7 +26,8 @@ sweep.key='[value, ...]':
   isthmus run examples/hypercube-128.toml --json | jq .searches
 
 Interrupted by Ctrl-C, finished points are kept; the same command goes on from there.
-The folder then holds report.html, results.csv and .parquet, plots/ and provenance.json.
+The folder then holds report.html, results.csv and .parquet, and provenance.json; with
+--plots also plots/.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -38,6 +40,7 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
     help="Master seed; the same seed gives the same numbers [the scenario's].",
 )
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
+@plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
@@ -47,6 +50,7 @@ def command(
     jobs: int | None,
     seed: int | None,
     quick: bool,
+    plots: tuple[str, ...],
     as_json: bool,
     fresh: bool,
 ) -> int:
@@ -74,7 +78,7 @@ def command(
         folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
         stopped = None
         try:
-            results = job.run_into(folder, fresh=fresh)
+            results = job.run_into(folder, fresh=fresh, plots=plots)
         except Stopped as stop:
             stopped = stop
     if stopped:

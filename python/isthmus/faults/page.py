@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.errors import IsthmusError
+from isthmus.faults.chart import study_chart, worst_chart
 from isthmus.faults.outcome import AT_LEAST, CaseOutcome, Summary, outcomes, summaries
-from isthmus.faults.picture import colour, draw, draw_worst
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
+from isthmus.looks import colour_number
 from isthmus.owned import OwnedFolder
 from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
@@ -29,9 +30,12 @@ def write_study(
     results: Results,
     tell: Tell = untold,
     *,
+    plots: tuple[str, ...] = (),
     redraw: bool = False,
 ) -> None:
-    """Write the numbers, then tables, pictures and page as far as they are not there."""
+    """Write the numbers, then tables and page as far as they are not there; pictures as files
+    (``png``, ``svg``) only where asked for.
+    """
     tell("writing", 0, 0)
     found = outcomes(study, results.run)
     told = summaries(study, found)
@@ -44,53 +48,71 @@ def write_study(
             folder.write("faults.csv", csv, "study")
             csv = table(case_rows(study, found)).write_csv()
             folder.write("faults-cases.csv", csv, "study")
-    if redraw or not folder.has("page", key):
-        with folder.part("page", key):
-            for name, data in _drawn(study, results, found, told, tell):
-                folder.write(name, data, "page")
+    inputs = inputs_of(study, results)
+    if redraw or not folder.has("page", inputs):
+        tell("drawing", 0, 0)
+        with folder.part("page", inputs):
+            folder.write("report.html", page(study, results, found, told), "page")
+    key = made_from(results, study.as_json(), *plots)
+    if plots and (redraw or not folder.has("plots", key)):
+        with folder.part("plots", key):
+            for name, data in _plots(study, results, plots, tell):
+                folder.write(name, data, "plots")
 
 
-def _drawn(
-    study: Study,
-    results: Results,
-    found: Sequence[CaseOutcome],
-    told: Sequence[Summary],
-    tell: Tell,
-) -> Iterator[tuple[str, bytes | str]]:
-    """The pictures and the page that shows them."""
-    from isthmus.plots.style import image, styled
-    from isthmus.report import template
-    from isthmus.report.picture import inline_svg
+def inputs_of(study: Study, results: Results) -> str:
+    """Digest of what the page is made from; empty where the numbers are not at hand as text."""
+    from isthmus.report.page import digest_of
+
+    if not results.has_json:
+        return ""
+    return digest_of(results.json, results.canonical, study.as_json())
+
+
+def page(
+    study: Study, results: Results, found: Sequence[CaseOutcome], told: Sequence[Summary]
+) -> str:
+    """The page of a study."""
+    from isthmus.report.page import render_page
 
     light, heavy = loads(results)
-    tell("drawing", 0, 0)
+    charts = {"faults": study_chart(study, found, told, light)}
+    if worst := worst_chart(study, found, results.run):
+        charts["worst"] = worst
+    return render_page(
+        "faults.html",
+        charts.values(),
+        inputs_of(study, results),
+        run=results.run,
+        study=study,
+        conclusions=conclusions(study, told),
+        rows=rows(study, told),
+        charts=charts,
+        light=light,
+        heavy=heavy,
+        cases=len(study.cases),
+        sampled=any(s.possible > s.cases for s in told),
+        canonical=results.canonical,
+    )
+
+
+def _plots(
+    study: Study, results: Results, forms: tuple[str, ...], tell: Tell
+) -> Iterator[tuple[str, bytes]]:
+    """The pictures as files."""
+    from isthmus.faults.picture import draw, draw_worst
+    from isthmus.plots.style import image, styled
+
+    found = outcomes(study, results.run)
+    told = summaries(study, found)
     with styled():
-        figures = [("faults", draw(study, found, told, light))]
+        figures = [("faults", draw(study, found, told, loads(results)[0]))]
         if worst := draw_worst(study, found, results.run):
             figures.append(("worst", worst))
-    pictures = {}
     for done, (name, figure) in enumerate(figures):
         tell("drawing", done, len(figures))
-        yield f"plots/{name}.png", image(figure, "png")
-        svg = image(figure, "svg")
-        yield f"plots/{name}.svg", svg
-        pictures[name] = inline_svg(svg.decode(), name, "What is left after a failure")
-    tell("writing", 0, 0)
-    yield (
-        "report.html",
-        template("faults.html").render(
-            run=results.run,
-            study=study,
-            conclusions=conclusions(study, told),
-            rows=rows(study, told),
-            pictures=pictures,
-            light=light,
-            heavy=heavy,
-            cases=len(study.cases),
-            sampled=any(s.possible > s.cases for s in told),
-            canonical=results.canonical,
-        ),
-    )
+        for form in forms:
+            yield f"plots/{name}.{form}", image(figure, form)
 
 
 def read_study(folder: Path) -> Study | None:
@@ -164,7 +186,7 @@ def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
     return [
         {
             "fabric": study.sites[s.site].label,
-            "colour": colour(s.site),
+            "paint": f"var(--s{colour_number(s.site)})",
             "failure": s.kind,
             "cases": f"{s.cases}" if s.possible == s.cases else f"{s.cases} of {s.possible:,}",
             "nodes": _percent(s.nodes_kept),

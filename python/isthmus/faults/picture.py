@@ -7,11 +7,19 @@ from collections.abc import Callable, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome, Summary
-from isthmus.faults.plan import DOUBLE, Study
-from isthmus.plots.fabric import DRAWN_NODES, panel
-from isthmus.plots.style import BASELINE, COLOURS, INK, MUTED, PAPER, Plot, bare, key, panels
-from isthmus.results.machines import SciSummary
+from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.plan import Study
+from isthmus.faults.shown import (
+    colour,
+    kind_label,
+    latency_added_ns,
+    nodes_kept,
+    throughput_kept,
+    worst_cases,
+    worst_words,
+)
+from isthmus.plots.fabric import panel
+from isthmus.plots.style import INK, MUTED, PAPER, Plot, bare, key, panels
 from isthmus.results.schema import RunResult
 
 Mean = tuple[float | None, float | None, float | None]
@@ -28,9 +36,9 @@ def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], li
     """
     figure, axes = panels(3, width=4.4, height=3.7)
     rows: list[tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]] = [
-        ("nodes that still reach one another", _nodes, lambda s: (s.nodes_kept, None, None)),
-        ("throughput kept", _throughput, lambda s: s.throughput_kept.scaled(1)),
-        ("latency added (ns)", _latency_ns, lambda s: s.latency_added_us.scaled(1000)),
+        ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
+        ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
+        ("latency added (ns)", latency_added_ns, lambda s: s.latency_added_us.scaled(1000)),
     ]
     kinds = [kind for kind in KINDS if any(s.kind == kind for s in told)]
     for ax, (title, pick, mean) in zip(axes, rows, strict=True):
@@ -41,7 +49,7 @@ def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], li
                 x = place + _offset(position, len(study.sites))
                 _dots(ax, x, [v for o in group if (v := pick(o)) is not None], position, study)
                 _mark(ax, x, mean(summary), position)
-        ax.set_xticks(range(len(kinds)), [_kind_label(kind, study) for kind in kinds])
+        ax.set_xticks(range(len(kinds)), [kind_label(kind, study) for kind in kinds])
         ax.set_xlim(-0.6, len(kinds) - 0.4)
         ax.grid(axis="x", visible=False)
         ax.set_title(title)
@@ -67,48 +75,15 @@ def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], li
 
 def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Plot | None:
     """Draw what the worst single failure leaves of each fabric; None if all are too large."""
-    shown: list[tuple[str, SciSummary, CaseOutcome]] = []
-    for position, site in enumerate(study.sites):
-        group = [
-            o
-            for o in found
-            if o.case.site == position and o.case.kind in KINDS and o.case.kind != DOUBLE
-        ]
-        least = min(group, key=lambda o: o.throughput_kept.value or 0.0, default=None)
-        if least is None or least.machine is None:
-            continue
-        machine = run.machines[least.machine]
-        if isinstance(machine, SciSummary) and machine.places and machine.nodes <= DRAWN_NODES:
-            shown.append((site.label, machine, least))
+    shown = worst_cases(study, found, run)
     if not shown:
         return None
     figure, axes = panels(len(shown), width=4.6, height=4.9)
     for ax, (label, machine, outcome) in zip(axes, shown, strict=True):
         panel(ax, machine, [INK] * len(machine.links()))
         ax.set_title(label)
-        kept = outcome.throughput_kept.value or 0.0
-        bare(
-            ax,
-            f"{outcome.case.failure}\n{outcome.nodes_kept:.0%} of the nodes, "
-            f"{_bound(outcome)}{kept:.0%} of the throughput kept",
-        )
+        bare(ax, "\n".join(worst_words(outcome)))
     return figure
-
-
-def _bound(outcome: CaseOutcome) -> str:
-    return "" if outcome.bound is None else "≥ " if outcome.bound == AT_LEAST else "≤ "
-
-
-def colour(position: int) -> str:
-    """The colour of a fabric."""
-    return BASELINE if position == 0 else COLOURS[(position - 1) % len(COLOURS)]
-
-
-def _kind_label(kind: str, study: Study) -> str:
-    if kind != DOUBLE:
-        return kind
-    sampled = any(site.pairs > study.double for site in study.sites)
-    return f"{kind}\n(sampled)" if sampled else kind
 
 
 def _offset(position: int, count: int) -> float:
@@ -148,16 +123,3 @@ def _mark(ax: Axes, x: float, mean: Mean, position: int) -> None:
         markeredgewidth=0.8,
         zorder=5,
     )
-
-
-def _nodes(outcome: CaseOutcome) -> float | None:
-    return outcome.nodes_kept
-
-
-def _throughput(outcome: CaseOutcome) -> float | None:
-    return outcome.throughput_kept.value
-
-
-def _latency_ns(outcome: CaseOutcome) -> float | None:
-    added = outcome.latency_added_us.value
-    return None if added is None else 1000 * added

@@ -32,6 +32,7 @@ from isthmus.results.series import View, view
 from isthmus.wording import measure_label, with_unit
 
 if TYPE_CHECKING:
+    from isthmus.charts import Chart
     from isthmus.plots.style import Plot
 
 Number = tuple[float | None, float | None, float | None]
@@ -127,6 +128,45 @@ def draw(figure: Figure, run: RunResult) -> Plot:
             entries.append(key("analytic bound", **BOUND))
         legend_above(plot, views[0], entries)
     return plot
+
+
+def chart_of(figure: Figure, run: RunResult) -> Chart:
+    """A figure as the page draws it.
+
+    Raises:
+        IsthmusError: a condition of a panel fits no point.
+
+    """
+    from isthmus import charts
+    from isthmus.charts import curves
+    from isthmus.charts.chart import Mark
+
+    if figure.plot is not None:
+        return replace(charts.chart(view(run), figure.plot), name=figure.name)
+    drawn, last = [], None
+    for panel in figure.panels:
+        last = _view(figure, panel, run)
+        unit = last.unit(panel.measure)
+        is_rate = unit != "us"
+        log = False if is_rate and panel.log is None else panel.log
+        label = measure_label(panel.measure) if is_rate else "mean latency"
+        told = curves.Curves(
+            panel.title,
+            _mean_of(panel.measure),
+            unit,
+            with_unit(label, unit),
+            _model_of(panel.measure) if panel.model else None,
+            log=log,
+            zero=True if is_rate and not log else None,
+            capped=not is_rate,
+            bound=panel.bound,
+        )
+        drawn.append(curves.curve_panel(last, told))
+    assert last is not None
+    entries = curves.marks(view(run), model=any(panel.model for panel in figure.panels))
+    if any(panel.bound for panel in figure.panels):
+        entries.append(Mark("analytic bound", "bound"))
+    return curves.assembled(figure.name, last, drawn, entries)
 
 
 def _view(figure: Figure, panel: Panel, run: RunResult) -> View:

@@ -7,11 +7,10 @@ from typing import Any
 
 from isthmus.owned import OwnedFolder
 from isthmus.owned.mark import sha256
-from isthmus.papers.figures import draw, figures
+from isthmus.papers.figures import chart_of, draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
 from isthmus.progress import Tell, untold
-from isthmus.report import template
 from isthmus.results.schema import RunResult
 
 KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
@@ -24,25 +23,34 @@ def write_page(
     outcomes: Sequence[Outcome],
     runs: Mapping[str, RunResult],
     tell: Tell = untold,
+    plots: tuple[str, ...] = (),
 ) -> None:
-    """Draw the figures of the scenarios that were run, and write ``index.html`` beside them."""
-    from isthmus.plots.style import image
+    """Write ``index.html`` with the figures of the scenarios that were run and all verdicts; the
+    figures as files (``png``, ``svg``) only where asked for.
+    """
+    from isthmus.report.page import render_page
 
     drawn = [figure for figure in figures(paper) if figure.scenario in runs]
-    page = template("paper.html").render(
+    charts = {f.name: chart_of(f, runs[f.scenario]) for f in drawn}
+    page = render_page(
+        "paper.html",
+        charts.values(),
         paper=paper,
-        figures=drawn,
+        figures=[{"name": f.name, "caption": f.caption, "chart": charts[f.name]} for f in drawn],
         rows=[_cells(o) for o in outcomes],
         counts=counts([o.verdict for o in outcomes]),
         kinds=KINDS,
         quick=any(run.quick for run in runs.values()),
     )
     with out.part("page", sha256(page.encode())):
-        for done, figure in enumerate(drawn):
-            tell("drawing", done, len(drawn))
-            picture = image(draw(figure, runs[figure.scenario]), "png")
-            out.write(f"figures/{figure.name}.png", picture, "page")
         out.write("index.html", page, "page")
+        for done, figure in enumerate(drawn if plots else ()):
+            from isthmus.plots.style import image
+
+            tell("drawing", done, len(drawn))
+            picture = draw(figure, runs[figure.scenario])
+            for form in plots:
+                out.write(f"figures/{figure.name}.{form}", image(picture, form), "page")
 
 
 def counts(verdicts: Sequence[str]) -> str:

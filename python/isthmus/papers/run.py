@@ -19,7 +19,6 @@ from isthmus.papers.select import is_analytic
 from isthmus.papers.verdict import Outcome, judge
 from isthmus.progress import Progress, Tell, Watch, unwatched
 from isthmus.results.collection import Results
-from isthmus.results.folder import write_results
 from isthmus.results.schema import RunResult
 from isthmus.scenario import Scenario
 
@@ -35,10 +34,12 @@ class How:
     jobs: int = 1
     seed: int | None = None
     reports: bool = False
-    """Also write tables, plots and a report for each scenario."""
+    """Also write tables and a report for each scenario."""
     fresh: bool = False
     """Run again what is there."""
     watch: Watch = unwatched
+    plots: tuple[str, ...] = ()
+    """Plots of each scenario's report to write as files: ``png``, ``svg``."""
 
 
 def run_paper(
@@ -103,8 +104,8 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     kind = "-quick" if how.quick else ""
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
-    write = write_results if how.reports else _numbers_only
-    return job.run_into(folder, fresh=how.fresh, write=write).run
+    write = None if how.reports else _numbers_only
+    return job.run_into(folder, fresh=how.fresh, write=write, plots=how.plots).run
 
 
 def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:

@@ -19,10 +19,16 @@ from isthmus.plots import (
 )
 from isthmus.plots.style import Plot, image, styled
 from isthmus.progress import Tell, untold
+from isthmus.results import kinds
+from isthmus.results.kinds import others
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
 
 __all__ = ["KINDS", "Kind", "Picture", "draw", "draw_all", "image", "pictures"]
+
+
+SUFFIXES = ("png", "svg")
+"""What plots are written as."""
 
 
 @dataclass(frozen=True)
@@ -36,102 +42,25 @@ class Kind:
     applies: Callable[[View], bool]
 
 
-def _has_latency(layout: View) -> bool:
-    return any(s.values(layout, m) for s in layout.series for m in layout.asked)
-
-
-def _others(layout: View) -> list[str]:
-    asked = layout.asked
-    return [
-        m
-        for m in layout.measures
-        if m not in asked
-        and layout.unit(m) == "us"
-        and m.rpartition(".")[2] in ("response", "network")
-    ]
-
-
 def _response(layout: View, **options: Any) -> Plot:
-    return curves.latency(layout, _others(layout), **options)
+    return curves.latency(layout, others(layout), **options)
 
 
-_ALL = [
-    Kind(
-        "interference",
-        "What is left of each job's accepted bandwidth when others run beside it, per variant, and "
-        "how much longer its messages take (mean and the highest percentile with enough "
-        "observations). Bold where the interval holds no zero.",
-        interference.matrix,
-        interference.has_matrix,
-    ),
-    Kind(
-        "bandwidth",
-        "What each job, and each I/O server, gets through.",
-        bandwidth.bandwidth,
-        bandwidth.has_bandwidth,
-    ),
-    Kind(
-        "latency",
-        "Means of what was asked for. A curve that turns upwards earlier saturates earlier.",
-        curves.latency,
-        _has_latency,
-    ),
-    Kind(
-        "saturation",
-        "The load at which the backlog begins to grow without end.",
-        saturation.saturation,
-        lambda v: saturation.has_rows(v) or saturation.has_curves(v),
-    ),
-    Kind(
-        "accepted",
-        "Where a curve leaves the diagonal, messages pile up or are dropped; a dashed line is the "
-        "load at which the analysis sees the first link full.",
-        curves.accepted,
-        lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
-    ),
-    Kind(
-        "response",
-        "Whole response times, software and devices included.",
-        _response,
-        lambda v: v.x_axis is not None and bool(_others(v)),
-    ),
-    Kind(
-        "machine",
-        "The machine; the busier a link, the darker.",
-        machine.machine,
-        channels.has_channels,
-    ),
-    Kind(
-        "nodes",
-        "What of each node's traffic arrives: the flatter, the fairer.",
-        nodes.nodes,
-        nodes.has_nodes,
-    ),
-    Kind(
-        "channels",
-        "Which channels limit: the ones nearest to 100%.",
-        channels.channels,
-        channels.has_channels,
-    ),
-    Kind(
-        "residuals",
-        "How far the simulation lies above (+) or below (−) the queueing model.",
-        curves.residuals,
-        lambda v: v.x_axis is not None and bool(curves.with_residuals(v)),
-    ),
-    Kind(
-        "percentiles",
-        "Not only means: what the median and the unlucky see.",
-        curves.percentiles,
-        lambda v: v.x_axis is not None and bool(curves.with_percentiles(v)),
-    ),
-    Kind(
-        "distribution",
-        "The share of messages that take longer than a time; lower and further left is better.",
-        distribution.distribution,
-        lambda v: bool(distribution.with_histograms(v)),
-    ),
-]
+_DRAWN: dict[str, Callable[..., Plot]] = {
+    "interference": interference.matrix,
+    "bandwidth": bandwidth.bandwidth,
+    "latency": curves.latency,
+    "saturation": saturation.saturation,
+    "accepted": curves.accepted,
+    "response": _response,
+    "machine": machine.machine,
+    "nodes": nodes.nodes,
+    "channels": channels.channels,
+    "residuals": curves.residuals,
+    "percentiles": curves.percentiles,
+    "distribution": distribution.distribution,
+}
+_ALL = [Kind(k.name, k.caption, _DRAWN[k.name], k.applies) for k in kinds.KINDS.values()]
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 
@@ -165,24 +94,23 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a run, drawn and kept in both forms."""
+    """A plot of a run, drawn."""
 
     name: str
-    png: bytes
-    svg: bytes
-    width: float
-    """Width in inches."""
+    images: dict[str, bytes]
+    """By ``png`` and ``svg``, those asked for."""
 
 
-def pictures(run: RunResult, tell: Tell = untold) -> list[Picture]:
+def pictures(
+    run: RunResult, suffixes: tuple[str, ...] = SUFFIXES, tell: Tell = untold
+) -> list[Picture]:
     """Every plot that the run has material for; `tell` hears of each that is drawn."""
     drawn: list[Picture] = []
     layout = view(run)
     number = sum(kind.applies(layout) for kind in _ALL)
     tell("drawing", 0, number)
     for name, figure in draw_all(run):
-        png, svg = image(figure, "png"), image(figure, "svg")
-        drawn.append(Picture(name, png, svg, float(figure.get_figwidth())))
+        drawn.append(Picture(name, {suffix: image(figure, suffix) for suffix in suffixes}))
         figure.clear()
         tell("drawing", len(drawn), number)
     return drawn

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from isthmus.answer import judged
-from isthmus.plots.curves import Number, Pick, curve_panel, finish, marks, mean_of, model_label
-from isthmus.plots.distribution import compared_point
+from isthmus.plots.curves import curve_panel, finish, marks
 from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.results.curves import Number, Pick, mean_of, model_label
 from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
+from isthmus.results.shown import at_work, compared_point, rates
 from isthmus.wording import number, with_unit
 
 ROWS = 24
@@ -21,24 +21,9 @@ def bandwidth(view: View) -> Plot:
     return _curves(view) if alone and view.x_axis is not None else _bars(view)
 
 
-def has_bandwidth(view: View) -> bool:
-    """Whether jobs tell what they got through."""
-    return bool(rates(view))
-
-
-def rates(view: View) -> list[str]:
-    """The accepted bandwidths, that of the I/O servers first."""
-    return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
-
-
-def _runs(point: PointResult, name: str) -> bool:
-    """Whether what a measure is of was at work: the servers are where a job with I/O was."""
-    return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
-
-
 def _pick(name: str) -> Pick:
     def pick(point: PointResult) -> Number:
-        return mean_of(name)(point) if _runs(point, name) else (None, None, None)
+        return mean_of(name)(point) if at_work(point, name) else (None, None, None)
 
     return pick
 
@@ -46,7 +31,7 @@ def _pick(name: str) -> Pick:
 def _model(name: str) -> Pick:
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
-        return (at.analytic if at and _runs(point, name) else None, None, None)
+        return (at.analytic if at and at_work(point, name) else None, None, None)
 
     return pick
 
@@ -73,7 +58,7 @@ def _bars(view: View) -> Plot:
         for y, series in enumerate(shown):
             point = compared_point(view, series)
             measure = point.measure(name) if point else None
-            if point is None or measure is None or measure.mean is None or not _runs(point, name):
+            if point is None or measure is None or measure.mean is None or not at_work(point, name):
                 continue
             colour = look(view, series).colour
             ax.barh(y, measure.mean, height=0.66, color=colour, alpha=0.85, zorder=2)

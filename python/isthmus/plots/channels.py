@@ -6,10 +6,10 @@ from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
 from isthmus.answer.reason import reason
-from isthmus.plots.curves import model_label
-from isthmus.plots.distribution import compared_point
 from isthmus.plots.style import INK, Plot, key, legend_above, look
+from isthmus.results.curves import model_label
 from isthmus.results.series import View
+from isthmus.results.shown import compared_point
 from isthmus.wording import channel_label
 
 
@@ -68,8 +68,3 @@ def channels(view: View) -> Plot:
         entries.append(key(model_label(view), marker="|", ls="", color=INK, ms=9))
     legend_above(figure, view, entries)
     return figure
-
-
-def has_channels(view: View) -> bool:
-    """Whether any point tells utilisations."""
-    return any(p.channels for p in view.run.points)

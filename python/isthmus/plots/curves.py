@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
 
-from isthmus.answer import ranked
 from isthmus.errors import IsthmusError
 from isthmus.plots.style import (
     MUTED,
@@ -22,24 +21,49 @@ from isthmus.plots.style import (
     look,
     panels,
 )
-from isthmus.results.schema import PointResult
-from isthmus.results.series import Series, View
+from isthmus.results.curves import (
+    CAP,
+    LOG_SPAN,
+    OVER,
+    Number,
+    Pick,
+    Row,
+    drawable,
+    load_bound,
+    mean_of,
+    model_label,
+    model_of,
+    numbers,
+    ordered,
+    percentile_of,
+    residual_of,
+    value_cap,
+    with_percentiles,
+    with_residuals,
+)
+from isthmus.results.series import View
 from isthmus.wording import with_unit
 
-Number = tuple[float | None, float | None, float | None]
-Pick = Callable[[PointResult], Number]
-"""From a point its value and interval."""
-
-Row = tuple[float, float, float | None, float | None, str]
-"""x, value, low, high, verdict."""
-
-CAP = 2.5
-"""Values of points that are not stable are drawn up to so many times the largest stable one."""
 UP = r"$\uparrow$"
-OVER = "over"
-"""In place of the verdict: saturated, and the value is above the cap."""
-LOG_SPAN = 12.0
-"""Largest over smallest value from which an axis is logarithmic."""
+
+__all__ = [
+    "CAP",
+    "Number",
+    "Pick",
+    "accepted",
+    "curve_panel",
+    "finish",
+    "latency",
+    "load_bound",
+    "marks",
+    "mean_of",
+    "model_label",
+    "percentiles",
+    "residuals",
+    "variants",
+    "with_percentiles",
+    "with_residuals",
+]
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Plot:
@@ -47,12 +71,12 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
 
     Where there is no x axis, the series are rows.
     """
-    names = list(measures or [m for m in ordered(view) if _drawable(view, m)])
+    names = list(measures or [m for m in ordered(view) if drawable(view, m)])
     if view.x_axis is None:
         return variants(view, names)
     figure, axes = panels(len(names), height=height)
     for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, mean_of(name), _model_of(name), capped=view.unit(name) == "us")
+        curve_panel(ax, view, mean_of(name), model_of(name), capped=view.unit(name) == "us")
         ax.set_title(view.label(name))
         ax.set_ylabel(with_unit("mean", view.unit(name)))
         finish(ax, view)
@@ -86,7 +110,7 @@ def variants(view: View, names: Sequence[str]) -> Plot:
                         markerfacecolor=fill,
                         capsize=3,
                     )
-                model, *_ = _model_of(name)(point)
+                model, *_ = model_of(name)(point)
                 if model is not None:
                     ax.plot(model, y, marker="d", ls="", mfc="none", color=MUTED, ms=8)
         ax.set_yticks(range(len(view.series)), [s.label for s in view.series] if not column else [])
@@ -119,7 +143,7 @@ def percentiles(view: View, measure: str | None = None) -> Plot:
         raise IsthmusError(f"{name!r} has no percentile with enough observations above it")
     figure, axes = panels(len(found), width=3.7)
     for ax, percent in zip(axes, sorted(found), strict=True):
-        curve_panel(ax, view, _percentile_of(name, percent), None)
+        curve_panel(ax, view, percentile_of(name, percent), None)
         ax.set_title("median" if percent == 50 else f"{percent:g}% are below")
         ax.set_ylabel(with_unit(view.label(name), view.unit(name)))
         finish(ax, view)
@@ -167,22 +191,13 @@ def accepted(view: View) -> Plot:
     return figure
 
 
-def load_bound(view: View, series: Series) -> float | None:
-    """The most that the analysis lets a series accept; None where no point comes near it."""
-    for point in series.points:
-        at = point.measure("accepted")
-        if at and at.analytic is not None and point.load is not None and at.analytic < point.load:
-            return at.analytic
-    return None
-
-
 def residuals(view: View) -> Plot:
     """Draw how far the simulation lies above the model, in percent, at stable points."""
     names = with_residuals(view)
     figure, axes = panels(len(names))
     for ax, name in zip(axes, names, strict=True):
         ax.axhline(0, color=MUTED, lw=0.9)
-        curve_panel(ax, view, _residual_of(name), None, log=False, stable_only=True)
+        curve_panel(ax, view, residual_of(name), None, log=False, stable_only=True)
         ax.set_title(view.label(name))
         ax.set_ylabel("simulation over model − 1 (%)")
         finish(ax, view)
@@ -205,15 +220,15 @@ def curve_panel(
     Of what grows with the run where it is saturated, such as a latency, values are `capped`.
     """
     drawn: list[float] = []
-    cap = _cap(view, pick) if capped else math.inf
+    cap = value_cap(view, pick) if capped else math.inf
     for series in view.series:
         style = look(view, series)
-        drawn += _points(ax, _numbers(view, series, pick, cap), style, stable_only)
+        drawn += _points(ax, numbers(view, series, pick, cap), style, stable_only)
         if not stable_only:
             _collapses(ax, [x for p in series.points if p.collapsed and (x := view.x(p))], style)
         if model:
             # Beyond the cap the model's curve would press everything else flat, too.
-            curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in _numbers(view, series, model)]
+            curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
             beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
             curve = curve[: next(beyond, len(curve))]
             if not view.run.simulated:
@@ -226,15 +241,6 @@ def curve_panel(
         log_axis(ax.yaxis, min(positive), max(positive))
     elif spans and log is None:
         ax.set_ylim(bottom=0)
-
-
-def _cap(view: View, pick: Pick) -> float:
-    """Where values of saturated points are cut off: they tell how long the run was, and would
-    press all others flat.
-    """
-    values = [row for s in view.series for row in _numbers(view, s, pick)]
-    stable = [v for _, v, _, _, verdict in values if verdict == "stable"]
-    return CAP * max(stable) if stable and max(stable) > 0 else math.inf
 
 
 def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
@@ -285,59 +291,6 @@ def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
     return [r[0] for r in rows], [r[1] for r in rows]
 
 
-def _numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> list[Row]:
-    rows: list[Row] = []
-    for point in series.points:
-        x, (value, low, high) = view.x(point), pick(point)
-        if x is None or value is None or point.collapsed:
-            continue
-        if value > cap and point.verdict.verdict != "stable":
-            rows.append((x, cap, None, None, OVER))
-        else:
-            rows.append((x, value, low, high, point.verdict.verdict))
-    return rows
-
-
-def mean_of(name: str) -> Pick:
-    """Pick the mean of a measure with its interval."""
-
-    def pick(point: PointResult) -> Number:
-        at = point.measure(name)
-        return (at.mean, at.low, at.high) if at else (None, None, None)
-
-    return pick
-
-
-def _model_of(name: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        at = point.measure(name)
-        return (at.analytic if at else None, None, None)
-
-    return pick
-
-
-def _percentile_of(name: str, percent: float) -> Pick:
-    def pick(point: PointResult) -> Number:
-        at = point.measure(name)
-        for found in at.percentiles if at else []:
-            if found.percent == percent and found.resolved:
-                return found.value, found.low, found.high
-        return None, None, None
-
-    return pick
-
-
-def _residual_of(name: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        at = point.measure(name)
-        if at is None or at.residual is None or not at.analytic:
-            return None, None, None
-        ends = (None if end is None else 100 * (end / at.analytic - 1) for end in (at.low, at.high))
-        return 100 * at.residual, next(ends), next(ends)
-
-    return pick
-
-
 def finish(ax: Axes, view: View) -> None:
     """Title the x axis; the load starts at zero."""
     ax.set_xlabel(with_unit(view.x_label, view.x_unit))
@@ -348,11 +301,6 @@ def finish(ax: Axes, view: View) -> None:
     if xs and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN:
         ax.set_xscale("log")
         log_axis(ax.xaxis, min(xs), max(xs))
-
-
-def model_label(view: View) -> str:
-    """What the values beside the simulation come from."""
-    return "analysis" if view.of_jobs else "queueing model"
 
 
 def marks(view: View, model: bool = True) -> list[Any]:
@@ -375,34 +323,3 @@ def marks(view: View, model: bool = True) -> list[Any]:
     if simulated and "collapsed" in verdicts:
         entries.append(key("collapsed: nothing arrives any more", marker="X", ls="", ms=9))
     return entries
-
-
-def _drawable(view: View, name: str) -> bool:
-    return any(s.values(view, name) for s in view.series)
-
-
-def with_percentiles(view: View) -> list[str]:
-    """Measures that have percentiles to draw, those asked for first."""
-    have = {
-        m.name
-        for p in view.run.points
-        for m in p.measures
-        if any(each.resolved for each in m.percentiles)
-    }
-    return [m for m in [*ordered(view), *view.measures] if m in have]
-
-
-def with_residuals(view: View) -> list[str]:
-    """Measures asked for that both the simulation and the model have at a stable point."""
-    have = {
-        m.name
-        for p in view.run.points
-        for m in p.measures
-        if m.residual is not None and p.verdict.verdict == "stable"
-    }
-    return [m for m in ordered(view) if m in have]
-
-
-def ordered(view: View) -> list[str]:
-    """The measures asked for, that by which variants are judged first."""
-    return list(dict.fromkeys([*ranked(view), *view.asked]))

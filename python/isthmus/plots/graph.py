@@ -8,9 +8,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from isthmus.charts.cube import project
 from isthmus.errors import IsthmusError
 from isthmus.plots.fabric import panel
-from isthmus.plots.machine import DRAWN_DIMENSION, project
+from isthmus.plots.machine import DRAWN_DIMENSION
 from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
 from isthmus.results.machines import SciSummary
 

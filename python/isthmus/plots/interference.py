@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
@@ -12,6 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer.lessons import felt_text, percent, slower, tail_text
 from isthmus.plots.style import MUTED, Plot
+from isthmus.results.grid import MOST, ends, grid_of
 from isthmus.results.interference import (
     Cell,
     Change,
@@ -19,9 +18,7 @@ from isthmus.results.interference import (
     Interference,
     Variant,
     interference,
-    value_words,
 )
-from isthmus.results.schema import RunResult
 from isthmus.results.series import View
 from isthmus.wording import number
 
@@ -31,30 +28,13 @@ CHANGE = LinearSegmentedColormap.from_list(
 """From quicker over no change to slower."""
 PALE = 0.35
 """How much of its colour a change has that cannot be told from none."""
-MOST = 4.0
-"""Whatever takes longer than so many times has the last colour."""
-LEAST = 0.1
-"""The colours span at least so much of a delay."""
-PANELS = 16
-"""Most variants in one picture; the last ones of a larger study are left to the table."""
-WIDE = 5
-"""Most panels beside one another."""
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Variants as rows and columns of panels."""
-
-    columns: list[str]
-    rows: list[str]
-    at: dict[tuple[int, int], Variant]
 
 
 def matrix(view: View) -> Plot:
     """Draw a panel per variant: rows are the jobs that suffer, columns those that run beside."""
     found = interference(view.run)
     assert found is not None
-    grid = _grid(found)
+    grid = grid_of(found)
     jobs, sets = found.jobs, found.sets
     across, down = max(len(grid.columns), 1), max(len(grid.rows), 1)
     cell_w, cell_h = 1.28, 0.78
@@ -63,7 +43,7 @@ def matrix(view: View) -> Plot:
     height = down * (cell_h * len(jobs) + 0.75) + 0.5
     figure = Plot(figsize=(max(width, 5.4), height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
-    norm = TwoSlopeNorm(1.0, *_ends(found))
+    norm = TwoSlopeNorm(1.0, *ends(found))
     for row in range(down):
         for column in range(across):
             ax = axes[row][column]
@@ -86,7 +66,7 @@ def matrix(view: View) -> Plot:
         ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
     )
     bar.outline.set_visible(False)
-    low, high = _ends(found)
+    low, high = ends(found)
     bar.set_ticks([low, (low + 1) / 2, 1.0, high])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: times(v)))
     bar.set_label("time of phases or messages\nagainst alone", fontsize=9)
@@ -98,57 +78,9 @@ def has_matrix(view: View) -> bool:
     return interference(view.run) is not None
 
 
-def _ends(found: Interference) -> tuple[float, float]:
-    """The smallest and the largest change that has a colour."""
-    values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
-    return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
-
-
 def times(value: float) -> str:
     """A factor for the scale: ``+30%``, ``× 2.5``."""
     return f"× {value:.1f}" if value >= 2 else percent(Change(value))
-
-
-def _grid(found: Interference) -> _Grid:
-    """The axis with numbers across, or else the last one; all others down."""
-    run, variants = found.run, found.variants[:PANELS]
-    axes = _axes(run, found)
-    if not axes:
-        return _Grid([""], [""], {(0, 0): variants[0]})
-    numeric = [i for i in axes if all(_number(v, i) is not None for v in variants)]
-    across = (numeric or axes)[-1]
-    columns = list(dict.fromkeys(v.at(across) for v in variants))
-    if len(columns) > WIDE:
-        return _Grid([""], [v.words for v in variants], _stacked(variants))
-    rest = [i for i in axes if i != across]
-    rows = list(dict.fromkeys(tuple(v.at(i) for i in rest) for v in variants))
-    at, row_words, column_words = {}, [""] * len(rows), [""] * len(columns)
-    for variant in variants:
-        row = rows.index(tuple(variant.at(i) for i in rest))
-        column = columns.index(variant.at(across))
-        at[row, column] = variant
-        row_words[row] = ", ".join(_words(run, variant, i) for i in rest)
-        column_words[column] = _words(run, variant, across)
-    return _Grid(column_words, row_words, at)
-
-
-def _stacked(variants: list[Variant]) -> dict[tuple[int, int], Variant]:
-    return {(n, 0): variant for n, variant in enumerate(variants)}
-
-
-def _axes(run: RunResult, found: Interference) -> list[int]:
-    axes = [i for i in range(len(run.axes)) if i != found.axis]
-    return [i for i in axes if len({v.at(i) for v in found.variants}) > 1]
-
-
-def _number(variant: Variant, axis: int) -> float | None:
-    value = variant.values[axis]
-    return value.number if value else None
-
-
-def _words(run: RunResult, variant: Variant, axis: int) -> str:
-    value = variant.values[axis]
-    return value_words(run, axis, value) if value else ""
 
 
 def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) -> None:

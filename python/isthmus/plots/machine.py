@@ -13,33 +13,19 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
-from isthmus.plots.distribution import compared_point
+from isthmus.charts.cube import project
 from isthmus.plots.fabric import busy_panel
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, Plot, bare
 from isthmus.plots.tree import tree_panel
 from isthmus.results.machines import FatTreeSummary, HypercubeSummary, MachineSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
+from isthmus.results.shown import compared_point
 
 DRAWN_DIMENSION = 7
 """Largest hypercube that is drawn node by node."""
 SHOWN = 4
 """Most variants in one picture."""
-
-# Where one step in each dimension leads on paper: small cubes within larger ones, no two links on
-# one line.
-_STEPS = [
-    (1.0, 0.0),
-    (0.0, 1.0),
-    (0.42, 0.33),
-    (2.35, 0.16),
-    (-0.16, 2.3),
-    (5.1, -0.3),
-    (0.3, 4.9),
-]
-
-_SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
-"""The same for up to four dimensions, where there is room for a rounder picture."""
 
 Use = dict[tuple[int, int], float]
 
@@ -224,13 +210,6 @@ def _dimension_strip(
     ax.set_xlim(0, norm.vmax)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.grid(axis="y", visible=False)
-
-
-def project(node: int, dimension: int) -> tuple[float, float]:
-    """Where a node of a hypercube lies on paper."""
-    table = _SMALL_STEPS if dimension <= len(_SMALL_STEPS) else _STEPS
-    steps = [table[bit] for bit in range(dimension) if node >> bit & 1]
-    return sum(s[0] for s in steps), sum(s[1] for s in steps)
 
 
 def _split(places: list[tuple[float, float]]) -> tuple[list[float], list[float]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from matplotlib.ticker import MaxNLocator
 
+from isthmus.looks import job_colours
 from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look, panels
-from isthmus.plots.tree import job_colours
 from isthmus.results.schema import PointResult
-from isthmus.results.series import Series, View
+from isthmus.results.series import View
+from isthmus.results.shown import loaded_point
 from isthmus.wording import number, unit_label, with_unit
 
 SHOWN = 6
@@ -73,14 +74,3 @@ def _job_colour(point: PointResult, node: int) -> str | None:
     """The colour of the job that ran on a node, where just one did."""
     ran = [job.name for job in point.jobs if job.active and node in job.nodes]
     return job_colours(point)[ran[0]] if len(ran) == 1 else None
-
-
-def loaded_point(series: Series) -> PointResult | None:
-    """The point with the highest load at which messages still arrive, if it tells of nodes."""
-    have = [p for p in series.points if p.nodes and not p.collapsed]
-    return max(have, key=lambda p: p.load or 0.0, default=None)
-
-
-def has_nodes(view: View) -> bool:
-    """Whether any point tells what its nodes got through."""
-    return any(loaded_point(s) for s in view.series)

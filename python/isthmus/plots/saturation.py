@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from isthmus.answer import bracket
-from isthmus.plots.curves import finish, model_label
+from isthmus.plots.curves import finish
 from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
+from isthmus.results.curves import model_label
 from isthmus.results.series import View, belongs
+from isthmus.results.shown import has_brackets
 from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Plot:
     """Draw a row per series, or, where each series has several searches, a curve."""
-    return _rows(view) if has_rows(view) else _curves(view)
-
-
-def has_rows(view: View) -> bool:
-    """Whether series have a bracket each."""
-    return any(bracket(view, s) for s in view.series)
-
-
-def has_curves(view: View) -> bool:
-    """Whether series have a bracket at several places of the x axis."""
-    return view.x_axis is not None and any(len(s.searches) > 1 for s in view.series)
+    return _rows(view) if has_brackets(view) else _curves(view)
 
 
 def _curves(view: View) -> Plot:

@@ -1,14 +1,9 @@
-"""The look of every plot: ink, colours that the colour-blind can tell apart, markers, helpers.
-
-The colours are those of Okabe and Ito (2008), without the yellow that is lost on white; the
-baseline is grey. Markers differ too, so that a black-and-white print can be read.
-"""
+"""The look of every plot: ink, paper, helpers; how series are told apart is in `isthmus.looks`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -19,18 +14,38 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from isthmus.results.series import Series, View
+from isthmus.looks import BASELINE, COLOURS, DASHES, MARKERS, Look, look
+from isthmus.results.series import View
+
+__all__ = [
+    "BASELINE",
+    "BUSY",
+    "COLOURS",
+    "DASHES",
+    "GRID",
+    "INK",
+    "MARKERS",
+    "MUTED",
+    "PAPER",
+    "Look",
+    "Plot",
+    "bare",
+    "image",
+    "key",
+    "legend_above",
+    "log_axis",
+    "look",
+    "message_only",
+    "panels",
+    "styled",
+]
 
 INK = "#1b1f24"
 MUTED = "#5c6570"
 GRID = "#dfe3e8"
 PAPER = "#ffffff"
-BASELINE = "#737b86"
-COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a5a2b"]
-MARKERS = ["s", "o", "^", "D", "v", "P", "X", "p"]
 BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
 """From idle to busy."""
-DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
 
 _RC: dict[str, Any] = {
     "figure.facecolor": PAPER,
@@ -89,30 +104,6 @@ def image(figure: Figure, suffix: str) -> bytes:
     with styled():
         figure.savefig(buffer, format=suffix, metadata=metadata)
     return buffer.getvalue()
-
-
-@dataclass(frozen=True)
-class Look:
-    """How one series is drawn."""
-
-    colour: str
-    marker: str
-    dash: Any
-
-
-def look(view: View, series: Series) -> Look:
-    """Colour by the first of several series axes, marker and dash by the others; one axis: both."""
-    first, rest = series.label.partition(", ")[::2]
-    if rest:
-        heads = list(dict.fromkeys(s.label.partition(", ")[0] for s in view.series))
-        tails = list(dict.fromkeys(s.label.partition(", ")[2] for s in view.series))
-        colour, shape = heads.index(first), tails.index(rest)
-        return Look(_colour(colour), MARKERS[shape % len(MARKERS)], DASHES[shape % len(DASHES)])
-    return Look(_colour(series.position), MARKERS[series.position % len(MARKERS)], "-")
-
-
-def _colour(position: int) -> str:
-    return BASELINE if position == 0 else COLOURS[(position - 1) % len(COLOURS)]
 
 
 def panels(

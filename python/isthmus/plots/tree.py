@@ -8,7 +8,8 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from isthmus.plots.style import BUSY, COLOURS, INK, MUTED, PAPER, bare
+from isthmus.looks import job_colours
+from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
 from isthmus.results.machines import FatTreeSummary
 from isthmus.results.schema import ChannelUse, PointResult
 
@@ -66,11 +67,6 @@ def _links(
     lines = [(places[a], places[b]) for a, b in ordered]
     colours = [BUSY(norm(used[ends])) for ends in ordered]
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1, zorder=2))
-
-
-def job_colours(point: PointResult) -> dict[str, str]:
-    """A colour for each job, whether it ran or not."""
-    return {job.name: COLOURS[n % len(COLOURS)] for n, job in enumerate(point.jobs)}
 
 
 def _nodes(

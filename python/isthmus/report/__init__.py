@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isthmus.report.picture import inline_svg
+from isthmus.charts import chart, charts
+from isthmus.charts.chart import Chart
+from isthmus.charts.curves import latency
+from isthmus.looks import Look, look
+from isthmus.report.page import digest_of, render_page, template
+from isthmus.results.kinds import KINDS, MAP
+from isthmus.results.series import VARIANTS
 from isthmus.wording import (
     estimate,
     flow_label,
@@ -16,63 +23,47 @@ from isthmus.wording import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
-
     from isthmus.answer import Answer
-    from isthmus.plots import Picture
     from isthmus.results.collection import Results
     from isthmus.results.schema import PointResult
     from isthmus.results.series import View
 
-HEADINGS = {
-    "interference": "Interference between jobs",
-    "bandwidth": "Accepted bandwidth",
-    "latency": "Latency",
-    "saturation": "Where it saturates",
-    "accepted": "Accepted against offered load",
-    "response": "Response times",
-    "machine": "The machine",
-    "nodes": "Node by node",
-    "channels": "What is busy",
-    "residuals": "Against the queueing model",
-    "percentiles": "Percentiles",
-    "distribution": "Distributions",
-}
 
-
-def render(results: Results, pictures: list[Picture] | None = None) -> str:
+def render(results: Results, inputs: str | None = None) -> str:
     """Return the whole report as HTML; the same bytes for the same results.
 
-    `pictures` are those of `isthmus.plots.pictures`, drawn here if they are not given.
+    `inputs` is the digest of what it is made from, as `inputs_of` gives it.
     """
-    from isthmus import plots
-
     run = results.run
     said = results.answer
+    drawn = charts(said.view)
+    lead = lead_charts(said, drawn)
+    kinds = {**KINDS, MAP.name: MAP}
     figures = [
         {
-            "name": picture.name,
-            "heading": HEADINGS[picture.name],
-            "caption": plots.KINDS[picture.name].caption,
-            "svg": inline_svg(
-                picture.svg.decode(), picture.name, plots.KINDS[picture.name].caption
-            ),
-            "wide": picture.width > 8,
+            "name": each.name,
+            "heading": kinds[each.name].heading,
+            "caption": kinds[each.name].caption,
+            "terms": kinds[each.name].terms,
+            "chart": each,
         }
-        for picture in (plots.pictures(run) if pictures is None else pictures)
+        for each in drawn
     ]
-    return template("report.html").render(
+    return render_page(
+        "report.html",
+        [*lead, *drawn],
+        inputs_of(results) if inputs is None else inputs,
         run=run,
         answer=answer_rows(said),
         conclusion=sentence(said.conclusion),
         sentences=[sentence(text) for text in said.sentences],
         basis=said.basis,
         lessons=lessons_rows(said),
-        lead=lead_pictures(said, figures),
+        lead=lead,
         figures=figures,
         points=point_rows(said.view),
         measures=[with_unit(said.view.label(m), said.view.unit(m)) for m in said.measures],
-        x_title=with_unit(said.view.x_label, said.view.x_unit),
+        x_title="" if said.view.x_axis is None else with_unit(said.view.x_label, said.view.x_unit),
         machines=run.machines,
         warnings=said.warnings,
         nodes=any(p.nodes for p in run.points),
@@ -87,28 +78,32 @@ def render(results: Results, pictures: list[Picture] | None = None) -> str:
     )
 
 
-def lead_pictures(said: Answer, figures: list[dict[str, Any]]) -> list[Any]:
-    """What stands beside the answer: the measure it is judged by, and where it saturates."""
-    from isthmus import plots
-    from isthmus.plots import curves
-    from isthmus.plots.style import styled
+def inputs_of(results: Results) -> str:
+    """Digest of what the report of a run is made from; empty where its JSON is not at hand."""
+    return digest_of(results.json, results.canonical) if results.has_json else ""
 
+
+def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
+    """What stands beside the answer: the measure it is judged by, and where it saturates."""
+    applies = {name: KINDS[name].applies(said.view) for name in ("latency", "accepted")}
+    crowded = len(said.view.series) > VARIANTS
     if said.lessons:
-        return [figures[0]["svg"]] if figures else []
-    if not said.headline or not plots.KINDS["latency"].applies(said.view):
-        return [figures[0]["svg"]] if figures else []
-    with styled():
-        main = curves.latency(said.view, [said.headline], height=3.9)
-        label = f"{said.view.label(said.headline)} against {said.view.x_label}"
-        pictures = [inline_svg(plots.image(main, "svg").decode(), "lead-latency", label)]
-        if said.has_peaks and plots.KINDS["accepted"].applies(said.view):
-            svg = plots.image(curves.accepted(said.view), "svg").decode()
-            label = "Accepted against offered load"
-            return [inline_svg(svg, "lead-accepted", label), *pictures]
-        if plots.KINDS["saturation"].applies(said.view):
-            svg = plots.image(plots.saturation.saturation(said.view), "svg").decode()
-            pictures.append(inline_svg(svg, "lead-saturation", "Where each variant saturates"))
-    return pictures
+        return [replace(drawn[0], name=f"lead-{drawn[0].name}", table=None)] if drawn else []
+    if not said.headline or not applies["latency"] or crowded:
+        return [_beside(drawn[0])] if drawn else []
+    if said.view.x_axis is None:
+        return [_beside(each) for each in drawn if each.name in ("latency", "saturation")]
+    main = _beside(latency(said.view, [said.headline]))
+    if said.has_peaks and applies["accepted"]:
+        return [_beside(chart(said.view, "accepted")), replace(main, keys=[])]
+    if KINDS["saturation"].applies(said.view):
+        return [main, _beside(chart(said.view, "saturation"))]
+    return [main]
+
+
+def _beside(shown: Chart) -> Chart:
+    """A picture beside the answer: the first panel, without its table, which stands below."""
+    return replace(shown, name=f"lead-{shown.name}", panels=shown.panels[:1], table=None)
 
 
 def answer_html(results: Results) -> str:
@@ -167,8 +162,6 @@ def lessons_rows(said: Answer) -> dict[str, Any] | None:
 
 def answer_rows(said: Answer) -> dict[str, Any]:
     """The answer table as plain text cells."""
-    from isthmus.plots.style import look
-
     shown = said.shown
     modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []
@@ -180,7 +173,7 @@ def answer_rows(said: Answer) -> dict[str, Any]:
         rows.append(
             {
                 "label": each.series.label,
-                "colour": look(said.view, each.series).colour,
+                "paint": paint(look(said.view, each.series)),
                 "badge": each.badge,
                 "kind": each.badge.replace(" ", "-"),
                 "bracket": each.bracket.text if each.bracket else "–",
@@ -214,6 +207,11 @@ def answer_rows(said: Answer) -> dict[str, Any]:
     }
 
 
+def paint(style: Look) -> str:
+    """The colour of a series: the page's, or that on white paper where there is no page."""
+    return f"var(--s{style.number}, {style.colour})"
+
+
 def point_rows(view: View) -> list[dict[str, Any]]:
     """Every point with its verdict and its grounds, series by series."""
     from isthmus.answer import judged
@@ -225,6 +223,7 @@ def point_rows(view: View) -> list[dict[str, Any]]:
             simulated = verdict.origin == "simulation" and not point.collapsed
             rows.append(
                 {
+                    "index": point.index,
                     "label": series.label,
                     "x": number(view.x(point)),
                     "verdict": verdict.verdict,
@@ -253,22 +252,4 @@ def _cell(point: PointResult, measure: str) -> str:
     return estimate(*found.best) if found and not point.collapsed else "–"
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("isthmus.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def template(name: str) -> Template:
-    """Return one of the package's page templates."""
-    return _environment().get_template(name)
-
-
-__all__ = ["answer_html", "render"]
+__all__ = ["answer_html", "inputs_of", "render", "template"]

@@ -69,12 +69,20 @@ def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
             yield place, value
     elif isinstance(value, SCALARS):
         return
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _not_finite(getattr(value, field.name), f"{place}.{field.name.rstrip('_')}")
+    elif names := _names(value):
+        for name in names:
+            yield from _not_finite(getattr(value, name), f"{place}.{name.rstrip('_')}")
     elif isinstance(value, list | tuple):
         for number, each in enumerate(value):
             yield from _not_finite(each, f"{place}[{number}]")
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """The fields of an object of the schema."""
+    if is_dataclass(value):
+        return tuple(field.name for field in fields(value))
+    names: tuple[str, ...] = getattr(value, "__struct_fields__", ())
+    return names
 
 
 def _index(place: str, index: int, length: int, what: str) -> None:
@@ -89,7 +97,7 @@ def _as_many(place: str, values: Sequence[object], run: RunResult) -> None:
 
 def _word(place: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
-        raise ValueError(f"{place}: {_short(word)}; there are {', '.join(known)}")
+        raise ValueError(f"{place}: {short(word)}; there are {', '.join(known)}")
 
 
 def _counts(place: str, holder: object, names: Sequence[str]) -> None:
@@ -103,6 +111,7 @@ def _ordered(place: str, low: float | None, high: float | None) -> None:
         raise ValueError(f"{place}: low {low!r} is above high {high!r}")
 
 
-def _short(text: object) -> str:
+def short(text: object) -> str:
+    """A value for a message, cut."""
     told = repr(text)
     return told if len(told) <= 60 else told[:60] + "…"

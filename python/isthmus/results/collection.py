@@ -73,6 +73,11 @@ class Results:
         return self._text
 
     @property
+    def has_json(self) -> bool:
+        """Whether the result is at hand as the core wrote it."""
+        return self._text is not None
+
+    @property
     def table(self) -> pl.DataFrame:
         """One row per point, measure and statistic; see `isthmus.results.tables`."""
         from isthmus.results.tables import results_table
@@ -153,8 +158,11 @@ class Results:
         write_text(target, render(self))
         return target
 
-    def save(self, directory: str | Path, *, fresh: bool = False) -> Path:
-        """Write tables, plots and report to a folder, the same files as ``isthmus run``.
+    def save(
+        self, directory: str | Path, plots: tuple[str, ...] = (), *, fresh: bool = False
+    ) -> Path:
+        """Write tables and report to a folder, the same files as ``isthmus run``; with `plots`
+        (``"png"``, ``"svg"``) every plot as a file, too.
 
         The folder is made, is empty, or holds these results already; with `fresh` it may hold
         others of isthmus, which are removed.
@@ -167,7 +175,7 @@ class Results:
 
         folder = Path(directory)
         with opened_for(folder, self, fresh=fresh) as own:
-            write_results(own, self)
+            write_results(own, self, plots=plots)
         return folder
 
     def __repr__(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JOURNAL",
-    "PLOTS",
     "RESULT",
     "identity",
     "keep_provenance",
@@ -41,8 +39,6 @@ __all__ = [
 ]
 
 RESULT = "result.json"
-PLOTS = ("png", "svg")
-"""The forms in which plots are written."""
 
 
 def identity(results: Results) -> Identity:
@@ -110,37 +106,37 @@ def write_results(
     results: Results,
     tell: Tell = untold,
     *,
-    plots: tuple[str, ...] = PLOTS,
+    plots: tuple[str, ...] = (),
     redraw: bool = False,
 ) -> None:
-    """Write the numbers, then tables, plots and report as far as they are not there.
+    """Write the numbers, then tables, report and plots as far as they are not there.
 
     Args:
         folder: a folder that is held.
         results: what to write.
         tell: told how far it is.
-        plots: the forms of plots wanted, of `PLOTS`.
+        plots: the forms (``png``, ``svg``) in which every plot is written as a file, too.
         redraw: make everything again that is made from the numbers.
 
     """
-    from isthmus.plots import pictures
-    from isthmus.report import render
+    from isthmus.report import inputs_of, render
 
     tell("writing", 0, 0)
     keep_result(folder, results)
     write_tables(folder, results, redraw=redraw)
-    drawn = cache(lambda: pictures(results.run, tell))
-    key = made_from(results)
-    if redraw or not folder.has("report", key):
-        with folder.part("report", key):
-            folder.write("report.html", render(results, drawn()), "report")
+    inputs = inputs_of(results)
+    if redraw or not folder.has("report", inputs):
+        tell("drawing", 0, 0)
+        with folder.part("report", inputs):
+            folder.write("report.html", render(results, inputs), "report")
     key = made_from(results, *plots)
-    if redraw or not folder.has("plots", key):
+    if plots and (redraw or not folder.has("plots", key)):
+        from isthmus.plots import pictures
+
         with folder.part("plots", key):
-            for picture in drawn():
-                for form, data in (("png", picture.png), ("svg", picture.svg)):
-                    if form in plots:
-                        folder.write(f"plots/{picture.name}.{form}", data, "plots")
+            for picture in pictures(results.run, plots, tell):
+                for form, data in picture.images.items():
+                    folder.write(f"plots/{picture.name}.{form}", data, "plots")
 
 
 def write_tables(folder: OwnedFolder, results: Results, *, redraw: bool = False) -> None:

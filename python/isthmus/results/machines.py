@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from isthmus.wording import counted, lane_label, number
 
@@ -11,8 +12,7 @@ LISTED = 64
 """Most nodes that are listed one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class HypercubeSummary:
+class HypercubeSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="hypercube"):
     """A binary hypercube with I/O nodes."""
 
     kind: ClassVar[str] = "hypercube"
@@ -60,8 +60,7 @@ class HypercubeSummary:
         return [*facts, ("I/O nodes at PEs", _listed(self.io_nodes))]
 
 
-@dataclass(frozen=True, slots=True)
-class SciSummary:
+class SciSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="sci"):
     """A fabric of SCI rings joined by the nodes that are on several of them."""
 
     kind: ClassVar[str] = "sci"
@@ -133,8 +132,7 @@ class SciSummary:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class FatTreeSummary:
+class FatTreeSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="fat-tree"):
     """A fat tree: nodes below levels of switches (section 2.2 of the QsNET paper)."""
 
     kind: ClassVar[str] = "fat-tree"

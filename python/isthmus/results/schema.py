@@ -1,21 +1,19 @@
 """The result schema, version 3: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
-(``crates/experiment``) owns this schema; this file only reads it.
+(``crates/experiment``) owns this schema; this file only reads it. The types here are the one
+description: msgspec reads the JSON straight into them, and refuses what does not fit.
 """
 
 from __future__ import annotations
 
-import json
-import types
-import typing
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
-from itertools import repeat
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from isthmus.errors import IsthmusError
-from isthmus.results.check import check_result
+from isthmus.results.check import check_result, short
 from isthmus.results.machines import (
     FatTreeSummary,
     HypercubeSummary,
@@ -54,12 +52,8 @@ __all__ = [
 SCHEMA = 3
 """Version of the result schema that this package reads."""
 
-MISTAKES = (KeyError, TypeError, ValueError, OverflowError)
-"""What reading a damaged result ends in."""
 CHANGES = 4
 """Most changes that are told beside a title."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +187,7 @@ class Histogram:
     bins: list[tuple[float, float, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelUse:
+class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """How busy a channel, disk, interface or server, or the mean one of a kind, was, 0 to 1."""
 
     kind: str
@@ -225,8 +218,7 @@ PLACES = ("disk", "interface", "server")
 """Kinds of use that are in one place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
+class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """The part of a machine that fills first: of those taken for about as long as any, the one that
     carried most. The others were held by what waited for it.
     """
@@ -244,8 +236,7 @@ class Bottleneck:
     """The I/O server of jobs that it is part of, if it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """A field of the scenario that an override has changed."""
 
     key: str
@@ -417,120 +408,51 @@ class RunResult:
             IsthmusError: not JSON, another version of the schema, or a field amiss.
 
         """
+        data = text.encode()
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
+            version = msgspec.json.decode(data, type=_Head).schema
+        except (msgspec.DecodeError, RecursionError) as error:
+            line, reason = _malformed(text, error)
             raise IsthmusError(
-                f"{source}:{error.lineno}: not a whole result file ({error.msg}); "
-                "run the scenario again"
+                f"{source}:{line}: not a whole result file ({reason}); run the scenario again"
             ) from error
-        except (RecursionError, ValueError) as error:
-            raise IsthmusError(f"{source}: not a result file ({_why(error)})") from None
-        version = data.get("schema") if isinstance(data, dict) else None
         if version != SCHEMA:
             raise IsthmusError(
-                f"{source}: result schema {_short(version)}; this isthmus reads schema {SCHEMA}"
+                f"{source}: result schema {short(version)}; this isthmus reads schema {SCHEMA}"
             )
         try:
-            run = typing.cast(RunResult, _read(cls, data))
+            run = msgspec.json.decode(data, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            from isthmus.results.misfit import misfit
+
+            found = misfit(cls, data) or str(error)
+            raise IsthmusError(f"{source}: damaged result: {found}") from error
+        try:
             check_result(run, text)
-        except (*MISTAKES, RecursionError) as error:
-            raise IsthmusError(f"{source}: damaged result: {_why(error)}") from error
+        except ValueError as error:
+            raise IsthmusError(f"{source}: damaged result: {error}") from error
         return run
 
 
-def _why(error: Exception) -> str:
-    """What is wrong, in words."""
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return str(error.args[0]).removeprefix(".") if error.args else type(error).__name__
+class _Head(msgspec.Struct):
+    """What tells the versions apart."""
+
+    schema: Any = None
+
+
+def _malformed(text: str, error: Exception) -> tuple[int, str]:
+    """The line at which a text ceases to be JSON, and why."""
+    reason = str(error)
+    _, _, place = reason.rpartition("(byte ")
+    at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(text)
+    return text.encode()[:at].count(b"\n") + 1, reason
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
     """Read machines as the core describes them."""
-    return [typing.cast(MachineSummary, _read(MachineSummary, each)) for each in described]
+    return msgspec.convert(described, list[MachineSummary])
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
     """Read a fabric as the core describes it without the kind of machine that it is."""
-    return typing.cast(SciSummary, _read(SciSummary, described))
-
-
-def _of_kind(kinds: list[Any], value: Any) -> Any:
-    """The class whose ``kind`` the value names."""
-    if not isinstance(value, dict):
-        raise TypeError(f"expected an object, found {_short(value)}")
-    known = {kind.kind: kind for kind in kinds}
-    kind = value.get("kind")
-    if not isinstance(kind, str) or kind not in known:
-        raise ValueError(f"kind {_short(kind)}; there are {', '.join(known)}")
-    return known[kind]
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _read(kind: Any, value: Any) -> Any:
-    """Turn JSON into `kind`, a dataclass or a type built of lists, tuples, unions and scalars.
-
-    An error begins with the place of the value: ``points[3].measures[0].mean: ...``.
-    """
-    if is_dataclass(kind):
-        hints = _hints(typing.cast(type, kind))
-        if not isinstance(value, dict):
-            raise TypeError(f"expected an object, found {_short(value)}")
-        given = {}
-        for each in fields(kind):
-            name = each.name.rstrip("_")
-            if name not in value:
-                raise KeyError(f"no field {name!r}")
-            try:
-                given[each.name] = _read(hints[each.name], value[name])
-            except MISTAKES as error:
-                raise _placed(f".{name}", error) from None
-        return typing.cast(type, kind)(**given)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (types.UnionType, typing.Union):
-        if value is None and type(None) in arguments:
-            return None
-        inner = [a for a in arguments if a is not type(None)]
-        return _read(inner[0] if len(inner) == 1 else _of_kind(inner, value), value)
-    if origin in (list, tuple):
-        return _read_list(origin, arguments, value)
-    if kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"expected a number, found {_short(value)}")
-        return float(value)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"expected {kind.__name__}, found {_short(value)}")
-    return value
-
-
-def _read_list(origin: Any, arguments: tuple[Any, ...], value: Any) -> Any:
-    """Turn JSON into a list of one kind or a tuple of several."""
-    if not isinstance(value, list):
-        raise TypeError(f"expected a list, found {_short(value)}")
-    if origin is tuple and len(value) != len(arguments):
-        raise TypeError(f"expected a list of {len(arguments)}, found {_short(value)}")
-    items: list[Any] = []
-    for inner_kind, item in zip(repeat(arguments[0]) if origin is list else arguments, value):  # noqa: B905 - repeat has no end
-        try:
-            items.append(_read(inner_kind, item))
-        except MISTAKES as error:
-            raise _placed(f"[{len(items)}]", error) from None
-    return items if origin is list else tuple(items)
-
-
-def _placed(place: str, error: Exception) -> Exception:
-    """The same mistake, with the place before what it says."""
-    told = str(error.args[0])
-    inner = told.startswith((".", "["))
-    return type(error)(f"{place}{told}" if inner else f"{place}: {told}")
-
-
-def _short(value: object) -> str:
-    """A value for a message, cut."""
-    told = repr(value)
-    return told if len(told) <= 60 else told[:60] + "…"
+    return msgspec.convert(described, SciSummary)

@@ -107,13 +107,21 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
         "count": pl.Int64,
     }
     numeric = _numeric_axes(run)
-    rows = [
-        (p.index, *_axis_cells(run, p.values, numeric), h.measure, h.unit, *each)
-        for p in run.points
-        for h in p.histograms
-        for each in h.bins
-    ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    columns: list[list[Any]] = [[] for _ in schema]
+    for p in run.points:
+        left = [p.index, *_axis_cells(run, p.values, numeric)]
+        for h in p.histograms:
+            if h.bins:
+                _repeat(columns, [*left, h.measure, h.unit], len(h.bins))
+                for column, cells in zip(columns[-3:], zip(*h.bins, strict=True), strict=True):
+                    column.extend(cells)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+
+
+def _repeat(columns: list[list[Any]], cells: list[Any], count: int) -> None:
+    """Fill the first columns with the same cells, so many times."""
+    for column, cell in zip(columns, cells, strict=False):
+        column.extend([cell] * count)
 
 
 def channels_table(run: RunResult) -> pl.DataFrame:
@@ -144,25 +152,29 @@ def channels_table(run: RunResult) -> pl.DataFrame:
         "analytic": pl.Float64,
     }
     numeric = _numeric_axes(run)
-    rows = [
-        (
-            p.index,
-            *_axis_cells(run, p.values, numeric),
-            c.kind,
-            c.from_,
-            c.to,
-            c.utilisation,
-            c.highest,
-            c.busy,
-            c.busiest,
-            c.held_us,
-            _fills_first(c, p.bottleneck),
-            c.analytic,
-        )
-        for p in run.points
-        for c in p.channels
-    ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    columns: list[list[Any]] = [[] for _ in schema]
+    for p in run.points:
+        left = [p.index, *_axis_cells(run, p.values, numeric)]
+        _repeat(columns, left, len(p.channels))
+        rest = zip(*(_use_cells(c, p.bottleneck) for c in p.channels), strict=True)
+        for column, cells in zip(columns[len(left) :], rest, strict=False):
+            column.extend(cells)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+
+
+def _use_cells(use: ChannelUse, limit: Bottleneck | None) -> tuple[Any, ...]:
+    return (
+        use.kind,
+        use.from_,
+        use.to,
+        use.utilisation,
+        use.highest,
+        use.busy,
+        use.busiest,
+        use.held_us,
+        _fills_first(use, limit),
+        use.analytic,
+    )
 
 
 def _fills_first(use: ChannelUse, limit: Bottleneck | None) -> bool:

@@ -1,0 +1,66 @@
+"""Pictures as declarative specifications (Vega-Lite) that the reader's browser draws.
+
+`charts` makes all that a run has material for; `isthmus.report` puts them into its page. Nothing
+here draws, so that a run ends with its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isthmus.charts import bars, curves, machines, matrix, spread
+from isthmus.charts.chart import Chart, Key, Mark, Panel, Spec, Table
+from isthmus.results.interference import interference
+from isthmus.results.kinds import KINDS
+from isthmus.results.series import VARIANTS, View
+
+__all__ = ["Chart", "Key", "Mark", "Panel", "Spec", "Table", "chart", "charts"]
+
+_CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
+"""Kinds with a curve per series: too many series and nothing can be told apart."""
+
+
+def _latency(view: View) -> Chart:
+    return bars.variants(view) if view.x_axis is None else curves.latency(view)
+
+
+def _bandwidth(view: View) -> Chart:
+    alone = interference(view.run) is None
+    return curves.bandwidth(view) if alone and view.x_axis is not None else bars.bandwidth(view)
+
+
+_MADE: dict[str, Callable[[View], Chart]] = {
+    "map": matrix.maps,
+    "interference": matrix.matrix,
+    "bandwidth": _bandwidth,
+    "latency": _latency,
+    "saturation": bars.saturation,
+    "accepted": curves.accepted,
+    "response": curves.response,
+    "machine": machines.machine,
+    "nodes": spread.nodes,
+    "channels": bars.channels,
+    "residuals": curves.residuals,
+    "percentiles": curves.percentiles,
+    "distribution": spread.distribution,
+}
+
+
+def chart(view: View, name: str) -> Chart:
+    """One picture of a run that has material for it."""
+    return _MADE[name](view)
+
+
+def charts(view: View) -> list[Chart]:
+    """Every picture that the run has material for, in the order of the report.
+
+    Where both swept fields are numbers and there are more series than can be told apart, curves
+    give way to heat maps.
+    """
+    mapped = matrix.has_maps(view)
+    crowded = mapped and len(view.series) > VARIANTS
+    names = ["map"] if mapped else []
+    for kind in KINDS.values():
+        if kind.applies(view) and not (crowded and kind.name in _CURVES):
+            names.append(kind.name)
+    return [chart(view, name) for name in names]

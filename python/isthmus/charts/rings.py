@@ -1,0 +1,147 @@
+"""Where the links of a fabric of rings run on paper: bent arrows, stubs of links that wrap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from isthmus.results.machines import SciSummary, counted, rings_text
+from isthmus.results.schema import PointResult
+
+BEND = 0.13
+"""How far a link bends to one side, so that opposite links lie beside one another."""
+STUB = 0.36
+"""Length of what is drawn of a link that wraps around, in steps of the grid."""
+STEPS = 9
+
+Place = tuple[float, float]
+Link = tuple[int, int, int]
+"""Ring, begin, end."""
+
+
+def used_links(described: SciSummary, point: PointResult) -> list[float]:
+    """Utilisation of each link in service, in the order of `SciSummary.links`; empty if the point
+    does not tell each.
+    """
+    single = [c for c in point.channels if c.kind == "link" and c.from_ is not None]
+    links = described.links()
+    if len(single) != len(links):
+        return []
+    assert all((c.from_, c.to) == (a, b) for c, (_, a, b) in zip(single, links, strict=True))
+    return [c.utilisation for c in single]
+
+
+def failed_nodes(described: SciSummary) -> list[int]:
+    """Nodes that have failed themselves: without a ring, and not merely cut off."""
+    alive = {a for _, a, _ in described.links()}
+    gone = alive | set(described.cut_off)
+    return [node for node in range(described.nodes) if node not in gone]
+
+
+def state(described: SciSummary) -> str:
+    """Rings, those out of service, nodes cut off, in words."""
+    text = rings_text(described.ring_count, sorted({len(r) for r in described.rings}))
+    if described.dead_rings:
+        text += f", {len(described.dead_rings)} out of service"
+    if described.cut_off:
+        text += f", {counted(len(described.cut_off), 'node')} cut off"
+    return text
+
+
+def steps(ring: Sequence[int]) -> list[tuple[int, int]]:
+    """Begin and end of each link of a ring."""
+    return list(zip(ring, [*ring[1:], ring[0]], strict=True))
+
+
+class Layout:
+    """Where links run: which wrap around a grid, and to which side all others bend."""
+
+    def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
+        self.places = places
+        self.steps: dict[int, float] = {}
+        """The shortest link in each direction; on a grid one step of it."""
+        for ring in rings:
+            for a, b in steps(ring):
+                length = math.dist(places[a], places[b])
+                way = self._direction(a, b)
+                self.steps[way] = min(length, self.steps.get(way, length))
+        self.step = min(self.steps.values(), default=1.0)
+        # On a circle there are no steps: a chord may be parallel to a side and longer.
+        middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
+        radii = [math.dist(place, middle) for place in places]
+        self.grid = max(radii) - min(radii) > 1e-6
+        # Into the rings, where these enclose an area; most turn the same way where that matters.
+        areas = [self._area(ring) for ring in rings]
+        turns = sum(math.copysign(1.0, area) for area in areas if abs(area) > 1e-9)
+        self.side = -1.0 if turns > 0 else 1.0
+        """1 if links bend to their right, -1 if to their left."""
+
+    def _direction(self, a: int, b: int) -> int:
+        """The direction of a link or its opposite, in steps that tell any two of a grid apart."""
+        (x, y), (u, v) = self.places[a], self.places[b]
+        return round(math.atan2(v - y, u - x) / math.pi * 1e6) % 1_000_000
+
+    def _area(self, ring: Sequence[int]) -> float:
+        """Area that a ring encloses, positive if it turns to the left; 0 if a link wraps around."""
+        turns = steps(ring)
+        if any(self.around(a, b) for a, b in turns):
+            return 0.0
+        at = self.places
+        return sum(at[a][0] * at[b][1] - at[b][0] * at[a][1] for a, b in turns) / 2
+
+    def around(self, a: int, b: int) -> bool:
+        """Whether the link from a to b wraps around: along a line, longer than one step."""
+        one = self.steps[self._direction(a, b)]
+        return self.grid and math.dist(self.places[a], self.places[b]) > 1.4 * one
+
+
+def curve(start: Place, end: Place, bend: float) -> list[Place]:
+    """A quadratic curve that bends to the right of its direction, or left if `bend` is negative."""
+    (x, y), (u, v) = start, end
+    middle = ((x + u) / 2 + 2 * bend * (v - y), (y + v) / 2 - 2 * bend * (u - x))
+    points = []
+    for k in range(STEPS + 1):
+        t = k / STEPS
+        weights = ((1 - t) ** 2, 2 * t * (1 - t), t**2)
+        points.append(
+            (
+                weights[0] * x + weights[1] * middle[0] + weights[2] * u,
+                weights[0] * y + weights[1] * middle[1] + weights[2] * v,
+            )
+        )
+    return points
+
+
+def stubs(
+    start: Place, end: Place, side: float, step: float, beside: int
+) -> tuple[list[Place], list[Place]]:
+    """What is drawn of a link that wraps around: out of its begin, into its end."""
+    (x, y), (u, v) = start, end
+    length = math.dist(start, end)
+    dx, dy = (x - u) / length, (y - v) / length
+    # To the same side of the direction in which it leaves as links bend.
+    shift = side * BEND * (0.6 + 0.5 * beside)
+    right = (dy * shift, -dx * shift)
+    reach = step * STUB
+    out = [
+        (x + right[0], y + right[1]),
+        (x + right[0] + dx * reach, y + right[1] + dy * reach),
+    ]
+    back = [
+        (u + right[0] - dx * reach, v + right[1] - dy * reach),
+        (u + right[0], v + right[1]),
+    ]
+    return out, back
+
+
+def head(before: Place, at: Place, step: float) -> list[Place]:
+    """A small arrow head that ends at `at`."""
+    length = math.dist(before, at) or 1.0
+    dx, dy = (at[0] - before[0]) / length, (at[1] - before[1]) / length
+    long, wide = 0.13 * step, 0.055 * step
+    foot = (at[0] - dx * long, at[1] - dy * long)
+    return [
+        at,
+        (foot[0] - dy * wide, foot[1] + dx * wide),
+        (foot[0] + dy * wide, foot[1] - dx * wide),
+    ]

@@ -1,0 +1,215 @@
+"""How things spread: latencies over messages, load over nodes."""
+
+from __future__ import annotations
+
+from isthmus.answer import answer
+from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief, keys_of
+from isthmus.charts.spec import (
+    INK,
+    LIT,
+    MUTED,
+    ZOOMED,
+    Scales,
+    axis,
+    colour,
+    layered,
+    nominal,
+    tip,
+)
+from isthmus.looks import colour_number, look
+from isthmus.results.schema import PointResult
+from isthmus.results.series import Series, View
+from isthmus.results.shown import (
+    histogram_of,
+    histogram_unit,
+    loaded_point,
+    survival,
+    with_histograms,
+)
+from isthmus.wording import number, unit_label, with_unit
+
+EDGES = 110
+"""Most steps of a curve: more cannot be seen."""
+PANELS = 3
+SHOWN = 6
+"""Most variants whose nodes are drawn."""
+
+
+def distribution(view: View) -> Chart:
+    """Per measure with a histogram, a falling curve per series, at the load compared."""
+    names = with_histograms(view)[:PANELS]
+    place = answer(view.run).busy_place
+    panels, rows = [], []
+    for name in names:
+        unit = histogram_unit(view, name)
+        values: list[Spec] = []
+        for series in view.series:
+            found = histogram_of(view, series, name)
+            if not found:
+                continue
+            for edge, share in thinned(*survival(found)):
+                if share <= 0:
+                    continue
+                values.append(
+                    {
+                        "variant": series.label,
+                        "x": brief(edge, 4),
+                        "y": brief(share, 4),
+                    }
+                )
+                rows.append([view.label(name), series.label, brief(edge, 4), brief(share, 4)])
+        title = with_unit("takes longer than", unit)
+        panels.append(Panel(view.label(name), _survival_spec(view, values, title, place)))
+    table = Table(["panel", "variant", "takes longer than", "share"], rows)
+    return Chart("distribution", panels, keys_of(view), [], table)
+
+
+def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]]:
+    """A falling curve by the steps at which it falls most, in proportion to what is left."""
+    pairs = list(zip(edges, shares, strict=True))
+    if len(pairs) <= EDGES:
+        return pairs
+    kept = [pairs[0]]
+    # Half of the steps are spent on falls in the share, half on falls in its logarithm.
+    factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
+    for pair in pairs[1:-1]:
+        last = kept[-1][1]
+        if last - pair[1] >= 2 * shares[0] / EDGES or pair[1] <= last * factor:
+            kept.append(pair)
+    return [*kept, pairs[-1]]
+
+
+def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Spec:
+    scales = Scales(view)
+    xs = [v["x"] for v in values if v["x"] > 0]
+    log = bool(xs) and max(xs) / min(xs) > 12
+    if log:
+        values = [v for v in values if v["x"] > 0]
+    x = axis("x", title, "x", log=log)
+    y_title = f"share, {place}" if place else "share"
+    y = axis("y", y_title, "y", log=True, percent=True)
+    paint = scales.paint()
+    told = tip([("variant", "variant"), ("x", title), ("y", "share that takes longer")])
+    layers: list[Spec] = [
+        {
+            "mark": {
+                "type": "line",
+                "interpolate": "step-after",
+                "strokeWidth": 1.9,
+                "clip": ZOOMED,
+            },
+            "encoding": {"x": x, "y": y, **paint, **scales.line(), "opacity": LIT},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0, "clip": ZOOMED},
+            "encoding": {"x": x, "y": y, **paint, **told},
+        },
+    ]
+    return layered(layers, values, 270, title)
+
+
+def nodes(view: View) -> Chart:
+    """Per series the accepted load of each node at the highest load that has not collapsed."""
+    drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
+    most = max((len(p.active) for _, p in drawn), default=0)
+    shown = [(s, p) for s, p in drawn if len(p.active) == most][:SHOWN]
+    unit = view.run.load.unit
+    top = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
+    panels, rows, points = [], [], []
+    for series, point in shown:
+        spec = _node_spec(view, series, point, 1.08 * top or 1.0)
+        title = [series.label] if len(view.series) > 1 else []
+        if point.load is not None and not point.jobs:
+            title.append(f"offered {number(point.load)} {unit_label(unit)}")
+        accepted = [n.accepted for n in point.nodes]
+        note = f"{number(min(accepted))} to {number(max(accepted))} {unit_label(unit)} a node"
+        panels.append(Panel(", ".join(title), spec, note=note))
+        for n in point.nodes:
+            rows.append([series.label, n.node, _job(point, n.node) or "", n.offered, n.accepted])
+            points.append(point.index)
+    entries = [Mark("accepted", "block")]
+    jobs = _job_numbers(shown[0][1])
+    if any(p.jobs for _, p in shown):
+        ran = [job for job in jobs if any(job in p.active for _, p in shown)]
+        entries = [Mark(f"accepted, {job}", "block", colour(jobs[job])) for job in ran]
+    if any(n.offered is not None for _, p in shown for n in p.nodes):
+        entries.append(Mark("offered", "diagonal"))
+    if any(p.servers for _, p in shown):
+        entries.append(Mark("I/O server", "diamond", INK))
+    columns = ["variant", "node", "job", with_unit("offered", unit), with_unit("accepted", unit)]
+    return Chart("nodes", panels, [], entries, Table(columns, rows, points))
+
+
+def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Spec:
+    unit = unit_label(view.run.load.unit)
+    jobs = _job_numbers(point)
+    servers = set(point.servers)
+    values: list[Spec] = []
+    for n in point.nodes:
+        job = _job(point, n.node)
+        told = f"{number(n.accepted, 4)} {unit}"
+        row: Spec = {"x": n.node, "y": brief(n.accepted), "value": told, "variant": job or ""}
+        row["of"] = job or series.label
+        row["from"], row["to"] = n.node - 0.42, n.node + 0.42
+        if n.offered is not None:
+            row |= {"o": brief(n.offered), "offered": f"{number(n.offered, 4)} {unit}"}
+        if n.node in servers:
+            row["server"] = True
+        values.append(row)
+    domain = [*jobs, series.label]
+    paint = [*(colour(jobs[j]) for j in jobs), colour(look(view, series).number)]
+    x = axis("x", "number of the node", "x", tickMinStep=1, grid=False)
+    x["scale"] |= {"padding": 6}
+    y = axis("y", with_unit("accepted load of a node", view.run.load.unit), "y", domain=[0, top])
+    told_fields = [("x", "node"), ("variant", "job"), ("value", "accepted"), ("offered", "offered")]
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "bar", "clip": True},
+            "encoding": {
+                "x": {**x, "field": "from"},
+                "x2": {"field": "to"},
+                "y": y,
+                "y2": {"datum": 0},
+                "color": nominal("of", {"domain": domain, "range": paint}),
+                **tip(told_fields),
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.o)"}],
+            "mark": {
+                "type": "line",
+                "interpolate": "step",
+                "color": MUTED,
+                "strokeDash": [2, 2],
+                "strokeWidth": 1.2,
+                "clip": ZOOMED,
+            },
+            "encoding": {"x": x, "y": {**y, "field": "o"}},
+        },
+        {
+            "transform": [{"filter": "datum.server"}],
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "shape": "diamond",
+                "size": 34,
+                "color": INK,
+                "opacity": 1,
+            },
+            "encoding": {"x": x, "y": {"value": 186}},
+        },
+    ]
+    spec = layered(layers, values, 190, "Accepted load of each node")
+    spec["transform"] = []
+    return spec
+
+
+def _job_numbers(point: PointResult) -> dict[str, int]:
+    """The colour of each job, whether it ran or not."""
+    return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}
+
+
+def _job(point: PointResult, node: int) -> str | None:
+    """The job that ran on a node, where just one did."""
+    ran = [job.name for job in point.jobs if job.active and node in job.nodes]
+    return ran[0] if len(ran) == 1 else None

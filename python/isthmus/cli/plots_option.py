@@ -1,0 +1,31 @@
+"""The option ``--plots`` of all commands that write results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+SUFFIXES = ("png", "svg")
+
+
+def read(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """``png,svg`` as a tuple, each once."""
+    words = [word.strip().lower() for word in (value or "").split(",") if word.strip()]
+    for word in words:
+        if word not in SUFFIXES:
+            raise click.BadParameter(f"{word!r} is no form of plots; give png, svg or png,svg")
+    return tuple(dict.fromkeys(words))
+
+
+def plots_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``plots``, a tuple of suffixes."""
+    return click.option(
+        "--plots",
+        metavar="png,svg",
+        callback=read,
+        help="Also draw every plot as files, for papers and slides.",
+    )(command)

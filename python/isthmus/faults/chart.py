@@ -1,0 +1,186 @@
+"""The study as declarative pictures: what each failure leaves, and the worst one on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from isthmus.charts.chart import Chart, Key, Mark, Panel, Spec, Table, brief
+from isthmus.charts.machines import fabric_svg
+from isthmus.charts.spec import INK, LIT, MUTED, PAPER, axis, layered, nominal, tip
+from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.plan import Study
+from isthmus.faults.shown import (
+    bound_sign,
+    kind_label,
+    latency_added_ns,
+    nodes_kept,
+    throughput_kept,
+    worst_cases,
+    worst_words,
+)
+from isthmus.looks import colour_number
+from isthmus.results.schema import RunResult
+from isthmus.wording import number
+
+Mean = tuple[float | None, float | None, float | None]
+SPREAD = 12
+"""Most dots of one value beside one another."""
+
+
+def study_chart(
+    study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str
+) -> Chart:
+    """A dot for each case and the mean of each kind, a panel each for the nodes that are left, the
+    throughput and the latency added at the load `light` (in words).
+    """
+    rows: list[tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]] = [
+        ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
+        ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
+        (
+            f"latency added (ns) at {light}",
+            latency_added_ns,
+            lambda s: s.latency_added_us.scaled(1000),
+        ),
+    ]
+    panels, cells = [], []
+    for title, pick, mean in rows:
+        panels.append(Panel(title, _spec(study, found, told, title, pick, mean)))
+        for o in found:
+            label = study.sites[o.case.site].label
+            cells.append([title, label, o.case.kind, o.case.failure, brief(pick(o))])
+    keys = [
+        Key(site.label, colour_number(position), "o", "")
+        for position, site in enumerate(study.sites)
+    ]
+    marks = [
+        Mark("one case", "small"),
+        Mark("mean over all parts that may fail, with its interval", "diamond"),
+    ]
+    table = Table(["panel", "fabric", "failed", "case", "value"], cells)
+    return Chart("faults", panels, keys if len(keys) > 1 else [], marks, table)
+
+
+def _spec(
+    study: Study,
+    found: Sequence[CaseOutcome],
+    told: Sequence[Summary],
+    title: str,
+    pick: Callable[[CaseOutcome], float | None],
+    mean: Callable[[Summary], Mean],
+) -> Spec:
+    percent = "latency" not in title
+    kinds = [kind for kind in KINDS if any(s.kind == kind for s in told)]
+    labels = [site.label for site in study.sites]
+    scale = {
+        "domain": labels,
+        "range": [f"var(--s{colour_number(n)})" for n in range(len(labels))],
+    }
+    dots, means = [], []
+    for position, label in enumerate(labels):
+        for kind in kinds:
+            group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
+            summary = next(s for s in told if (s.site, s.kind) == (position, kind))
+            words = kind_label(kind, study).replace("\n", " ")
+            dots += _dots(group, pick, label, words, percent)
+            value, low, high = mean(summary)
+            if value is not None:
+                row: dict[str, Any] = {"variant": label, "kind": words, "y": brief(value)}
+                row |= {"low": brief(low), "high": brief(high), "case": "mean of all cases"}
+                means.append({**row, "value": _words(value, percent)})
+    x: Spec = {
+        "field": "kind",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelAngle": 0, "grid": False, "labelLimit": 120},
+    }
+    ys = [d["y"] for d in dots] + [m["y"] for m in means]
+    y = axis("y", title, "y", percent=percent, zero=True)
+    if percent:
+        y["scale"] |= {"domain": [min([0.0, *ys]), max([1.05, *ys])], "nice": False}
+    site = {"xOffset": {"field": "variant", "type": "nominal", "sort": None}}
+    paint = {"color": nominal("variant", scale)}
+    fields = [("variant", "fabric"), ("kind", "failed"), ("case", "case"), ("value", "value")]
+    layers: list[Spec] = [
+        {
+            "data": {"values": [{"y": 1 if percent else 0}]},
+            "mark": {"type": "rule", "color": MUTED, "strokeDash": [2, 2], "strokeWidth": 1},
+            "encoding": {"y": y},
+        },
+        {
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "size": 14,
+                "opacity": 0.55,
+                "xOffset": {"expr": "datum.shift"},
+            },
+            "encoding": {"x": x, **site, "y": y, **paint, **tip(fields)},
+        },
+        {
+            "data": {"values": means},
+            "transform": [{"filter": "indexof(off, datum.variant) < 0 && isValid(datum.low)"}],
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.3, "xOffset": 6},
+            "encoding": {"x": x, **site, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+        },
+        {
+            "data": {"values": means},
+            "transform": [{"filter": "indexof(off, datum.variant) < 0"}],
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "shape": "diamond",
+                "size": 90,
+                "stroke": PAPER,
+                "opacity": 1,
+                "xOffset": 6,
+            },
+            "encoding": {"x": x, **site, "y": y, **paint, "opacity": LIT, **tip(fields)},
+        },
+    ]
+    return layered(layers, dots, 270, title)
+
+
+def _dots(
+    group: Sequence[CaseOutcome],
+    pick: Callable[[CaseOutcome], float | None],
+    label: str,
+    kind: str,
+    percent: bool,
+) -> list[dict[str, Any]]:
+    """Dots of equal values lie beside one another, to the left of the mean."""
+    having = [(v, o) for o in group if (v := pick(o)) is not None]
+    span = max((v for v, _ in having), default=0.0) - min((v for v, _ in having), default=0.0)
+    seen: dict[int, int] = {}
+    dots = []
+    for value, outcome in sorted(having, key=lambda each: each[0]):
+        level = round(value / (span / 60)) if span > 0 else 0
+        count = seen.get(level, 0)
+        seen[level] = count + 1
+        dots.append(
+            {
+                "variant": label,
+                "kind": kind,
+                "y": brief(value),
+                "case": outcome.case.failure,
+                "value": (bound_sign(outcome) if percent else "") + _words(value, percent),
+                "shift": -2 - 1.8 * (count % SPREAD),
+            }
+        )
+    return dots
+
+
+def _words(value: float, percent: bool) -> str:
+    return f"{value:.1%}" if percent else f"{number(value)} ns"
+
+
+def worst_chart(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Chart | None:
+    """What the worst single failure leaves of each fabric; None if all are too large."""
+    panels = []
+    for label, machine, outcome in worst_cases(study, found, run):
+        links = machine.links()
+        names = [f"{a} → {b}" for _, a, b in links]
+        svg = fabric_svg(machine, [INK] * len(links), names, f"{label}, worst failure")
+        panels.append(Panel(label, None, svg, ": ".join(worst_words(outcome)), 280, 440))
+    return Chart("worst", panels) if panels else None

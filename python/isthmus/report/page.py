@@ -1,0 +1,232 @@
+"""What all pages share: templates, the drawing library, specifications, terms, digests."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from isthmus.charts.chart import Chart, Panel, Table
+from isthmus.charts.spec import SHAPES
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from jinja2 import Environment, Template
+
+LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
+"""The drawing library, in the order in which it is loaded."""
+INPUTS = re.compile(r'<meta name="isthmus-inputs" content="([0-9a-f]*)">')
+WIDTH, GAP = 1176, 22
+"""Of a page on a wide screen, and between its panels, in pixels."""
+HEAD = 4096
+"""Bytes of a page within which it says what it was made from."""
+
+_STROKE = 'stroke="currentColor" stroke-width="2" fill="none"'
+GLYPHS = {
+    "simulated": f'<path d="M1,7H25M13,2V12" {_STROKE}/><circle cx="13" cy="7" r="3.4" '
+    'fill="currentColor"/>',
+    "model": f'<path d="M1,7H25" {_STROKE} stroke-dasharray="6 3"/>',
+    "bound": f'<path d="M1,7H25" {_STROKE} stroke-dasharray="10 4"/>',
+    "diagonal": f'<path d="M1,7H25" {_STROKE} stroke-dasharray="2 2"/>',
+    "line": f'<path d="M1,7H25" {_STROKE}/>',
+    "saturated": f'<circle cx="13" cy="7" r="4" {_STROKE}/>',
+    "undecided": f'<circle cx="13" cy="7" r="4.4" {_STROKE}/><circle cx="13" cy="7" r="1.8" '
+    'fill="currentColor"/>',
+    "collapsed": f'<path d="M9,3L17,11M17,3L9,11" {_STROKE}/>',
+    "bar": '<path d="M1,3H18V11H1Z" fill="currentColor" opacity=".45"/>'
+    f'<path d="M14,7H23" {_STROKE}/>',
+    "block": '<path d="M3,2H23V12H3Z" fill="currentColor"/>',
+    "pale": '<path d="M3,2H23V12H3Z" fill="currentColor" opacity=".35"/>',
+    "dot": '<circle cx="13" cy="7" r="4" fill="currentColor"/>',
+    "small": '<circle cx="13" cy="7" r="2.2" fill="currentColor"/>',
+    "tick": f'<path d="M13,2V12" {_STROKE}/>',
+    "above": f'<path d="M8,3H18L13,11Z" {_STROKE}/>',
+    "ramp": "".join(
+        f'<path d="M{2.4 * n + 1:g},2h2.5V12h-2.5Z" fill="var(--u{n})"/>' for n in range(10)
+    ),
+    "diamond": '<path d="M13,1L19,7L13,13L7,7Z" fill="currentColor"/>',
+}
+"""What marks look like, in a box of 26 by 14."""
+
+
+def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any) -> str:
+    """Fill one of the page templates; `drawn` are its pictures, `inputs` what it rests on.
+
+    Nothing is fetched and nothing but the page's own scripts runs: the policy names their digests.
+    """
+    specs = {c.name: [p.spec or {} for p in c.panels] for c in drawn}
+    scripts = library()
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        "style-src 'unsafe-inline'; script-src " + " ".join(digests())
+    )
+    return template(name).render(
+        specs=embedded(specs),
+        scripts=scripts,
+        policy=policy,
+        inputs=inputs,
+        glossary=glossary(),
+        **told,
+    )
+
+
+def embedded(value: Any) -> str:
+    """JSON that can stand inside a ``script`` element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@cache
+def library() -> list[str]:
+    """The scripts of a page: the drawing library and what lets a reader ask the pictures."""
+    here = files("isthmus.report")
+    parts = [here / "vendor" / name for name in LIBRARY] + [here / "templates" / "report.js"]
+    return [part.read_text(encoding="utf-8") for part in parts]
+
+
+@cache
+def digests() -> list[str]:
+    """The scripts' digests, as a content security policy names them."""
+    found = (hashlib.sha256(script.encode()).digest() for script in library())
+    return [f"'sha256-{base64.b64encode(each).decode()}'" for each in found]
+
+
+@cache
+def glossary() -> dict[str, str]:
+    """Terms and what they mean, from the guide's glossary."""
+    text = (files("isthmus.report") / "glossary.md").read_text(encoding="utf-8")
+    found = {}
+    for block in re.split(r"\n\s*\n", text):
+        head, _, body = block.strip().partition("\n:")
+        if body:
+            words = " ".join(body.split()).replace("*", "")
+            found.update(dict.fromkeys((part.strip() for part in head.split(", ")), words))
+    return found
+
+
+def across(panels: Sequence[Panel]) -> Markup:
+    """How many panels stand beside one another so that all rows are filled alike: on a wide screen
+    and, as a class, on paper.
+    """
+    count = len(panels)
+    fit = max(1, (WIDTH + GAP) // (max(p.width for p in panels) + GAP))
+    columns = -(-count // -(-count // fit))
+    paper = " by3" if count % 3 == 0 or count == 5 else " by4" if count > 6 else ""
+    return Markup(f'class="panels{paper}" style="--columns: {columns}"')
+
+
+def slug(term: str) -> str:
+    """A term as part of an id."""
+    return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
+
+
+def data_rows(table: Table) -> Markup:
+    """The rows of a picture's table; the last cell leads to the row of the point."""
+    lines = []
+    points: Sequence[int | None] = table.points or [None] * len(table.rows)
+    for row, point in zip(table.rows, points, strict=True):
+        cells = "".join(f"<td>{_cell(value)}</td>" for value in row)
+        if point is not None:
+            cells += f'<td><a href="#point-{point}">{point}</a></td>'
+        lines.append(f"<tr>{cells}</tr>")
+    return Markup("\n".join(lines))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return html.escape(str(value))
+
+
+def digest_of(*parts: str) -> str:
+    """Digest of what a page is made from: the given texts, and the code and templates that make it.
+
+    A page that says the same digest need not be made again.
+    """
+    total = hashlib.sha256(source_digest().encode())
+    for part in parts:
+        total.update(len(part).to_bytes(8, "little"))
+        total.update(part.encode())
+    return total.hexdigest()
+
+
+def made_from(page: str) -> str:
+    """The digest that a page says; empty if it says none."""
+    found = INPUTS.search(page[:HEAD])
+    return found.group(1) if found else ""
+
+
+@cache
+def source_digest() -> str:
+    """Digest of all of the package that takes part in making a page."""
+    total = hashlib.sha256()
+    for name in ("report", "charts", "answer", "results", "faults", "papers"):
+        for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):
+            total.update(path.name.encode())
+            total.update(path.read_bytes())
+    for name in ("wording.py", "looks.py"):
+        total.update((files("isthmus") / name).read_bytes())
+    return total.hexdigest()
+
+
+def _all_files(folder: Traversable) -> Iterable[Traversable]:
+    for each in folder.iterdir():
+        if each.is_dir():
+            if each.name != "__pycache__":
+                yield from _all_files(each)
+        else:
+            yield each
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("isthmus.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["slug"] = slug
+    environment.globals.update(
+        glyphs={name: Markup(glyph) for name, glyph in GLYPHS.items()},
+        shapes=_glyph_shapes(),
+        data_rows=data_rows,
+        across=across,
+        glossary=glossary(),
+    )
+    return environment
+
+
+def _glyph_shapes() -> Mapping[str, str]:
+    """The markers as paths within -1 to 1."""
+    words = {
+        "square": "M-.9-.9H.9V.9H-.9Z",
+        "circle": "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1-1,0Z",
+        "triangle-up": "M0-1L1,.8H-1Z",
+        "triangle-down": "M0,1L1-.8H-1Z",
+        "ramp": "".join(
+            f'<path d="M{2.4 * n + 1:g},2h2.5V12h-2.5Z" fill="var(--u{n})"/>' for n in range(10)
+        ),
+        "diamond": "M0-1.15L.9,0L0,1.15L-.9,0Z",
+        "cross": "M-.35-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
+    }
+    return {marker: words.get(shape, shape) for marker, shape in SHAPES.items()}
+
+
+def template(name: str) -> Template:
+    """Return one of the package's page templates."""
+    return _environment().get_template(name)

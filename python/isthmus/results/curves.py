@@ -1,0 +1,139 @@
+"""What curves consist of: the values of each series at each point, and which measures have any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from isthmus.answer import ranked
+from isthmus.results.schema import PointResult
+from isthmus.results.series import Series, View
+
+Number = tuple[float | None, float | None, float | None]
+Pick = Callable[[PointResult], Number]
+"""From a point its value and interval."""
+
+Row = tuple[float, float, float | None, float | None, str]
+"""x, value, low, high, verdict."""
+
+CAP = 2.5
+"""Values of points that are not stable are drawn up to so many times the largest stable one."""
+OVER = "over"
+"""In place of the verdict: saturated, and the value is above the cap."""
+LOG_SPAN = 12.0
+"""Largest over smallest value from which an axis is logarithmic."""
+
+
+def model_label(view: View) -> str:
+    """What the values beside the simulation come from."""
+    return "analysis" if view.of_jobs else "queueing model"
+
+
+def load_bound(view: View, series: Series) -> float | None:
+    """The most that the analysis lets a series accept; None where no point comes near it."""
+    for point in series.points:
+        at = point.measure("accepted")
+        if at and at.analytic is not None and point.load is not None and at.analytic < point.load:
+            return at.analytic
+    return None
+
+
+def value_cap(view: View, pick: Pick) -> float:
+    """Where values of saturated points are cut off: they tell how long the run was, and would
+    press all others flat.
+    """
+    values = [row for s in view.series for row in numbers(view, s, pick)]
+    stable = [v for _, v, _, _, verdict in values if verdict == "stable"]
+    return CAP * max(stable) if stable and max(stable) > 0 else math.inf
+
+
+def numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> list[Row]:
+    """The points of a series that have a value, above `cap` as `OVER` unless they are stable."""
+    rows: list[Row] = []
+    for point in series.points:
+        x, (value, low, high) = view.x(point), pick(point)
+        if x is None or value is None or point.collapsed:
+            continue
+        if value > cap and point.verdict.verdict != "stable":
+            rows.append((x, cap, None, None, OVER))
+        else:
+            rows.append((x, value, low, high, point.verdict.verdict))
+    return rows
+
+
+def mean_of(name: str) -> Pick:
+    """Pick the mean of a measure with its interval."""
+
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        return (at.mean, at.low, at.high) if at else (None, None, None)
+
+    return pick
+
+
+def model_of(name: str) -> Pick:
+    """Pick the model's value of a measure."""
+
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        return (at.analytic if at else None, None, None)
+
+    return pick
+
+
+def percentile_of(name: str, percent: float) -> Pick:
+    """Pick a percentile of a measure where enough observations are above it."""
+
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        for found in at.percentiles if at else []:
+            if found.percent == percent and found.resolved:
+                return found.value, found.low, found.high
+        return None, None, None
+
+    return pick
+
+
+def residual_of(name: str) -> Pick:
+    """Pick how far a measure lies above the model, in percent."""
+
+    def pick(point: PointResult) -> Number:
+        at = point.measure(name)
+        if at is None or at.residual is None or not at.analytic:
+            return None, None, None
+        ends = (None if end is None else 100 * (end / at.analytic - 1) for end in (at.low, at.high))
+        return 100 * at.residual, next(ends), next(ends)
+
+    return pick
+
+
+def drawable(view: View, name: str) -> bool:
+    """Whether any series has values of a measure."""
+    return any(s.values(view, name) for s in view.series)
+
+
+def with_percentiles(view: View) -> list[str]:
+    """Measures that have percentiles to draw, those asked for first."""
+    have = {
+        m.name
+        for p in view.run.points
+        for m in p.measures
+        if any(each.resolved for each in m.percentiles)
+    }
+    return [m for m in [*ordered(view), *view.measures] if m in have]
+
+
+def with_residuals(view: View) -> list[str]:
+    """Measures asked for that both the simulation and the model have at a stable point."""
+    have = {
+        m.name
+        for p in view.run.points
+        for m in p.measures
+        if m.residual is not None and p.verdict.verdict == "stable"
+    }
+    return [m for m in ordered(view) if m in have]
+
+
+def ordered(view: View) -> list[str]:
+    """The measures asked for, that by which variants are judged first."""
+    return list(dict.fromkeys([*ranked(view), *view.asked]))

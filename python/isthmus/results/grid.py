@@ -1,0 +1,74 @@
+"""The variants of an interference matrix as rows and columns of panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isthmus.results.interference import Interference, Variant, value_words
+from isthmus.results.schema import RunResult
+
+MOST = 4.0
+"""Whatever takes longer than so many times has the last colour."""
+LEAST = 0.1
+"""The colours span at least so much of a delay."""
+PANELS = 16
+"""Most variants in one picture; the last ones of a larger study are left to the table."""
+WIDE = 5
+"""Most panels beside one another."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Variants as rows and columns of panels."""
+
+    columns: list[str]
+    rows: list[str]
+    at: dict[tuple[int, int], Variant]
+
+
+def ends(found: Interference) -> tuple[float, float]:
+    """The smallest and the largest change that has a colour."""
+    values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
+    return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
+
+
+def grid_of(found: Interference) -> Grid:
+    """The axis with numbers across, or else the last one; all others down."""
+    run, variants = found.run, found.variants[:PANELS]
+    axes = _axes(run, found)
+    if not axes:
+        return Grid([""], [""], {(0, 0): variants[0]})
+    numeric = [i for i in axes if all(_number(v, i) is not None for v in variants)]
+    across = (numeric or axes)[-1]
+    columns = list(dict.fromkeys(v.at(across) for v in variants))
+    if len(columns) > WIDE:
+        return Grid([""], [v.words for v in variants], _stacked(variants))
+    rest = [i for i in axes if i != across]
+    rows = list(dict.fromkeys(tuple(v.at(i) for i in rest) for v in variants))
+    at, row_words, column_words = {}, [""] * len(rows), [""] * len(columns)
+    for variant in variants:
+        row = rows.index(tuple(variant.at(i) for i in rest))
+        column = columns.index(variant.at(across))
+        at[row, column] = variant
+        row_words[row] = ", ".join(_words(run, variant, i) for i in rest)
+        column_words[column] = _words(run, variant, across)
+    return Grid(column_words, row_words, at)
+
+
+def _stacked(variants: list[Variant]) -> dict[tuple[int, int], Variant]:
+    return {(n, 0): variant for n, variant in enumerate(variants)}
+
+
+def _axes(run: RunResult, found: Interference) -> list[int]:
+    axes = [i for i in range(len(run.axes)) if i != found.axis]
+    return [i for i in axes if len({v.at(i) for v in found.variants}) > 1]
+
+
+def _number(variant: Variant, axis: int) -> float | None:
+    value = variant.values[axis]
+    return value.number if value else None
+
+
+def _words(run: RunResult, variant: Variant, axis: int) -> str:
+    value = variant.values[axis]
+    return value_words(run, axis, value) if value else ""

@@ -1,0 +1,150 @@
+"""The kinds of picture of a run: what a reader should see in each, and where there is material.
+
+Drawn twice: by the reader's browser (`isthmus.charts`) and on paper (`isthmus.plots`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isthmus.results.curves import with_percentiles, with_residuals
+from isthmus.results.interference import interference
+from isthmus.results.series import View
+from isthmus.results.shown import (
+    has_bandwidth,
+    has_bracket_curves,
+    has_brackets,
+    has_channels,
+    has_nodes,
+    with_histograms,
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of picture."""
+
+    name: str
+    heading: str
+    caption: str
+    """What a reader should see in it."""
+    applies: Callable[[View], bool]
+    terms: tuple[str, ...] = ()
+    """Terms of the glossary that its reader may ask for."""
+
+
+def has_latency(view: View) -> bool:
+    """Whether anything asked for has values."""
+    return any(s.values(view, m) for s in view.series for m in view.asked)
+
+
+def others(view: View) -> list[str]:
+    """Whole response times, and times in the network, that were not asked for."""
+    asked = view.asked
+    return [
+        m
+        for m in view.measures
+        if m not in asked
+        and view.unit(m) == "us"
+        and m.rpartition(".")[2] in ("response", "network")
+    ]
+
+
+_ALL = [
+    Kind(
+        "interference",
+        "Interference between jobs",
+        "What is left of each job's accepted bandwidth when others run beside it, per variant, and "
+        "how much longer its messages take (mean and the highest percentile with enough "
+        "observations). Bold where the interval holds no zero.",
+        lambda v: interference(v.run) is not None,
+    ),
+    Kind(
+        "bandwidth",
+        "Accepted bandwidth",
+        "What each job, and each I/O server, gets through.",
+        has_bandwidth,
+        ("accepted load",),
+    ),
+    Kind(
+        "latency",
+        "Latency",
+        "Means of what was asked for. A curve that turns upwards earlier saturates earlier.",
+        has_latency,
+        ("header latency", "offered load"),
+    ),
+    Kind(
+        "saturation",
+        "Where it saturates",
+        "The load at which the backlog begins to grow without end.",
+        lambda v: has_brackets(v) or has_bracket_curves(v),
+        ("saturation", "knee", "backlog"),
+    ),
+    Kind(
+        "accepted",
+        "Accepted against offered load",
+        "Where a curve leaves the diagonal, messages pile up or are dropped; a dashed line is the "
+        "load at which the analysis sees the first link full.",
+        lambda v: v.by_load and any(s.values(v, "accepted") for s in v.series),
+        ("accepted load", "offered load"),
+    ),
+    Kind(
+        "response",
+        "Response times",
+        "Whole response times, software and devices included.",
+        lambda v: v.x_axis is not None and bool(others(v)),
+        ("start-up",),
+    ),
+    Kind(
+        "machine",
+        "The machine",
+        "The machine; the busier a link, the stronger its colour.",
+        has_channels,
+        ("channel", "lane"),
+    ),
+    Kind(
+        "nodes",
+        "Node by node",
+        "What of each node's traffic arrives: the flatter, the fairer.",
+        has_nodes,
+        ("accepted load",),
+    ),
+    Kind(
+        "channels",
+        "Channels",
+        "Which channels limit: the ones nearest to 100%.",
+        has_channels,
+        ("channel", "lane", "flit"),
+    ),
+    Kind(
+        "residuals",
+        "Against the queueing model",
+        "How far the simulation lies above (+) or below (−) the queueing model.",
+        lambda v: v.x_axis is not None and bool(with_residuals(v)),
+        ("residual", "reading"),
+    ),
+    Kind(
+        "percentiles",
+        "Percentiles",
+        "Not only means: what the median and the unlucky see.",
+        lambda v: v.x_axis is not None and bool(with_percentiles(v)),
+    ),
+    Kind(
+        "distribution",
+        "Distributions",
+        "The share of messages that take longer than a time; lower and further left is better.",
+        lambda v: bool(with_histograms(v)),
+    ),
+]
+
+MAP = Kind(
+    "map",
+    "Over both fields",
+    "A cell for each point of the sweep; darker is more.",
+    lambda _view: False,
+    ("saturation",),
+)
+"""A sweep over two fields with numbers; drawn by the browser only."""
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+"""By name, in the order of the report."""

@@ -1,0 +1,94 @@
+"""Where a JSON document does not fit a type: the first place, and what would fit there.
+
+msgspec refuses such a document at once, but names neither the item of a list nor what it found.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+CUT = 60
+"""Most letters of a value that are told."""
+
+_SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
+    inspect.IntType: (int, "int"),
+    inspect.FloatType: ((int, float), "float"),
+    inspect.StrType: (str, "str"),
+    inspect.BoolType: (bool, "bool"),
+    inspect.NoneType: (type(None), "null"),
+}
+
+
+def misfit(kind: type, data: bytes) -> str | None:
+    """Where `data` departs from `kind`: ``expected float, found 'x' in points[3].load``."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return str(error)
+    return _misfit(inspect.type_info(kind), value, "")
+
+
+def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
+    if isinstance(kind, inspect.StructType | inspect.DataclassType):
+        return _object(kind, value, place)
+    if isinstance(kind, inspect.UnionType):
+        return _union(kind, value, place)
+    if isinstance(kind, inspect.ListType):
+        if not isinstance(value, list):
+            return _expected(place, "a list", value)
+        items = ((kind.item_type, item) for item in value)
+    elif isinstance(kind, inspect.TupleType):
+        if not isinstance(value, list) or len(value) != len(kind.item_types):
+            return _expected(place, f"a list of {len(kind.item_types)}", value)
+        items = ((each, item) for each, item in zip(kind.item_types, value, strict=True))
+    else:
+        fits, name = _SCALARS.get(type(kind), (object, ""))
+        fits_not = not isinstance(value, fits) or (isinstance(value, bool) and name != "bool")
+        return _expected(place, name, value) if name and fits_not else None
+    found = (_misfit(each, item, f"{place}[{n}]") for n, (each, item) in enumerate(items))
+    return next((text for text in found if text), None)
+
+
+def _object(kind: Any, value: Any, place: str) -> str | None:
+    if not isinstance(value, dict):
+        return _expected(place, "an object", value)
+    for each in kind.fields:
+        if each.encode_name not in value:
+            if each.required:
+                return f"no field {each.encode_name!r}{_at(place)}"
+            continue
+        inner = f"{place}.{each.encode_name}" if place else each.encode_name
+        if text := _misfit(each.type, value[each.encode_name], inner):
+            return text
+    return None
+
+
+def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
+    structs = [each for each in kind.types if isinstance(each, inspect.StructType)]
+    if len(structs) > 1:
+        if not isinstance(value, dict):
+            return _expected(place, "an object", value)
+        known = {each.tag: each for each in structs}
+        if value.get("kind") not in known:
+            told = f"kind {value.get('kind')!r}; there are {', '.join(map(str, known))}"
+            return told + _at(place)
+        return _misfit(known[value["kind"]], value, place)
+    if value is None and any(isinstance(each, inspect.NoneType) for each in kind.types):
+        return None
+    inner = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+    found = [_misfit(each, value, place) for each in inner]
+    return None if None in found else next(iter(found), None)
+
+
+def _at(place: str) -> str:
+    return f" in {place}" if place else ""
+
+
+def _expected(place: str, name: str, value: Any) -> str:
+    shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    shown = shown if len(shown) <= CUT else f"{shown[:CUT]} ..."
+    return f"expected {name}, found {shown}{_at(place)}"

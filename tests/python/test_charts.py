@@ -1,0 +1,190 @@
+import json
+from itertools import pairwise
+
+import pytest
+
+from fixtures import rings, synthetic, trees
+from isthmus.charts import chart, charts
+from isthmus.charts.matrix import contrast, parts
+from isthmus.charts.spread import EDGES, thinned
+from isthmus.looks import look
+from isthmus.results import Results
+from isthmus.results.series import view
+from isthmus.results.shown import rates
+
+WORDS = {"width", "height", "data", "layer", "params", "transform", "description", "autosize"}
+
+
+@pytest.fixture(scope="module", params=["load_sweep", "locality_sweep", "rings", "trees"])
+def layout(request):
+    if request.param in ("rings", "trees"):
+        module = {"rings": rings, "trees": trees}[request.param]
+        return view(Results.from_json(json.dumps(module.result())).run)
+    return view(request.getfixturevalue(request.param).run)
+
+
+def layers(spec):
+    return spec["layer"]
+
+
+def values(spec):
+    return [row for each in (spec, *layers(spec)) for row in each.get("data", {}).get("values", [])]
+
+
+def test_every_picture_is_data_alone(layout):
+    for each in charts(layout):
+        for panel in each.panels:
+            if panel.spec is None:
+                assert panel.svg.startswith("<svg")
+                continue
+            assert set(panel.spec) == WORDS
+            assert json.loads(json.dumps(panel.spec, allow_nan=False)) == panel.spec
+            assert {p["name"] for p in panel.spec["params"]} == {"off", "lit", "xd", "yd"}
+
+
+def test_every_picture_has_a_table(layout):
+    for each in charts(layout):
+        assert each.table is not None
+        assert each.table.rows, each.name
+        for row in each.table.rows:
+            assert len(row) == len(each.table.columns), each.name
+        assert len(each.table.points) in (0, len(each.table.rows))
+
+
+def test_points_carry_value_interval_verdict_model_and_place(load_sweep):
+    layout = view(load_sweep.run)
+    spec = chart(layout, "latency").panels[0].spec
+    tips = [t for each in layers(spec) for t in each["encoding"].get("tooltip", [])]
+    assert {t["field"] for t in tips} >= {"variant", "value", "interval", "verdict", "model"}
+    (row,) = (r for r in values(spec) if r.get("point") == 7)
+    point = load_sweep.run.points[7]
+    measure = point.measure("read.network")
+    assert row["y"] == pytest.approx(measure.mean, rel=1e-5)
+    assert row["low"] == pytest.approx(measure.low, rel=1e-5)
+    assert row["verdict"] == point.verdict.verdict
+    assert row["model"].endswith(" µs")
+
+
+def test_curves_of_saturated_points_are_cut_off(load_sweep):
+    spec = chart(view(load_sweep.run), "response").panels[0].spec
+    found = [r for r in values(spec) if "y" in r]
+    stable = max(r["y"] for r in found if r["verdict"] == "stable")
+    assert any(r.get("over") for r in found)
+    assert max(r["y"] for r in found) <= 2.5 * stable * 1.0001
+
+
+def test_bars_print_their_own_value_at_their_end():
+    """A bar of 10 with a model of 20 says 10, where the bar and its interval end."""
+    data = trees.result()
+    layout = view(Results.from_json(json.dumps(data)).run)
+    name = rates(layout)[0]
+    for point in data["points"]:
+        for measure in point["measures"]:
+            if measure["name"] == name and measure["mean"] is not None:
+                measure["analytic"] = 2 * measure["mean"]
+    spec = chart(view(Results.from_json(json.dumps(data)).run), "bandwidth").panels[0].spec
+    texts = [each for each in layers(spec) if each["mark"]["type"] == "text"]
+    assert {each["encoding"]["x"]["field"] for each in texts} == {"end"}
+    drawn = [row for row in values(spec) if "text" in row]
+    assert drawn
+    for row in drawn:
+        assert float(row["text"].replace(",", "")) == pytest.approx(row["y"], rel=0.01)
+        assert row["end"] == max(row["y"], row["high"] or 0)
+        assert row["end"] < row["m"]
+
+
+def test_cells_of_a_matrix_can_be_read_on_any_page():
+    layout = view(Results.from_json(json.dumps(trees.result())).run)
+    seen = 0
+    for panel in chart(layout, "interference").panels:
+        for row in values(panel.spec):
+            if row["fill"].startswith("#"):
+                assert contrast(parts(row["fill"]), parts(row["ink"])) >= 4.5
+                seen += 1
+    assert seen
+
+
+def test_twelve_variants_are_told_apart():
+    """Colour alone, and marker with dash alone where colours are few, tell twelve apart."""
+    data = synthetic.result(searches=False)
+    rows = []
+    for n in range(12):
+        for point in data["points"][:6]:
+            copy = json.loads(json.dumps(point))
+            copy["values"][0] = {"text": f"v{n}", "number": None}
+            copy["index"] = len(rows)
+            rows.append(copy)
+    data["points"] = rows
+    layout = view(Results.from_json(json.dumps(data)).run)
+    looks = [look(layout, s) for s in layout.series]
+    assert len({k.number for k in looks}) == len(looks) == 12
+    keys = chart(layout, "latency").keys
+    assert len({(k.number, k.marker, k.dash) for k in keys}) == 12
+
+
+def two_axes(first, second):
+    """A sweep over two fields with numbers."""
+    data = synthetic.result(searches=False)
+    data["axes"] = [
+        {"key": "workload.locality", "label": "locality", "unit": None},
+        {"key": "workload.io_probability", "label": "I/O share", "unit": "%"},
+    ]
+    data["load_axis"] = None
+    data["points"] = [
+        {
+            **json.loads(json.dumps(data["points"][(i + j) % 24])),
+            "index": i * second + j,
+            "values": [
+                {"text": f"{i / 10}", "number": i / 10},
+                {"text": f"{j}%", "number": float(j)},
+            ],
+        }
+        for i in range(first)
+        for j in range(second)
+    ]
+    return view(Results.from_json(json.dumps(data)).run)
+
+
+def test_a_sweep_over_two_fields_is_a_heat_map():
+    layout = two_axes(14, 20)
+    names = [each.name for each in charts(layout)]
+    assert names[0] == "map"
+    assert not {"latency", "response", "percentiles"} & set(names)
+    told = chart(layout, "map")
+    cells = values(told.panels[0].spec)
+    assert len(cells) == 280
+    assert len({(c["x"], c["y"]) for c in cells}) == 280
+    lost = [c for c in cells if c["verdict"] == "saturated"]
+    assert lost
+    assert not any("v" in c for c in lost)
+    assert len(told.table.rows) == 280 * len(told.panels)
+    few = two_axes(5, 6)
+    assert {"map", "latency"} <= {each.name for each in charts(few)}
+    assert "map" not in [each.name for each in charts(two_axes(4, 9))]
+
+
+def test_channels_end_at_the_whole(load_sweep):
+    spec = chart(view(load_sweep.run), "channels").panels[0].spec
+    assert layers(spec)[1]["encoding"]["x"]["scale"]["domain"] == [0, 1]
+
+
+def test_a_thinned_curve_stays_beside_the_whole_one():
+    edges = [1.01**n for n in range(2000)]
+    shares = [2.0 ** (-n / 80) for n in range(2000)]
+    kept = thinned(edges, shares)
+    assert len(kept) <= EDGES + 2
+    whole = dict(zip(edges, shares, strict=True))
+    assert all(whole[x] == y for x, y in kept)
+    for (_, y), (_, after) in pairwise(kept[:-1]):
+        assert y - after < 0.06
+        assert after > 0.6 * y
+
+
+def test_links_tell_how_busy_they_are(load_sweep):
+    told = chart(view(load_sweep.run), "machine")
+    svg = told.panels[0].svg
+    assert svg.count("<title>0 – 1: ") == 1
+    assert "% busy</title>" in svg
+    assert svg.count("<path") == 7 * 64
+    assert "var(--u" in svg
+    assert chart(view(load_sweep.run), "machine").panels[0].svg == svg
