@@ -65,7 +65,9 @@ class OwnedFolder:
         with held(path):
             mark = _marked(path, adopt)
             if mark is not None and fresh:
-                cls(path, mark).clear()
+                old = cls(path, mark)
+                old._settle()
+                old.clear()
                 mark = None
             if mark is None:
                 mark = Mark(of, *journal)
@@ -166,7 +168,7 @@ class OwnedFolder:
             IsthmusError: one of them is behind a link or is no file any more; nothing is removed.
 
         """
-        doomed = [*self.mark.files, *self.mark.writing, *self._entries(), *self._leftovers()]
+        doomed = [*self.mark.files, *self._entries()]
         for name in doomed:
             self._check_way(name)
             self._check_file(name)
@@ -307,8 +309,8 @@ def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
     more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
     if not adopt and any(name in names for name in _OLD):
         raise IsthmusError(
-            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus 0.1 "
-            "have none; move the folder away, or give another --out"
+            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus "
+            "0.1 have none; move the folder away, or give another --out"
         )
     raise IsthmusError(
         f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own "
