@@ -7,18 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, RunFailedError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core; its ValueErrors are one complete line for the user."""
+    """Call a function of the core; its errors are one complete line for the user."""
     try:
         return function(*args, **kwargs)
     except ValueError as error:
         raise IsthmusError(str(error)) from error
+    except RuntimeError as error:
+        raise RunFailedError(str(error)) from error
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,8 @@ class Job:
     seed: int | None = None
     jobs: int = 1
     quick: bool = False
+    memory: str | None = None
+    """What simulations may take, such as "4 GB"; half of what there is if None."""
 
     def __post_init__(self) -> None:
         from isthmus import _core
@@ -105,6 +107,7 @@ class Job:
             self.jobs,
             self.quick,
             str(journal) if journal else None,
+            self.memory,
         )
         experiment.start()
         with watch(self.title or self.name) as show:

@@ -178,6 +178,9 @@ impl Experiment {
             measure: scenario.measure.clone(),
             verdict: scenario.verdict,
         };
+        if progress.is_cancelled() {
+            return Err(SetupError::Cancelled);
+        }
         let header = Header::new(scenario.digest(), seed, options.quick);
         let journal = match &options.journal {
             Some(folder) => Some(Journal::open(folder, &header)?),

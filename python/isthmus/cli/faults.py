@@ -38,6 +38,11 @@ report.html, faults.csv and faults-cases.csv, plots/ and all results.
     type=click.IntRange(0, 2**64 - 1),
     help="Seed of the pairs and of the runs [the first scenario's].",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--quick", is_flag=True, help="All cases, by shorter runs with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
@@ -47,6 +52,7 @@ def command(
     out: Path | None,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     quick: bool,
     as_json: bool,
     fresh: bool,
@@ -76,6 +82,7 @@ def command(
         seed=study.seed,
         jobs=jobs or os.cpu_count() or 1,
         quick=quick,
+        memory=memory,
     )
     folder = out or Path("out") / (job.name + ("-quick" if quick else ""))
     try:

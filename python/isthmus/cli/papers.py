@@ -63,6 +63,11 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads [all cores].")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
 @click.option(
@@ -76,6 +81,7 @@ def run(
     quick: bool,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     only: tuple[str, ...],
     out: Path | None,
     figures: bool | None,
@@ -97,7 +103,7 @@ def run(
     if unknown:
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}")
     folder = out or Path("out") / "papers" / paper.name
-    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown)
+    how = How(quick, jobs or os.cpu_count() or 1, seed, reports, fresh, shown, memory)
     runs: dict[str, RunResult] = {}
     try:
         found = {

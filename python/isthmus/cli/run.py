@@ -33,6 +33,11 @@ The folder then holds report.html, results.csv and .parquet, plots/ and provenan
     type=click.IntRange(0, 2**64 - 1),
     help="Master seed; the same seed gives the same numbers [the scenario's].",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.option("--fresh", is_flag=True, help="Replace whatever results the folder holds.")
@@ -42,6 +47,7 @@ def command(
     out: Path | None,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     quick: bool,
     as_json: bool,
     fresh: bool,
@@ -61,6 +67,7 @@ def command(
         seed=seed,
         jobs=jobs or os.cpu_count() or 1,
         quick=quick,
+        memory=memory,
     )
     folder = out or Path("out") / (job.name + ("-quick" if quick else ""))
     from isthmus.cli.progress import shown

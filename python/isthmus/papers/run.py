@@ -35,6 +35,8 @@ class How:
     fresh: bool = False
     """Run again what is there."""
     watch: Watch = unwatched
+    memory: str | None = None
+    """What simulations may take, such as "4 GB"."""
 
 
 def run_paper(
@@ -85,7 +87,9 @@ def run_paper(
 def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     """Run a scenario, or take its result where it is kept."""
     changes = list(scenario.changes)
-    job = Job(scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick)
+    job = Job(
+        scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick, memory=how.memory
+    )
     kind = "-quick" if how.quick else ""
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"

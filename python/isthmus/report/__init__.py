@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.report.picture import inline_svg
 from isthmus.wording import (
+    ended,
     estimate,
     flow_label,
     number,
@@ -222,9 +223,12 @@ def point_rows(view: View) -> list[dict[str, Any]]:
                     "interval": _percents(verdict.growth_low, verdict.growth_high)
                     if simulated
                     else "–",
-                    "flow": flow_label(verdict.flow)
-                    if verdict.origin == "simulation"
-                    else "queueing model",
+                    "flow": (
+                        flow_label(verdict.flow)
+                        if verdict.origin == "simulation"
+                        else "queueing model"
+                    )
+                    + ended(point.ended_by),
                     "cells": [_cell(point, m) for m in judged(view)[:3]],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",
