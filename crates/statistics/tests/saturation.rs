@@ -132,8 +132,8 @@ fn few_demands_are_enough_where_little_waits() {
     for (rho, runs, right, at_once) in [
         (0.1, 200u32, Verdict::Stable, 0.95),
         (0.3, 200, Verdict::Stable, 0.8),
-        (1.01, 200, Verdict::Saturated, 0.0),
-        (1.05, 200, Verdict::Saturated, 0.0),
+        (1.03, 60, Verdict::Saturated, 0.0),
+        (1.1, 100, Verdict::Saturated, 0.0),
     ] {
         let (mut wrong, mut first) = (0, 0);
         for run in 0..runs {
