@@ -8,6 +8,7 @@ ascending; I/O nodes are numbered by their position in `io_nodes`.
 from typing import final
 
 __all__ = [
+    "CoreError",
     "Experiment",
     "ResumeError",
     "ScenarioError",
@@ -32,6 +33,9 @@ class ScenarioError(ValueError):
 
 class ResumeError(ValueError):
     """A journal of finished points that is damaged or belongs to another run."""
+
+class CoreError(RuntimeError):
+    """The core has failed, which is to be reported. The message is one line."""
 
 def version() -> str:
     """Version of the core, the same as the package's."""
@@ -102,10 +106,13 @@ class Experiment:
         jobs: int,
         quick: bool,
         journal: str | None,
+        memory: str | None = None,
     ) -> Experiment:
-        """Read the scenario and the journal; nothing runs yet.
+        """Read the scenario and the journal; nothing runs yet. `memory`, such as ``4 GB``, is
+        what simulations may take; half of what this process may use if None.
 
         Raises:
+            ValueError: `memory` makes no sense.
             ScenarioError: the scenario or an override makes no sense.
             ResumeError: the journal is damaged or belongs to another run.
 

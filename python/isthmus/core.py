@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, RunFailedError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +27,7 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
     Raises:
         IsthmusError: the core refuses what it was asked.
+        RunFailedError: the core failed.
         KeyboardInterrupt: Ctrl-C; the thread ends by itself and its answer is forgotten.
 
     """
@@ -53,6 +54,8 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         raise IsthmusError(f"{error.object!r}: not text in UTF-8") from error
     if isinstance(error, ValueError):
         raise IsthmusError(str(error)) from error
+    if isinstance(error, RuntimeError):
+        raise RunFailedError(str(error)) from error
     raise error
 
 

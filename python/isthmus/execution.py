@@ -58,6 +58,8 @@ class Job:
     quick: bool = False
     watch: Watch = field(default=unwatched, repr=False, compare=False)
     """Told how far it is, from the building of machines to the last drawing."""
+    memory: str | None = None
+    """What simulations may take, such as "4 GB"; half of what there is if None."""
 
     def __post_init__(self) -> None:
         from isthmus import _core
@@ -95,6 +97,7 @@ class Job:
             self.jobs,
             self.quick,
             str(journal) if journal else None,
+            self.memory,
         )
         try:
             experiment.start()

@@ -172,6 +172,7 @@ class Scenario:
         jobs: int | None = None,
         quick: bool = False,
         out: str | Path | None = None,
+        memory: str | None = None,
     ) -> Results:
         """Simulate every point, with the queueing model beside it.
 
@@ -181,6 +182,8 @@ class Scenario:
                 depend on it.
             quick: wider intervals, in seconds.
             out: also write all files to this folder, and go on from points finished there.
+            memory: what simulations may take, such as "4 GB"; half of what this process may use
+                if left out.
 
         Raises:
             IsthmusError: the scenario makes no sense, or the folder cannot be used.
@@ -190,7 +193,9 @@ class Scenario:
         from isthmus.execution import Job, Stopped
 
         threads = jobs or processors()
-        job = Job(self.text, self.file, list(self.changes), seed, threads, quick)
+        job = Job(
+            self.text, self.file, list(self.changes), seed, threads, quick, memory=memory
+        )
         try:
             return job.run_into(Path(out)) if out is not None else job.run()
         except Stopped as stop:

@@ -241,3 +241,11 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
 def sentence(text: str) -> str:
     """The text with a capital first letter and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def ended(by: str | None) -> str:
+    """Words for what ended a point before its rules did, to follow another phrase."""
+    return {
+        "backlog": "; ended early: more waits than a verdict needs",
+        "memory": "; ended early: more waits than the run has memory for",
+    }.get(by or "", "")

@@ -24,7 +24,7 @@ pub(crate) const HOPELESS: u64 = 4;
 
 /// What a demand under way takes, and what a sender does: streams, queues and its share of the
 /// channels. Measured as resident memory and rounded up.
-const DEMAND_BYTES: u64 = 320;
+const DEMAND_BYTES: u64 = 256;
 const SENDER_BYTES: u64 = 8 << 10;
 
 /// Demands of one flow at which a replication ends: more of them would tell nothing new.
@@ -33,26 +33,35 @@ pub(crate) struct BacklogLimit {
     pub demands: u64,
     /// Whether it is the memory of the run that sets it.
     pub by_memory: bool,
-    /// Whether it is above what delays alone can hold.
-    pub beyond_delays: bool,
 }
 
 impl BacklogLimit {
     /// That of `subject` in a run that may take `memory` bytes, with so many replications held at
     /// once.
     pub fn new(subject: &dyn Subject, replications: u32, memory: u64) -> Self {
-        let in_delays = subject.held_by_delays().saturating_mul(BACKLOG_PER_DELAYS);
+        let flows = 0..subject.flows().len();
+        let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        let enough = BACKLOG_MIN.max(per_sender).max(in_delays);
+        let enough = BACKLOG_MIN.max(per_sender).max(in_delays.unwrap_or(0));
         // Half of the memory is for what grows.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);
         Self {
             demands: enough.min(fits),
             by_memory: fits < enough,
-            beyond_delays: enough.min(fits) >= in_delays,
         }
     }
+
+    /// Whether so many demands of this flow can only wait for one another.
+    pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
+        self.demands >= beyond_delays(subject, flow)
+    }
+}
+
+/// Demands of a flow of which at least half wait for others, not for delays of software or devices.
+fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
+    let held = subject.held_by_delays(flow);
+    held.saturating_mul(BACKLOG_PER_DELAYS)
 }
 
 /// The memory that a run may take, and what its replications hold of it.

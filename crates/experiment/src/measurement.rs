@@ -186,7 +186,8 @@ impl Plan<'_> {
         let growth = judged
             .judgement
             .map_or(0.0, |judgement| judgement.growth.low);
-        let hopeless = self.backlog.beyond_delays && growth > HOPELESS_GROWTH;
+        let beyond_delays = self.backlog.is_beyond_delays(self.subject, judged.flow);
+        let hopeless = beyond_delays && growth > HOPELESS_GROWTH;
         match judged.verdict {
             Verdict::Saturated if long_enough || hopeless => Verdict::Saturated,
             _ => Verdict::Undecided,

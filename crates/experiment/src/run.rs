@@ -174,6 +174,9 @@ impl Experiment {
             measure: scenario.measure.clone(),
             verdict: scenario.verdict,
         };
+        if progress.is_cancelled() {
+            return Err(SetupError::Cancelled);
+        }
         let run = Run {
             digest: scenario.digest(),
             seed,

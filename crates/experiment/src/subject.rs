@@ -23,9 +23,9 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// Nodes that send.
     fn senders(&self) -> u64;
 
-    /// Demands that the delays of software and devices can hold at once when every node sends as
-    /// fast as its links let it. None, unless told otherwise.
-    fn held_by_delays(&self) -> u64 {
+    /// Demands of a flow that the delays of software and devices can hold at once when every link
+    /// carries as much as it can. None, unless told otherwise.
+    fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
 

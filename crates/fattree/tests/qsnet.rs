@@ -154,3 +154,41 @@ fn saturating_age_makes_near_nodes_faster_and_unlimited_age_makes_all_equal() {
     let seventh = 320.0 / 945.0 * 1e3 / 7.0;
     near(mean(&restarted, 1..4), seventh);
 }
+
+struct All(Vec<(u32, u64)>);
+
+impl Handler for All {
+    type Tag = ();
+    fn delivered(&mut self, delivery: &Delivery<()>, _: &mut Offers<()>) {
+        self.0.push((delivery.message.from, delivery.arrived));
+    }
+}
+
+/// Every node writes to its opposite at once, so that up links are compared. The merits of links
+/// were packed with times below 2^58, past which headers waited for ever.
+#[test]
+fn late_messages_are_as_fast_as_early_ones() {
+    let arrivals = |begin: u64| {
+        let mut engine = Engine::new(&tree(), rules(), 5).unwrap();
+        for from in 0..64 {
+            let message = Message {
+                from,
+                to: 63 - from,
+                bytes: 2000,
+                kind: Kind::Write,
+                queue: 0,
+                tag: (),
+            };
+            engine.send(begin, message);
+        }
+        let mut all = All(Vec::new());
+        engine.run_until(begin + 10_000_000, &mut all);
+        let since = all.0.iter().map(|&(from, arrived)| (from, arrived - begin));
+        since.collect::<Vec<_>>()
+    };
+    let early = arrivals(0);
+    assert_eq!(early.len(), 64);
+    for begin in [(1 << 58) - 1000, 1 << 58, 3 << 58] {
+        assert_eq!(arrivals(begin), early, "from tick {begin} on");
+    }
+}

@@ -1,14 +1,15 @@
 //! Scenarios and their runs.
 
+use crate::heard::heard;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::result::{Change, MachineSummary, RunResult};
-use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError};
+use isthmus_experiment::{Experiment, Options, Progress, SetupError, Task};
 use isthmus_scenario::Scenario;
-use pyo3::exceptions::PyRuntimeError;
+use isthmus_units::Bytes;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl From<SetupFailure> for PyErr {
@@ -17,6 +18,7 @@ impl From<SetupFailure> for PyErr {
         match failure.0 {
             SetupError::Journal(_) => ResumeError::new_err(message),
             SetupError::Scenario(_) => ScenarioError::new_err(message),
+            SetupError::Cancelled => PyKeyboardInterrupt::new_err(message),
         }
     }
 }
@@ -29,10 +31,11 @@ fn set_up(
     file: &str,
     overrides: &[String],
     options: Options,
+    progress: Arc<Progress>,
 ) -> Result<Experiment, SetupFailure> {
     Scenario::parse(text, file, overrides)
         .map_err(SetupError::from)
-        .and_then(|scenario| Experiment::new(scenario, options))
+        .and_then(|scenario| Experiment::build(scenario, options, progress))
         .map_err(SetupFailure)
 }
 
@@ -64,13 +67,13 @@ struct Checked {
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
-    text: &str,
-    file: &str,
+    text: String,
+    file: String,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let checked = py.detach(|| {
-        let scenario =
-            Scenario::parse(text, file, &overrides).map_err(|error| SetupFailure(error.into()))?;
+    let checked = heard(py, Arc::default(), move |progress| {
+        let scenario = Scenario::parse(&text, &file, &overrides)
+            .map_err(|error| SetupFailure(error.into()))?;
         let mut checked = Checked {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -93,49 +96,26 @@ pub(crate) fn check(
             digest: scenario.digest(),
             seed: scenario.seed,
         };
-        let experiment = Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
-        checked.machines = experiment.machines();
+        let experiment = Experiment::build(scenario, Options::default(), progress);
+        checked.machines = experiment.map_err(SetupFailure)?.machines();
         Ok::<_, SetupFailure>(checked)
     })?;
-    json(&checked)
+    json(&checked?)
 }
 
 /// The analytic model's values for every point of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn analyze(
     py: Python<'_>,
-    text: &str,
-    file: &str,
+    text: String,
+    file: String,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let result = py.detach(|| {
-        set_up(text, file, &overrides, Options::default()).map(|experiment| experiment.analyze())
+    let result = heard(py, Arc::default(), move |progress| {
+        let experiment = set_up(&text, &file, &overrides, Options::default(), progress);
+        experiment.map(|experiment| experiment.analyze())
     })?;
-    json(&result)
-}
-
-/// How far a run is.
-#[derive(Default)]
-enum State {
-    /// Not begun.
-    #[default]
-    Idle,
-    /// Going on in a thread.
-    Running,
-    /// Ended.
-    Ended(Result<Box<RunResult>, RunError>),
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    json(&result?)
 }
 
 /// One run of a scenario.
@@ -143,7 +123,7 @@ impl Shared {
 pub(crate) struct PyExperiment {
     experiment: Arc<Experiment>,
     progress: Arc<Progress>,
-    shared: Arc<Shared>,
+    task: Task<Box<RunResult>>,
 }
 
 #[derive(Serialize)]
@@ -157,48 +137,47 @@ struct ProgressReport {
 #[pymethods]
 impl PyExperiment {
     #[new]
+    #[pyo3(signature = (text, file, overrides, seed, jobs, quick, journal, memory=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        text: &str,
-        file: &str,
+        text: String,
+        file: String,
         overrides: Vec<String>,
         seed: Option<u64>,
         jobs: usize,
         quick: bool,
         journal: Option<String>,
+        memory: Option<String>,
     ) -> PyResult<Self> {
         let options = Options {
             seed,
             jobs,
             quick,
             journal: journal.map(Into::into),
+            memory: memory.as_deref().map(amount).transpose()?,
         };
-        let experiment = py.detach(|| set_up(text, file, &overrides, options))?;
+        let experiment = heard(py, Arc::default(), move |progress| {
+            set_up(&text, &file, &overrides, options, progress)
+        })?;
+        let experiment = experiment?;
         Ok(Self {
             progress: experiment.progress(),
             experiment: Arc::new(experiment),
-            shared: Arc::default(),
+            task: Task::default(),
         })
     }
 
     /// Begins, in threads of its own.
     fn start(&self) -> PyResult<()> {
-        let mut state = self.shared.lock();
-        if !matches!(*state, State::Idle) {
-            return Err(PyRuntimeError::new_err(
+        let experiment = Arc::clone(&self.experiment);
+        if self.task.start(move || experiment.run().map(Box::new)) {
+            Ok(())
+        } else {
+            Err(PyRuntimeError::new_err(
                 "the experiment was started already",
-            ));
+            ))
         }
-        *state = State::Running;
-        drop(state);
-        let (experiment, shared) = (Arc::clone(&self.experiment), Arc::clone(&self.shared));
-        thread::spawn(move || {
-            let result = experiment.run().map(Box::new);
-            *shared.lock() = State::Ended(result);
-            shared.ended.notify_all();
-        });
-        Ok(())
     }
 
     /// How far it is, as JSON.
@@ -208,7 +187,7 @@ impl PyExperiment {
             points_done,
             points_total,
             messages: self.progress.messages(),
-            running: matches!(*self.shared.lock(), State::Running),
+            running: self.task.is_running(),
         })
     }
 
@@ -220,23 +199,26 @@ impl PyExperiment {
     /// Waits up to `seconds` without holding the interpreter; true when the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
-        py.detach(|| {
-            let state = self.shared.lock();
-            let running = |state: &mut State| matches!(state, State::Running);
-            let waited = self.shared.ended.wait_timeout_while(state, limit, running);
-            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            !matches!(*state, State::Running)
-        })
+        py.detach(|| self.task.wait(limit))
     }
 
     /// The result as JSON; an error if the run has not ended or ended early.
     fn result(&self) -> PyResult<String> {
-        match &*self.shared.lock() {
-            State::Ended(Ok(result)) => json(result),
-            State::Ended(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
-            State::Idle | State::Running => {
-                Err(PyRuntimeError::new_err("the experiment has not ended"))
-            }
-        }
+        let told = self.task.result(|result| match result {
+            Ok(result) => json(result),
+            Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
+        });
+        told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))
     }
+}
+
+/// An amount of memory, with its unit.
+fn amount(text: &str) -> PyResult<Bytes> {
+    let least = Bytes::new(1_000_000);
+    let problem = match text.parse::<Bytes>() {
+        Ok(amount) if amount >= least => return Ok(amount),
+        Ok(_) => format!("`{text}` is less than a run needs; give 1 MB or more"),
+        Err(error) => error.to_string(),
+    };
+    Err(PyValueError::new_err(format!("memory: {problem}")))
 }

@@ -5,6 +5,7 @@ mod broadcast;
 mod experiment;
 mod faults;
 mod graph;
+mod heard;
 mod model;
 mod peak;
 mod place;
@@ -12,6 +13,7 @@ mod question;
 mod rings;
 mod topology;
 
+use isthmus_experiment::Panicked;
 use isthmus_scenario::schema;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -32,6 +34,20 @@ create_exception!(
     PyValueError,
     "A journal of finished points that is damaged or belongs to another run."
 );
+
+create_exception!(
+    isthmus._core,
+    CoreError,
+    PyRuntimeError,
+    "The core has failed, which is to be reported."
+);
+
+/// A panic as an error of Python.
+fn panicked(panic: &Panicked) -> PyErr {
+    CoreError::new_err(format!(
+        "{panic}; this is an error of isthmus, please report it with this line and the scenario"
+    ))
+}
 
 /// Version of the core, the same as the package's.
 #[pyfunction]
@@ -62,6 +78,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("ResumeError", py.get_type::<ResumeError>())?;
+    module.add("CoreError", py.get_type::<CoreError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(processors, module)?)?;
     module.add_function(wrap_pyfunction!(fields, module)?)?;

@@ -119,6 +119,56 @@ fn ten_replications_and_one() {
     ]);
 }
 
+/// Runs that begin as short as the I/O demands of a first look: 750 customers, a sample after every
+/// eighth. A queue that is little used is known to be stable at once, since the trend rests on all
+/// samples; and one above the threshold, which looks like a steady one for a while, is called stable
+/// no more often than stated.
+#[test]
+fn few_demands_are_enough_where_little_waits() {
+    let test = SaturationTest {
+        looks: 8,
+        ..SaturationTest::default()
+    };
+    for (rho, runs, right, at_once) in [
+        (0.1, 200u32, Verdict::Stable, 0.95),
+        (0.3, 200, Verdict::Stable, 0.8),
+        (1.03, 60, Verdict::Saturated, 0.0),
+        (1.1, 100, Verdict::Saturated, 0.0),
+    ] {
+        let (mut wrong, mut first) = (0, 0);
+        for run in 0..runs {
+            let seed = 5_000_000 + (rho * 1e6) as u64 + 10 * u64::from(run);
+            let mut queues: Vec<WatchedQueue> = (0..10)
+                .map(|i| {
+                    let queue = Queue::new(Service::Exponential, rho, seed + i);
+                    WatchedQueue::new(queue).sampled_every(8)
+                })
+                .collect();
+            let mut length = 750;
+            for look in 0..test.looks {
+                let backlogs: Vec<Backlog> = queues
+                    .iter_mut()
+                    .map(|q| q.run_to(length).clone())
+                    .collect();
+                let judgement = test.judge(&backlogs).unwrap();
+                if judgement.verdict != Verdict::Undecided {
+                    wrong += u32::from(judgement.verdict != right);
+                    first += u32::from(look == 0);
+                    break;
+                }
+                length = (length as f64 * judgement.lengthen) as u64;
+            }
+        }
+        println!("M/M/1 at {rho}: {wrong} of {runs} wrong, {first} known at the first look");
+        let allowed = *binomial_band(runs, test.alpha, TAIL).end();
+        assert!(wrong <= allowed, "{wrong} wrong, {allowed} allowed");
+        assert!(
+            f64::from(first) >= at_once * f64::from(runs),
+            "{first} of {runs}"
+        );
+    }
+}
+
 /// Exactly at the knee the backlog rises like a square root for ever: not saturated, however
 /// many replications average out the noise.
 #[test]

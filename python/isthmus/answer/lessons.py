@@ -261,10 +261,15 @@ def _tails(cells: list[Cell]) -> str:
     tailed = [c for c in cells if (tail := _known(c).tail) is not None and tail.more]
     if not tailed:
         return ""
-    longest = max(tailed, key=lambda c: tail.value if (tail := _known(c).tail) else 0.0)
+    longest = max(tailed, key=_tail_value)
     text = _tail(_known(longest))
     where = f" with {_listed(longest.variant.words)}" if longest.variant.words else ""
     return f"{text}{where}" if text else ""
+
+
+def _tail_value(cell: Cell) -> float:
+    tail = _known(cell).tail
+    return tail.value if tail else 0.0
 
 
 def choice_axes(matrix: Interference) -> list[int]:

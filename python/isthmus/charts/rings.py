@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from isthmus.results.machines import SciSummary, counted, rings_text
+from isthmus.results.machines import SciSummary, rings_text
 from isthmus.results.schema import PointResult
+from isthmus.wording import counted
 
 BEND = 0.13
 """How far a link bends to one side, so that opposite links lie beside one another."""

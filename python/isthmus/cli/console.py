@@ -80,9 +80,9 @@ def lessons_table(told: Lessons) -> Table:
         row = [variant.words or "–"]
         for job, beside in pairs:
             cell = matrix.cell(variant, job, beside)
-            told = cell.felt if cell else None
-            text = "\n".join(filter(None, (felt_text(told), tail_text(told))))
-            style = "yellow" if told and (told.piles_up or told.mean.more) else ""
+            felt = cell.felt if cell else None
+            text = "\n".join(filter(None, (felt_text(felt), tail_text(felt))))
+            style = "yellow" if felt and (felt.piles_up or felt.mean.more) else ""
             row.append(f"[{style}]{text}[/]" if style else text)
         table.add_row(*row)
     return table

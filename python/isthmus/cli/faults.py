@@ -43,6 +43,11 @@ plots/.
     type=click.IntRange(0, 2**64 - 1),
     help="Seed of the pairs and of the runs [the first scenario's].",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--quick", is_flag=True, help="All cases, by shorter runs with wider intervals.")
 @plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON, nothing else.")
@@ -53,6 +58,7 @@ def command(
     out: Path | None,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     quick: bool,
     plots: tuple[str, ...],
     as_json: bool,
@@ -90,6 +96,7 @@ def command(
             jobs=threads(jobs),
             quick=quick,
             watch=watch,
+            memory=memory,
         )
         folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
         stopped = None

@@ -83,6 +83,11 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
 @jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
 @click.option(
@@ -97,6 +102,7 @@ def run(
     quick: bool,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     only: tuple[str, ...],
     out: Path | None,
     figures: bool | None,
@@ -129,7 +135,7 @@ def run(
     runs: dict[str, RunResult] = {}
     stopped = False
     with voice().progress() as watch:
-        how = How(quick, threads(jobs), seed, reports, fresh, watch, plots)
+        how = How(quick, threads(jobs), seed, reports, fresh, watch, plots, memory)
         try:
             with paper_folder(folder, paper) as own:
                 found = {

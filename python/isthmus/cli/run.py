@@ -39,6 +39,11 @@ The folder then holds report.html, results.csv and .parquet, and provenance.json
     type=click.IntRange(0, 2**64 - 1),
     help="Master seed; the same seed gives the same numbers [the scenario's].",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
+)
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
@@ -49,6 +54,7 @@ def command(
     out: Path | None,
     jobs: int | None,
     seed: int | None,
+    memory: str | None,
     quick: bool,
     plots: tuple[str, ...],
     as_json: bool,
@@ -74,6 +80,7 @@ def command(
             jobs=threads(jobs),
             quick=quick,
             watch=watch,
+            memory=memory,
         )
         folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
         stopped = None

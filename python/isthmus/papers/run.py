@@ -40,6 +40,8 @@ class How:
     watch: Watch = unwatched
     plots: tuple[str, ...] = ()
     """Plots of each scenario's report to write as files: ``png``, ``svg``."""
+    memory: str | None = None
+    """What simulations may take, such as "4 GB"."""
 
 
 def run_paper(
@@ -100,7 +102,16 @@ def _titled(watch: Watch, title: str) -> Watch:
 def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     """Run a scenario, or take its result where it is kept."""
     changes = list(scenario.changes)
-    job = Job(scenario.text, scenario.file, changes, how.seed, how.jobs, how.quick, how.watch)
+    job = Job(
+        scenario.text,
+        scenario.file,
+        changes,
+        how.seed,
+        how.jobs,
+        how.quick,
+        how.watch,
+        memory=how.memory,
+    )
     kind = "-quick" if how.quick else ""
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"

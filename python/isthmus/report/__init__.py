@@ -14,6 +14,7 @@ from isthmus.report.page import digest_of, render_page, template
 from isthmus.results.kinds import KINDS, MAP
 from isthmus.results.series import VARIANTS
 from isthmus.wording import (
+    ended,
     estimate,
     flow_label,
     number,
@@ -231,9 +232,12 @@ def point_rows(view: View) -> list[dict[str, Any]]:
                     "interval": _percents(verdict.growth_low, verdict.growth_high)
                     if simulated
                     else "–",
-                    "flow": flow_label(verdict.flow)
-                    if verdict.origin == "simulation"
-                    else "queueing model",
+                    "flow": (
+                        flow_label(verdict.flow)
+                        if verdict.origin == "simulation"
+                        else "queueing model"
+                    )
+                    + ended(point.ended_by),
                     "cells": [_cell(point, m) for m in judged(view)[:3]],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",

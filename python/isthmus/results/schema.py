@@ -302,6 +302,8 @@ class PointResult:
     """Offered load, in the unit of the run's load; ``None`` in a closed loop."""
     verdict: VerdictSummary
     converged: bool
+    ended_by: str | None
+    """`backlog` or `memory` where that ended the point before its rules did."""
     replications: int
     messages: int
     simulated_ms: float

@@ -159,13 +159,18 @@ impl Subject for Point {
         self.built.machine.cube().node_count().into()
     }
 
-    /// A PE sends no faster than its lanes let it.
-    fn held_by_delays(&self) -> u64 {
+    /// A message is on its way at once. What an I/O demand waits for in software and devices
+    /// follows its request, of which the lanes of an I/O node let in a flit per cycle each.
+    fn held_by_delays(&self, flow: usize) -> u64 {
+        if flow == Flow::Messages as usize {
+            return 0;
+        }
         let machine = &self.built.machine;
-        let flits = u64::from(machine.clock().flits(self.traffic.message)).max(1);
-        let lanes = u64::from(self.built.spec.lanes.pe.max(1));
+        let flits = u64::from(machine.clock().flits(self.traffic.request)).max(1);
+        let io_nodes = u64::from(machine.placement().io_node_count());
+        let lanes = u64::from(self.built.spec.lanes.io_node.max(1));
         let each = self.cycles_min() / ROUND_TRIPS_MIN / flits;
-        self.senders().saturating_mul(lanes).saturating_mul(each)
+        io_nodes.saturating_mul(lanes).saturating_mul(each)
     }
 
     fn measures(&self) -> &[String] {

@@ -176,7 +176,7 @@ impl Subject for Point {
     }
 
     /// A link carries a symbol in a cycle.
-    fn held_by_delays(&self) -> u64 {
+    fn held_by_delays(&self, _flow: usize) -> u64 {
         let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
         let links = self.machine.fabric().links().len() as u64;
         let each = self.cycles_min() / CROSSINGS_MIN / symbols;

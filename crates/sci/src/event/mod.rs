@@ -40,10 +40,6 @@ use port::{GENERATE, Input, Key, NEVER, Output, key, time_of};
 use queue::Queues;
 use std::collections::VecDeque;
 
-/// The longest window in cycles. A shorter one than a hop changes nothing but how soon a handler
-/// is heard that has seen enough.
-const WINDOW_MAX: Cycles = 1 << 12;
-
 /// A node's client.
 #[derive(Debug, Clone)]
 struct Client {
@@ -312,7 +308,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             }
             self.nodes_agenda.begin(begin);
             self.outputs_agenda.begin(begin);
-            let end = limit.min(begin + self.rules.hop.min(WINDOW_MAX));
+            let end = limit.min(begin + self.rules.hop);
             self.run_nodes(end, handler);
             self.run_outputs(end);
             self.now = end;

@@ -18,10 +18,6 @@ use isthmus_kernel::Cycles;
 use parts::{Decoder, Exit, Input, Output, Places, Sending, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
 
-/// The longest window in cycles. A shorter one than a hop changes nothing but how soon a handler
-/// is heard that has seen enough.
-const WINDOW_MAX: Cycles = 1 << 12;
-
 /// A node's client.
 #[derive(Debug, Clone, Default)]
 struct Client {
@@ -244,7 +240,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while self.now < limit && !handler.finished() {
             let begin = self.now;
-            let end = limit.min(begin + self.rules.hop.min(WINDOW_MAX));
+            let end = limit.min(begin + self.rules.hop);
             let hop = self.rules.hop as usize;
             let first = [begin, begin + self.rules.hop].map(|time| time as usize % (2 * hop));
             for node in 0..self.clients.len() {

@@ -101,6 +101,7 @@ pub struct WatchedQueue {
     now: f64,
     departures: VecDeque<f64>,
     customers: u64,
+    sample_every: u64,
     backlog: Backlog,
 }
 
@@ -113,11 +114,20 @@ impl WatchedQueue {
             now: 0.0,
             departures: VecDeque::new(),
             customers: 0,
+            sample_every: 100,
             backlog,
         }
     }
 
-    /// Runs on until `customers` have arrived in all, with a sample after every hundredth.
+    /// The same with a sample after every `customers`, in place of every hundredth.
+    pub fn sampled_every(self, customers: u64) -> Self {
+        Self {
+            sample_every: customers,
+            ..self
+        }
+    }
+
+    /// Runs on until `customers` have arrived in all.
     pub fn run_to(&mut self, customers: u64) -> &Backlog {
         while self.customers < customers {
             let wait = self.queue.wait;
@@ -132,7 +142,7 @@ impl WatchedQueue {
             {
                 self.departures.pop_front();
             }
-            if self.customers.is_multiple_of(100) {
+            if self.customers.is_multiple_of(self.sample_every) {
                 self.backlog
                     .sample(self.customers, self.departures.len() as u64);
             }
