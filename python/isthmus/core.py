@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,12 +14,44 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+TICK_S = 0.05
+"""How long an interrupt may go unheard while the core works."""
+
+
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core; its ValueErrors are one complete line for the user."""
+    """Call a function of the core; its ValueErrors are one complete line for the user.
+
+    Raises:
+        IsthmusError: the core refuses.
+        KeyboardInterrupt: Ctrl-C, at once; what the core was doing is left to itself.
+
+    """
     try:
+        if threading.current_thread() is threading.main_thread():
+            return _interruptible(lambda: function(*args, **kwargs))
         return function(*args, **kwargs)
     except ValueError as error:
         raise IsthmusError(str(error)) from error
+
+
+def _interruptible(call: Callable[[], R]) -> R:
+    """Make the call in a thread of its own: the main thread alone hears Ctrl-C, and not inside of it."""
+    answers: list[R] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answers.append(call())
+        except BaseException as error:  # It is raised again by the thread that asks.
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(TICK_S)
+    if errors:
+        raise errors[0]
+    return answers[0]
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:

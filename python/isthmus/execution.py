@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -106,6 +107,8 @@ class Job:
             self.quick,
             str(journal) if journal else None,
         )
+        for warning in json.loads(experiment.warnings()):
+            print(f"isthmus: {self.file}: {warning}", file=sys.stderr)
         experiment.start()
         with watch(self.title or self.name) as show:
             try:
@@ -119,6 +122,8 @@ class Job:
                 raise Stopped(progress.points_done, progress.points_total) from None
         try:
             text = experiment.result()
+        except ValueError as error:
+            raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
         return Results.from_json(text, canonical=self.canonical)

@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication};
 use crate::result::Collapse;
-use crate::rules::Rules;
+use crate::rules::{PERIODS_MIN, Rules};
 use crate::subject::Subject;
 use crate::summary;
 use isthmus_kernel::Cycles;
@@ -67,13 +67,18 @@ pub(crate) fn run(
         rules,
         test,
         precise,
-        cycles_min: subject.cycles_min(),
+        cycles_min: match rules.stop.rule {
+            StopRule::Precision { .. } => subject
+                .cycles_min()
+                .max(PERIODS_MIN.saturating_mul(subject.period())),
+            _ => subject.cycles_min(),
+        },
         progress,
     };
     match rules.stop.rule {
         StopRule::Fixed { messages } => plan.fixed(Length::AtLeast {
             messages,
-            cycles: 0,
+            cycles: rules.periods_min.saturating_mul(subject.period()),
         }),
         StopRule::FixedTime { time } => plan.fixed(Length::Until(plan.cycles(time))),
         StopRule::Precision {
@@ -202,6 +207,13 @@ impl Plan<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, _) => {
                 replication.run_to(at_least(messages, 0), progress)?;
+                // A fabric that has collapsed delivers no more, however long it runs.
+                if let Length::Until(end) = length
+                    && replication.now() >= end
+                    && !replication.has_collapsed()
+                {
+                    return Err(Halt::AllWarmUp { messages });
+                }
                 replication.mark();
             }
             (Warmup::Mser5, Length::AtLeast { messages, cycles }) => {

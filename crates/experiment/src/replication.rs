@@ -16,6 +16,8 @@ pub(crate) enum Halt {
     Cancelled,
     /// Nothing is left to do, which no machine should ever come to.
     Stuck { under_way: u64 },
+    /// The run was over before its warm-up.
+    AllWarmUp { messages: u64 },
 }
 
 /// How far to go.
@@ -109,6 +111,10 @@ impl Replication {
 
     pub fn recorders(&self) -> &Recorders {
         &self.recorders
+    }
+
+    pub fn now(&self) -> Cycles {
+        self.simulation.now()
     }
 
     pub fn has_begun(&self) -> bool {

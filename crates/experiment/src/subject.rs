@@ -1,5 +1,6 @@
 //! What a point of any kind of machine must offer to be measured.
 
+use crate::capacity::Capacity;
 use crate::recorders::Recorders;
 use crate::result::{ChannelUse, Collapse, JobSummary, NodeUse};
 use isthmus_kernel::Cycles;
@@ -18,6 +19,22 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// Cycles that a run must last before it is judged: a backlog that only fills the delays of
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
+
+    /// The longest time, in cycles, after which something happens again, such as a checkpoint; 0 if
+    /// nothing is periodic. Rates of a run that is no longer than that are those of one time.
+    fn period(&self) -> Cycles {
+        0
+    }
+
+    /// Messages that such a period has at least.
+    fn period_messages(&self) -> u64 {
+        0
+    }
+
+    /// What is asked of the parts of the machine, and what they can do.
+    fn capacity(&self) -> Capacity {
+        Capacity::default()
+    }
 
     /// The names of all latencies that there may be; the position is that of the recorder.
     fn measures(&self) -> &[String];

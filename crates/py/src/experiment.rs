@@ -1,10 +1,11 @@
 //! Scenarios and their runs.
 
 use crate::{ResumeError, ScenarioError, json};
+use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{MachineSummary, RunResult};
 use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError};
-use isthmus_scenario::Scenario;
-use pyo3::exceptions::PyRuntimeError;
+use isthmus_scenario::{Resolved, Scenario};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,12 @@ struct Checked {
     machines: Vec<MachineSummary>,
     canonical: String,
     digest: String,
+    /// Every value that counts, and where it is from.
+    resolved: Vec<Resolved>,
+    /// Demand against supply, variant by variant.
+    capacity: Vec<Capacity>,
+    /// What may mislead in a run of this length.
+    warnings: Vec<String>,
 }
 
 /// Reads a scenario and says what it would run, as JSON.
@@ -88,9 +95,14 @@ pub(crate) fn check(
             machines: Vec::new(),
             canonical: scenario.canonical(),
             digest: scenario.digest(),
+            resolved: scenario.resolved(),
+            capacity: Vec::new(),
+            warnings: Vec::new(),
         };
         let experiment = Experiment::new(scenario, Options::default()).map_err(SetupFailure)?;
         checked.machines = experiment.machines();
+        checked.capacity = experiment.capacity();
+        checked.warnings = experiment.warnings();
         Ok::<_, SetupFailure>(checked)
     })?;
     json(&checked)
@@ -178,6 +190,11 @@ impl PyExperiment {
         })
     }
 
+    /// What may mislead in a run of this length, as a JSON list of lines.
+    fn warnings(&self) -> PyResult<String> {
+        json(&self.experiment.warnings())
+    }
+
     /// Begins, in threads of its own.
     fn start(&self) -> PyResult<()> {
         let mut state = self.shared.lock();
@@ -229,6 +246,9 @@ impl PyExperiment {
     fn result(&self) -> PyResult<String> {
         match &*self.shared.lock() {
             State::Ended(Ok(result)) => json(result),
+            State::Ended(Err(error @ RunError::AllWarmUp { .. })) => {
+                Err(PyValueError::new_err(error.to_string()))
+            }
             State::Ended(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             State::Idle | State::Running => {
                 Err(PyRuntimeError::new_err("the experiment has not ended"))

@@ -41,7 +41,10 @@ impl Preset {
             let field = settings.schema().field(value.key);
             let node = parse_value(value.value, origin);
             let (Some(field), Some(node)) = (field, node) else {
-                unreachable!("{} of preset {} is a value of a field", value.key, self.name)
+                unreachable!(
+                    "{} of preset {} is a value of a field",
+                    value.key, self.name
+                )
             };
             Setting::read(field, &node, Layer::Preset)
         };
@@ -69,7 +72,10 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<Vec<Stri
     };
     let mut by_axis = false;
     for position in 0..axes.len() {
-        let mut settings = axes[position].values.iter().flat_map(|value| &value.settings);
+        let mut settings = axes[position]
+            .values
+            .iter()
+            .flat_map(|value| &value.settings);
         if !settings.any(is_preset) {
             continue;
         }
@@ -80,12 +86,17 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<Vec<Stri
                 continue;
             };
             let mut values = chosen(name).settings(base, name.origin)?;
-            let others = axes.iter().enumerate().filter(|(other, _)| *other != position);
+            let others = axes
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != position);
             let others: Vec<&Axis> = others.map(|(_, axis)| axis).collect();
             values.retain(|value| {
                 let key = value.field.key;
                 base.given(key).is_none()
-                    && !own.iter().any(|s| s.field.decides().any(|decided| decided == key))
+                    && !own
+                        .iter()
+                        .any(|s| s.field.decides().any(|decided| decided == key))
                     && !others.iter().any(|axis| axis.decides(key))
             });
             let mut explicit = own.clone();
@@ -112,7 +123,10 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<Vec<Stri
                 kept.push(value.field.key);
             }
         }
-        for value in values.iter().filter(|value| kept.contains(&value.field.key)) {
+        for value in values
+            .iter()
+            .filter(|value| kept.contains(&value.field.key))
+        {
             let mut selectors = base.schema().selectors(value.field);
             let swept = selectors.any(|selector| axes.iter().any(|axis| axis.decides(selector)));
             if !base.applies(value.field) && !swept {
@@ -130,7 +144,11 @@ fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     };
     let name = presets.key.rsplit('.').next().unwrap_or(presets.key);
     if axes.iter().any(|axis| axis.key == name) {
-        let first = axes[at].values.iter().flat_map(|value| &value.settings).next();
+        let first = axes[at]
+            .values
+            .iter()
+            .flat_map(|value| &value.settings)
+            .next();
         return Err(Problem::new(
             format!("sweep.{}", presets.key),
             first.map_or(Origin::Whole, |setting| setting.origin),
@@ -146,13 +164,17 @@ fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
 
 /// Where a preset says that the value of a field is from.
 pub(crate) fn source(settings: &Settings, names: &[String], setting: &Setting) -> (String, String) {
-    let rows = settings.schema().machine.presets.map_or(&[][..], |presets| presets.rows);
-    let rows = rows.iter().filter(|row| names.iter().any(|name| name == row.name));
+    let rows = settings
+        .schema()
+        .machine
+        .presets
+        .map_or(&[][..], |presets| presets.rows);
+    let rows = rows
+        .iter()
+        .filter(|row| names.iter().any(|name| name == row.name));
     for row in rows {
         let written = setting.written.to_string();
-        let says = |value: &&PresetValue| {
-            value.key == setting.field.key && value.value == written
-        };
+        let says = |value: &&PresetValue| value.key == setting.field.key && value.value == written;
         if let Some(value) = row.values.iter().find(says) {
             return (row.name.to_owned(), value.source.to_owned());
         }

@@ -50,6 +50,9 @@ impl<'s> Watch<'s> {
         let Some(given) = self.settings.given(key) else {
             return;
         };
+        // The default, written out, is what holds anyway.
+        let default = self.settings.schema().default(key);
+        let reason = reason.filter(|_| default.is_none_or(|default| default.value != given.value));
         let by_override = |key: &&str| {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))
@@ -57,7 +60,9 @@ impl<'s> Watch<'s> {
         // What a preset says of hardware may well be more than a workload uses.
         let overruled = given.layer == Layer::Preset
             || !matches!(given.origin, Origin::Override(_))
-                && reason.as_ref().is_some_and(|reason| reason.causes.iter().any(by_override));
+                && reason
+                    .as_ref()
+                    .is_some_and(|reason| reason.causes.iter().any(by_override));
         self.found.push(Finding {
             key: key.to_owned(),
             vain: reason.map(|reason| self.settings.problem(key, reason.problem, reason.hint)),

@@ -19,6 +19,7 @@ MACHINES = 8
 \b
   isthmus check examples/hypercube-128.toml
   isthmus check examples/hypercube-128.toml machine.dimension=5
+  isthmus check examples/fat-tree-jobs.toml --resolved
   isthmus check --fields                every field a scenario may have, with its default
 
 A mistake is told with file, line, field and what would be right; exit status 2.
@@ -32,12 +33,24 @@ A mistake is told with file, line, field and what would be right; exit status 2.
     is_flag=True,
     help="Print the scenario with all changes made; fields left at their defaults are not shown.",
 )
+@click.option(
+    "--resolved",
+    is_flag=True,
+    help="Print every value that counts and where it is from: given, preset, default.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    file: Path | None, changes: tuple[str, ...], fields: bool, effective: bool, as_json: bool
+    file: Path | None,
+    changes: tuple[str, ...],
+    fields: bool,
+    effective: bool,
+    resolved: bool,
+    as_json: bool,
 ) -> None:
     """Validate a scenario or list the fields of one."""
     from isthmus import _core
+    from isthmus.cli.capacity import print_resolved
+    from isthmus.cli.waiting import waiting
     from isthmus.core import ask, overrides, read_text
 
     if fields:
@@ -49,13 +62,18 @@ def command(
         return
     if file is None:
         raise click.UsageError("Missing FILE (or --fields)", click.get_current_context())
-    text = ask(_core.check, read_text(file), str(file), overrides(changes))
+    with waiting("Building the machines"):
+        text = ask(_core.check, read_text(file), str(file), overrides(changes))
     if as_json:
         click.echo(text)
     elif effective:
         click.echo(json.loads(text)["canonical"].rstrip())
+    elif resolved:
+        print_resolved(json.loads(text)["resolved"])
     else:
         _print_summary(json.loads(text), file)
+    for warning in json.loads(text)["warnings"]:
+        click.echo(f"isthmus: {file}: {warning}", err=True)
 
 
 def _print_fields(fields: list[dict[str, Any]]) -> None:
@@ -74,6 +92,7 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 
 
 def _print_summary(summary: dict[str, Any], file: Path) -> None:
+    from isthmus.cli.capacity import print_capacity
     from isthmus.cli.console import print_facts
     from isthmus.results.schema import read_machines
 
@@ -87,6 +106,7 @@ def _print_summary(summary: dict[str, Any], file: Path) -> None:
         facts.append(("machines", f"{len(summary['machines'])} in all"))
     facts.append(("to run", f"{summary['points']} points, {summary['searches']} searches"))
     print_facts(facts)
+    print_capacity(summary["capacity"])
     click.echo(f"{file}: well formed")
 
 

@@ -432,7 +432,10 @@ mod tests {
     fn a_preset_is_its_values() {
         for row in ROWS {
             let by_name = format!("{TREE}preset = \"{}\"\n{JOB}", row.name);
-            let values = row.values.iter().filter(|value| value.key != "machine.nic.request");
+            let values = row
+                .values
+                .iter()
+                .filter(|value| value.key != "machine.nic.request");
             let values: Vec<String> = values
                 .map(|value| {
                     let key = value.key.trim_start_matches("machine.");

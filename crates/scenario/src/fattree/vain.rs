@@ -29,9 +29,10 @@ pub(super) fn watch(watch: &mut Watch<'_>, machine: &Machine, workload: &Workloa
             }),
         );
     }
-    let reads = traffic.jobs.iter().any(|job| {
-        job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0)
-    });
+    let reads = traffic
+        .jobs
+        .iter()
+        .any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0));
     let names = watch.settings().schema().names().iter();
     let of_jobs = names.flat_map(|name| {
         ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
