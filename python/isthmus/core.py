@@ -35,7 +35,7 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def _interruptible(call: Callable[[], R]) -> R:
-    """Make the call in a thread of its own: the main thread alone hears Ctrl-C, and not inside of it."""
+    """Make the call in a thread of its own: only the main thread hears Ctrl-C, and not within."""
     answers: list[R] = []
     errors: list[BaseException] = []
 

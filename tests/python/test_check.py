@@ -134,9 +134,7 @@ def test_a_quick_run_keeps_five_periods(tmp_path: Path) -> None:
         out = tmp_path / f"out{len(quick)}"
         text = isthmus("run", str(path), "--json", "--out", str(out), *quick).stdout
         point = json.loads(text)["points"][0]
-        accepted[quick] = next(
-            m["mean"] for m in point["measures"] if m["name"] == "dump.accepted"
-        )
+        accepted[quick] = next(m["mean"] for m in point["measures"] if m["name"] == "dump.accepted")
         assert point["simulated_ms"] == pytest.approx(100 if quick else 120)
     # 200 kB in 10 ms.
     assert accepted[()] == pytest.approx(20, rel=0.01)

@@ -73,7 +73,7 @@ def _table(variant: dict[str, Any], *, named: bool) -> Any:
         share, style = "–", ""
         if demand is not None and supply:
             ratio = demand / supply
-            share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"  # noqa: PLR2004
+            share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"
             style = "bold red" if ratio > 1 else "yellow" if ratio >= TIGHT else ""
         asked = "–" if demand is None else _amount(demand, part["unit"])
         if part["at_most"] and demand is not None:
@@ -90,9 +90,9 @@ def _tightest(variant: dict[str, Any]) -> float:
 
 
 def _amount(value: float, unit: str) -> str:
-    if unit == "MB/s" and value >= 1e4:  # noqa: PLR2004
+    if unit == "MB/s" and value >= 1e4:
         value, unit = value / 1e3, "GB/s"
-    return f"{value:.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}"  # noqa: PLR2004
+    return f"{value:.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}"
 
 
 def _plain(text: str) -> str:
