@@ -40,8 +40,8 @@ def check(text: str, file: str, overrides: list[str]) -> str:
 
     Returns JSON: ``{name, title, description, axes: [{key, label, unit, values: [text]}],
     points: int, searches: int, machines: [MachineSummary], canonical: text, digest: text,
-    resolved: [{key, value, from, source}], capacity: [{variant: [text], load, parts: [{name, demand,
-    at_most, supply, unit, basis}], remarks: [text]}], warnings: [text]}``.
+    resolved: [{key, value, from, source}], capacity: [{variant: [text], load, parts: [{name,
+    demand, at_most, supply, unit, basis}], remarks: [text]}], warnings: [text]}``.
 
     Raises:
         ScenarioError: the scenario or an override makes no sense.

@@ -1,4 +1,4 @@
-"""What `isthmus check` says before any simulation: demand against supply, and where values are from."""
+"""What `isthmus check` says before any simulation: demand and supply, and whence values are."""
 
 from __future__ import annotations
 
