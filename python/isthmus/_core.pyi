@@ -47,7 +47,9 @@ def check(text: str, file: str, overrides: list[str]) -> str:
     """Read a scenario and say what it would run, without running it.
 
     Returns JSON: ``{name, title, description, axes: [{key, label, unit, values: [text]}],
-    points: int, searches: int, machines: [MachineSummary], canonical: text, digest: text}``.
+    points: int, searches: int, machines: [MachineSummary], canonical: text, digest: text,
+    resolved: [{key, value, from, source}], capacity: [{variant: [text], load, parts: [{name,
+    demand, at_most, supply, unit, basis}], remarks: [text]}], warnings: [text]}``.
 
     Raises:
         ScenarioError: the scenario or an override makes no sense.
@@ -117,6 +119,9 @@ class Experiment:
             ResumeError: the journal is damaged or belongs to another run.
 
         """
+
+    def warnings(self) -> str:
+        """Return a JSON list of what may mislead in a run of this length, one line each."""
 
     def start(self) -> None:
         """Begin, in threads of its own."""

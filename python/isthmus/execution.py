@@ -64,6 +64,8 @@ class Job:
     def __post_init__(self) -> None:
         from isthmus import _core
 
+        self.warnings: list[str] = []
+        """What may mislead in a run of this length, known once it begins."""
         if self.seed is not None:
             _check_whole("seed", self.seed, 0, SEED_MAX)
         _check_whole("jobs", self.jobs, 1, JOBS_MAX)
@@ -99,6 +101,7 @@ class Job:
             str(journal) if journal else None,
             self.memory,
         )
+        self.warnings = json.loads(experiment.warnings())
         try:
             experiment.start()
             while not experiment.wait(TICK_S):
@@ -111,6 +114,8 @@ class Job:
             raise Stopped(progress.points_done, progress.points_total) from None
         try:
             text = experiment.result()
+        except ValueError as error:
+            raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
         return Results.from_json(text, canonical=self.canonical)

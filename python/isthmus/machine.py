@@ -238,6 +238,9 @@ class FatTree:
     """Parents of a child of each level: of a node, of a leaf switch and so on (generalised)."""
     parallel: Sequence[int] | None = key("parallel")
     """Links between a child of each level and each of its parents (generalised)."""
+    preset: str | None = key("preset")
+    """Hardware by its name, for what is not given: ``"infiniband-hdr"``, ``"infiniband-ndr"``,
+    ``"slingshot-11"``, ``"roce-100g"`` or ``"qsnet"``."""
     ascent: str | None = key("ascent")
     """Which link up a packet takes: ``"adaptive"`` (section 2.2.1), ``"destination"``,
     ``"source"`` or ``"random"``."""

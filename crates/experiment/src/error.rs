@@ -36,6 +36,17 @@ pub enum RunError {
         /// Messages that wait.
         under_way: u64,
     },
+    /// A run of a fixed time was over before its warm-up.
+    #[error(
+        "stop.warmup_messages: the run is over before its warm-up of {messages} messages{place}; \
+         give fewer, or a longer stop.time"
+    )]
+    AllWarmUp {
+        /// The point.
+        place: String,
+        /// Messages to discard.
+        messages: u64,
+    },
     /// It would last longer than times can be counted.
     #[error(
         "a replication passes {limit} of simulated time, the most that is simulated{place}; raise \

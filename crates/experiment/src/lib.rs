@@ -4,6 +4,7 @@
 //! threads, decides when each has seen enough, keeps what is finished in a journal, and returns a
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
+pub mod capacity;
 mod envelope;
 mod error;
 mod fattree;

@@ -4,7 +4,7 @@ use crate::limits::{BacklogLimit, HOPELESS};
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::Collapse;
-use crate::rules::Rules;
+use crate::rules::{PERIODS_MIN, Rules};
 use crate::subject::Subject;
 use crate::summary;
 use isthmus_kernel::Cycles;
@@ -90,7 +90,12 @@ pub(crate) fn run(
         rules,
         test,
         precise,
-        cycles_min: subject.cycles_min(),
+        cycles_min: match rules.stop.rule {
+            StopRule::Precision { .. } => subject
+                .cycles_min()
+                .max(PERIODS_MIN.saturating_mul(subject.period())),
+            _ => subject.cycles_min(),
+        },
         backlog: BacklogLimit::new(subject, rules.stop.replications, shared.memory.bound),
         shared,
     };
@@ -98,7 +103,7 @@ pub(crate) fn run(
         StopRule::Fixed { messages } => plan.fixed(Length::AtLeast {
             messages,
             demands: u64::MAX,
-            cycles: 0,
+            cycles: rules.periods_min.saturating_mul(subject.period()),
         }),
         StopRule::FixedTime { time } => plan.fixed(Length::Until(plan.cycles(time))),
         StopRule::Precision {
@@ -265,6 +270,13 @@ impl Plan<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, _) => {
                 replication.run_to(at_least(messages, u64::MAX, 0), progress)?;
+                // A fabric that has collapsed delivers no more, however long it runs.
+                if let Length::Until(end) = length
+                    && replication.now() >= end
+                    && !replication.has_collapsed()
+                {
+                    return Err(Halt::AllWarmUp { messages });
+                }
                 replication.mark();
             }
             (

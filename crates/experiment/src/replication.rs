@@ -18,6 +18,8 @@ pub(crate) enum Halt {
     Cancelled,
     /// Nothing is left to do, which no machine should ever come to.
     Stuck { under_way: u64 },
+    /// The run was over before its warm-up.
+    AllWarmUp { messages: u64 },
     /// It would last longer than times can be counted.
     TooLong { cycle_us: f64 },
     /// All that is at work together would take more memory than the run may.
@@ -213,6 +215,10 @@ impl Replication {
 
     pub fn recorders(&self) -> &Recorders {
         &self.recorders
+    }
+
+    pub fn now(&self) -> Cycles {
+        self.simulation.now()
     }
 
     pub fn has_begun(&self) -> bool {

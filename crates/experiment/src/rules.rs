@@ -13,15 +13,23 @@ pub(crate) struct Rules {
     pub stop: Stop,
     pub measure: Measure,
     pub verdict: Verdict,
+    /// Periods of whatever is periodic that a run of a fixed number of messages lasts at least.
+    pub periods_min: u64,
 }
+
+/// Periods of whatever is periodic that a run keeps when it is shortened, and that runs of no fixed length
+/// have at least.
+pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
     /// The shortened form for `--quick`: a tenth of a fixed number of messages, a quarter of a fixed
-    /// time, intervals three times as wide, an eighth of the longest run.
-    pub fn quick(mut self) -> Self {
+    /// time, intervals three times as wide, an eighth of the longest run. Of what is periodic it keeps
+    /// [`PERIODS_MIN`] periods, or all that there are.
+    pub fn quick(mut self, period: Time) -> Self {
+        self.periods_min = PERIODS_MIN;
         match &mut self.stop.rule {
             StopRule::Fixed { messages } => *messages = messages.div_ceil(10).max(2),
-            StopRule::FixedTime { time } => *time = Time::from_ps((time.ps() / 4).max(1)),
+            StopRule::FixedTime { time } => *time = shortened(*time, period),
             StopRule::Precision {
                 precision,
                 messages_first,
@@ -69,5 +77,31 @@ impl Rules {
             Warmup::None | Warmup::Fixed { .. } => WarmUp::Marked,
             Warmup::Mser5 => WarmUp::Mser,
         }
+    }
+}
+
+/// A quarter of `time`, in whole periods and not fewer than [`PERIODS_MIN`] of them; never more than it.
+fn shortened(time: Time, period: Time) -> Time {
+    let quarter = (time.ps() / 4).max(1);
+    if period == Time::ZERO {
+        return Time::from_ps(quarter);
+    }
+    let periods = quarter.div_ceil(period.ps()).max(PERIODS_MIN);
+    Time::from_ps(period.ps().saturating_mul(periods).min(time.ps()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_periods_are_kept_or_all_there_are() {
+        let ms = |ms: u64| Time::from_us(1_000 * ms);
+        assert_eq!(shortened(ms(100), Time::ZERO), ms(25));
+        // A quarter is two and a half periods.
+        assert_eq!(shortened(ms(100), ms(10)), ms(50));
+        assert_eq!(shortened(ms(1_010), ms(10)), ms(260));
+        assert_eq!(shortened(ms(30), ms(10)), ms(30));
+        assert_eq!(shortened(ms(5), ms(10)), ms(5));
     }
 }

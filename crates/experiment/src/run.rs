@@ -1,5 +1,6 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
+use crate::capacity::Capacity;
 use crate::envelope::{Entry, Run};
 use crate::error::{RunError, SetupError};
 use crate::guard;
@@ -16,12 +17,14 @@ use crate::result::{
     Axis, AxisValue, Change, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
     VerdictSummary,
 };
-use crate::rules::Rules;
+use crate::rules::{PERIODS_MIN, Rules};
 use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
-use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
-use isthmus_units::Bytes;
+use isthmus_scenario::{
+    Load, Machine, Scenario, ScenarioError, Search, SearchLine, StopRule, Workload,
+};
+use isthmus_units::{Bytes, Time};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -173,10 +176,14 @@ impl Experiment {
             stop: scenario.stop.clone(),
             measure: scenario.measure.clone(),
             verdict: scenario.verdict,
+            periods_min: 0,
         };
         if progress.is_cancelled() {
             return Err(SetupError::Cancelled);
         }
+        let loads: Vec<&dyn Subject> = points.iter().map(|job: &Job| &*job.subject).collect();
+        check_measured(&scenario, &loads)?;
+        let period = longest_period(&loads);
         let run = Run {
             digest: scenario.digest(),
             seed,
@@ -191,7 +198,11 @@ impl Experiment {
             .map_or_else(memory::default_bound, Bytes::get);
         progress.set_total((points.len() + searches.len()) as u64);
         let experiment = Self {
-            rules: if options.quick { rules.quick() } else { rules },
+            rules: if options.quick {
+                rules.quick(period)
+            } else {
+                rules
+            },
             scenario,
             seed,
             options,
@@ -238,6 +249,77 @@ impl Experiment {
             Built::Sci(built) => Some(built.machine()),
             Built::Hypercube(_) | Built::FatTree(_) => None,
         })
+    }
+
+    /// Demand and supply of the parts of each variant, at the highest load of its points; of a search
+    /// without points, at its highest load.
+    pub fn capacity(&self) -> Vec<Capacity> {
+        let load_axis =
+            (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
+        let of_variant = |values: &[AxisValue]| -> Vec<String> {
+            let values = values.iter().enumerate();
+            let values = values.filter(|(axis, _)| Some(*axis) != load_axis);
+            values.map(|(_, value)| value.text.clone()).collect()
+        };
+        let mut variants: Vec<(Vec<String>, Arc<dyn Subject>)> = Vec::new();
+        for job in &self.points {
+            let variant = of_variant(&job.values);
+            match variants.iter_mut().find(|(known, _)| *known == variant) {
+                None => variants.push((variant, Arc::clone(&job.subject))),
+                Some((_, highest)) if highest.load() < job.subject.load() => {
+                    *highest = Arc::clone(&job.subject);
+                }
+                Some(_) => {}
+            }
+        }
+        if variants.is_empty() {
+            for job in &self.searches {
+                let values = job.values.iter().flatten();
+                let subject = job.subject(self.machines.get(job.machine), job.search.high);
+                variants.push((values.map(|value| value.text.clone()).collect(), subject));
+            }
+        }
+        let capacity = |(variant, subject): (Vec<String>, Arc<dyn Subject>)| Capacity {
+            variant,
+            load: subject.load(),
+            ..subject.capacity()
+        };
+        variants.into_iter().map(capacity).collect()
+    }
+
+    /// What may mislead in a run of this length: one line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &*job.subject).collect();
+        let period = longest_period(&subjects);
+        if period == Time::ZERO {
+            return Vec::new();
+        }
+        let enough = Time::from_ps(period.ps().saturating_mul(PERIODS_MIN));
+        let mut warnings = Vec::new();
+        match self.scenario.stop.rule {
+            StopRule::FixedTime { time } if time < period => warnings.push(format!(
+                "stop.time: {time} is less than a period of the checkpoints, {period}: rates would be \
+                 those of one checkpoint; give {enough} or more"
+            )),
+            StopRule::FixedTime { time } if self.options.quick && time < enough => {
+                warnings.push(format!(
+                    "stop.time: {time} holds fewer than {PERIODS_MIN} periods of the checkpoints, \
+                     {period}, so --quick does not shorten it"
+                ));
+            }
+            StopRule::Fixed { messages } => {
+                let least = subjects.iter().map(|subject| subject.period_messages()).max();
+                let least = least.unwrap_or(0);
+                if messages < least && !self.options.quick {
+                    warnings.push(format!(
+                        "stop.messages: {messages} are less than a checkpoint has, {least}: rates would \
+                         be those of one checkpoint; give stop.time = \"{enough}\" or more"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        warnings
     }
 
     /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
@@ -550,6 +632,10 @@ impl Experiment {
     fn halted(&self, halt: Halt, values: &[AxisValue]) -> RunError {
         match halt {
             Halt::Cancelled => RunError::Cancelled,
+            Halt::AllWarmUp { messages } => RunError::AllWarmUp {
+                place: place(&self.scenario, values),
+                messages,
+            },
             Halt::Stuck { under_way } => RunError::Standstill {
                 place: place(&self.scenario, values),
                 under_way,
@@ -563,6 +649,37 @@ impl Experiment {
                 bound: limits::amount(self.memory.bound),
             },
         }
+    }
+}
+
+/// The longest period of anything at any point.
+fn longest_period(subjects: &[&dyn Subject]) -> Time {
+    let ps = |subject: &&dyn Subject| subject.period() as f64 * subject.cycle_us() * 1e6;
+    let longest = subjects.iter().map(ps).fold(0.0, f64::max);
+    Time::from_ps(longest.round() as u64)
+}
+
+/// Checks that the measures which the scenario insists on occur at one point at least.
+fn check_measured(scenario: &Scenario, subjects: &[&dyn Subject]) -> Result<(), ScenarioError> {
+    let StopRule::Precision { of, .. } = &scenario.stop.rule else {
+        return Ok(());
+    };
+    if subjects.is_empty() || !scenario.insists_on("stop.of") {
+        return Ok(());
+    }
+    let occurs = |name: &String| {
+        subjects.iter().any(|subject| {
+            let at = subject.measures().iter().position(|other| other == name);
+            at.is_some_and(|at| subject.occurs(at))
+        })
+    };
+    match of.iter().find(|name| !occurs(name)) {
+        None => Ok(()),
+        Some(name) => Err(scenario.error_at(
+            "stop.of",
+            format!("\"{name}\" has no effect: the workload never gives it at any point"),
+            "remove it, or ask for what it measures",
+        )),
     }
 }
 

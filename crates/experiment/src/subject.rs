@@ -1,5 +1,6 @@
 //! What a point of any kind of machine must offer to be measured.
 
+use crate::capacity::Capacity;
 use crate::recorders::Recorders;
 use crate::result::{Collapse, JobSummary, NodeUse};
 use crate::uses::Uses;
@@ -27,6 +28,22 @@ pub(crate) trait Subject: Debug + Send + Sync {
     /// carries as much as it can. None, unless told otherwise.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
+    }
+
+    /// The longest time, in cycles, after which something happens again, such as a checkpoint; 0 if
+    /// nothing is periodic. Rates of a run that is no longer than that are those of one time.
+    fn period(&self) -> Cycles {
+        0
+    }
+
+    /// Messages that such a period has at least.
+    fn period_messages(&self) -> u64 {
+        0
+    }
+
+    /// What is asked of the parts of the machine, and what they can do.
+    fn capacity(&self) -> Capacity {
+        Capacity::default()
     }
 
     /// The names of all latencies that there may be; the position is that of the recorder.

@@ -2,9 +2,10 @@
 
 use crate::heard::heard;
 use crate::{ResumeError, ScenarioError, json};
+use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary, RunResult};
-use isthmus_experiment::{Experiment, Options, Progress, SetupError, Task};
-use isthmus_scenario::Scenario;
+use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError, Task};
+use isthmus_scenario::{Resolved, Scenario};
 use isthmus_units::Bytes;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -61,6 +62,12 @@ struct Checked {
     canonical: String,
     digest: String,
     seed: u64,
+    /// Every value that counts, and where it is from.
+    resolved: Vec<Resolved>,
+    /// Demand against supply, variant by variant.
+    capacity: Vec<Capacity>,
+    /// What may mislead in a run of this length.
+    warnings: Vec<String>,
 }
 
 /// Reads a scenario and says what it would run, as JSON.
@@ -95,9 +102,15 @@ pub(crate) fn check(
             canonical: scenario.canonical(),
             digest: scenario.digest(),
             seed: scenario.seed,
+            resolved: scenario.resolved(),
+            capacity: Vec::new(),
+            warnings: Vec::new(),
         };
         let experiment = Experiment::build(scenario, Options::default(), progress);
-        checked.machines = experiment.map_err(SetupFailure)?.machines();
+        let experiment = experiment.map_err(SetupFailure)?;
+        checked.machines = experiment.machines();
+        checked.capacity = experiment.capacity();
+        checked.warnings = experiment.warnings();
         Ok::<_, SetupFailure>(checked)
     })?;
     json(&checked?)
@@ -168,6 +181,11 @@ impl PyExperiment {
         })
     }
 
+    /// What may mislead in a run of this length, as a JSON list of lines.
+    fn warnings(&self) -> PyResult<String> {
+        json(&self.experiment.warnings())
+    }
+
     /// Begins, in threads of its own.
     fn start(&self) -> PyResult<()> {
         let experiment = Arc::clone(&self.experiment);
@@ -206,6 +224,9 @@ impl PyExperiment {
     fn result(&self) -> PyResult<String> {
         let told = self.task.result(|result| match result {
             Ok(result) => json(result),
+            Err(error @ RunError::AllWarmUp { .. }) => {
+                Err(PyValueError::new_err(error.to_string()))
+            }
             Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
         });
         told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))

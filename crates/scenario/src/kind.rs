@@ -34,6 +34,8 @@ pub(crate) struct MachineKind {
     pub(crate) build_workload: fn(&Settings, &Machine) -> Result<Workload, Problem>,
     /// Tells of the fields that may have no effect at a point.
     pub(crate) watch: fn(&mut Watch<'_>, &Machine, &Workload),
+    /// The values, as they would be written, of fields of `[machine]` that follow from others.
+    pub(crate) derived: fn(&Machine) -> Vec<(&'static str, String)>,
     /// Sets of values under one name, if there are such.
     pub(crate) presets: Option<&'static Presets>,
 }

@@ -364,7 +364,8 @@ fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     })
 }
 
-fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
+/// The settings of one point.
+pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
     let mut settings = base.clone();
     for setting in values.iter().flat_map(|value| &value.settings) {
         settings.put(setting)?;

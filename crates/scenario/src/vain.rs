@@ -50,6 +50,9 @@ impl<'s> Watch<'s> {
         let Some(given) = self.settings.given(key) else {
             return;
         };
+        // The default, written out, is what holds anyway.
+        let default = self.settings.schema().default(key);
+        let reason = reason.filter(|_| default.is_none_or(|default| default.value != given.value));
         let by_override = |key: &&str| {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))

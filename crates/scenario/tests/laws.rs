@@ -123,6 +123,11 @@ fn file() -> impl Strategy<Value = String> {
     );
     (machine, placement, arrival, rest, axis()).prop_map(
         |((d, k, b, n), placement, arrival, (locality, blocks, fixed, seed, title), axes)| {
+            // Without an I/O network there is nothing for them to do, and so they are refused.
+            let none_swept = axes
+                .iter()
+                .any(|axis| axis == "machine.lanes.io_link = [0]");
+            let n = n.filter(|_| b > 0 && !none_swept);
             let n = n.map_or_else(String::new, |n| format!("lanes.io_to_pe = {n}\n"));
             let stop = if fixed {
                 "rule = \"fixed\"\nmessages = 60000"

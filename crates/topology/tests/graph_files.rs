@@ -115,25 +115,6 @@ proptest! {
 }
 
 #[test]
-fn a_topology_conf_of_slurm_is_refused_by_name() {
-    for text in [
-        "# fabric\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Switches=s[0-1]\n",
-        "\n  switchname=s0 nodes=n0\n",
-        "# blocks\nBlockName=b0 Nodes=n[0-3]\n",
-    ] {
-        let error = Graph::from_edge_list(text).unwrap_err();
-        assert_eq!(error.line, 2);
-        assert!(
-            error.to_string().contains("a topology.conf of Slurm"),
-            "{error}"
-        );
-    }
-    // Names that only look alike are names.
-    let graph = Graph::from_edge_list("switchname n0\nswitchnames=2 n1\n").unwrap();
-    assert_eq!(graph.node_count(), 4);
-}
-
-#[test]
 fn deep_nesting_is_no_danger() {
     let text = format!("<graphml>{}", "<x>".repeat(200_000));
     assert!(Graph::from_graphml(&text).is_err());

@@ -25,6 +25,7 @@ MACHINES = 8
   isthmus check examples/hypercube-128.toml
   isthmus check examples/hypercube-128.toml machine.dimension=5
   isthmus check - < mine.toml           a scenario from standard input
+  isthmus check examples/fat-tree-jobs.toml --resolved
   isthmus check --fields                every field a scenario may have, with its default
   isthmus check --fields lanes          those with "lanes" in their key; also 'machine.*.seek'
 
@@ -45,12 +46,24 @@ A mistake is told with file, line, field and what would be right; exit status 2.
     is_flag=True,
     help="Print the scenario with all changes made; fields left at their defaults are not shown.",
 )
+@click.option(
+    "--resolved",
+    is_flag=True,
+    help="Print every value that counts and where it is from: given, preset, default.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    file: Path | None, changes: tuple[str, ...], fields: str | None, effective: bool, as_json: bool
+    file: Path | None,
+    changes: tuple[str, ...],
+    fields: str | None,
+    effective: bool,
+    resolved: bool,
+    as_json: bool,
 ) -> None:
     """Validate a scenario or list the fields of one."""
     from isthmus import _core
+    from isthmus.cli.capacity import print_resolved
+    from isthmus.cli.waiting import waiting
     from isthmus.core import ask, overrides
 
     if fields is not None:
@@ -64,13 +77,18 @@ def command(
         raise click.UsageError("Missing FILE (or --fields)", click.get_current_context())
     scenario, name = read_scenario(file)
     voice().step("building machines")
-    text = ask(_core.check, scenario, name, overrides(changes))
+    with waiting("Building the machines"):
+        text = ask(_core.check, scenario, name, overrides(changes))
     if as_json:
         document(text)
     elif effective:
         document(json.loads(text)["canonical"])
+    elif resolved:
+        print_resolved(json.loads(text)["resolved"])
     else:
         _print_summary(json.loads(text), name)
+    for warning in json.loads(text)["warnings"]:
+        voice().note(f"{name}: {warning}")
 
 
 def _matching(fields: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
@@ -111,6 +129,7 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 
 
 def _print_summary(summary: dict[str, Any], file: str) -> None:
+    from isthmus.cli.capacity import print_capacity
     from isthmus.cli.console import print_facts
     from isthmus.results.schema import read_machines
     from isthmus.wording import counted
@@ -127,6 +146,7 @@ def _print_summary(summary: dict[str, Any], file: str) -> None:
     searches = counted(summary["searches"], "search", "searches")
     facts.append(("to run", f"{points}, {searches}"))
     print_facts(facts)
+    print_capacity(summary["capacity"])
     click.echo(f"{file}: well formed")
 
 

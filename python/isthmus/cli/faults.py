@@ -113,6 +113,8 @@ def command(
             stopped = stop
     if study.left_out:
         voice().note(study.left_out)
+    for warning in job.warnings:
+        voice().note(f"{job.file}: {warning}")
     if stopped:
         return interrupted(folder, stopped.done, stopped.total)
     voice().step(f"results are in {folder}")

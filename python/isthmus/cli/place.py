@@ -47,6 +47,7 @@ def command(
 ) -> None:
     """Place I/O nodes and say how good the placement is."""
     from isthmus import _core
+    from isthmus.cli.waiting import waiting
     from isthmus.core import ask_json
 
     machine = machine_spec(dimension, graph)
@@ -55,7 +56,8 @@ def command(
         spec: dict[str, Any] = {"dimension": dimension, **placement}
     else:
         spec = {"graph": {k: machine[k] for k in ("format", "text", "file")}, **placement}
-    told = ask_json(_core.place, spec)
+    with waiting("Placing the I/O nodes"):
+        told = ask_json(_core.place, spec)
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 

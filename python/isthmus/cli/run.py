@@ -88,6 +88,8 @@ def command(
             results = job.run_into(folder, fresh=fresh, plots=plots)
         except Stopped as stop:
             stopped = stop
+    for warning in job.warnings:
+        voice().note(f"{job.file}: {warning}")
     if stopped:
         return interrupted(folder, stopped.done, stopped.total)
     voice().step(f"results are in {folder}")

@@ -88,6 +88,7 @@ def command(
 ) -> None:
     """Describe a hypercube, a graph or a fabric of rings."""
     from isthmus import _core
+    from isthmus.cli.waiting import waiting
     from isthmus.core import ask_json
 
     of_cubes = {
@@ -109,7 +110,8 @@ def command(
     }
     if fabric is not None:
         _refuse(of_cubes, "--fabric")
-        told = describe_fabric(fabric, size, rings, routing, failed_nodes, failed_links)
+        with waiting("Walking the fabric"):
+            told = describe_fabric(fabric, size, rings, routing, failed_nodes, failed_links)
         print_fabric(told, draw, as_json)
         return
     _refuse(of_fabrics, "hypercubes and graphs; --fabric names a fabric of rings")
@@ -123,7 +125,8 @@ def command(
         "links": failed_links or [],
         "io_links": failed_io_links or [],
     }
-    told = ask_json(_core.topology, spec)
+    with waiting("Walking the network"):
+        told = ask_json(_core.topology, spec)
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 

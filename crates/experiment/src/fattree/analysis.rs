@@ -153,7 +153,7 @@ fn closed_loop(job: &Job, rules: &Rules) -> f64 {
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.
-fn limit(job: &Job) -> Option<f64> {
+pub(super) fn limit(job: &Job) -> Option<f64> {
     let open = |arrivals: &Arrivals| match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
         Arrivals::Closed { .. } => None,
@@ -168,7 +168,7 @@ fn limit(job: &Job) -> Option<f64> {
     }
 }
 
-fn rules(machine: &Machine) -> Rules {
+pub(super) fn rules(machine: &Machine) -> Rules {
     let spec = machine.spec();
     let nic = &spec.nic;
     let ns = |time: isthmus_units::Time| time.ps() as f64 / 1e3;

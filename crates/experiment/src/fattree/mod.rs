@@ -1,8 +1,10 @@
 //! Fat trees with the jobs that run on them, as subjects of experiments.
 
 mod analysis;
+mod capacity;
 mod figures;
 
+use crate::capacity::Capacity;
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
 use crate::result::{Collapse, FatTreeSummary, JobSummary, NodeUse};
@@ -15,6 +17,7 @@ use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::fattree::{
     Completed, Machine, MachineError, Observer, Packet, Phase, Simulation,
 };
+use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
 use std::borrow::Cow;
@@ -148,6 +151,14 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
+/// What an open loop asks for, in MB/s.
+fn offered(arrivals: Arrivals) -> Option<f64> {
+    match arrivals {
+        Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
+        Arrivals::Closed { .. } => None,
+    }
+}
+
 #[derive(Debug)]
 struct Point {
     machine: Arc<Machine>,
@@ -165,6 +176,18 @@ struct Point {
 }
 
 impl Point {
+    /// Period, volume of a node and number of nodes of each job of checkpoints.
+    fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
+        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
+        let active = jobs.filter(|(job, _)| job.active);
+        active.filter_map(|(job, nodes)| match &job.traffic {
+            Traffic::Checkpoint { period, volume, .. } => {
+                Some((*period, volume.get(), nodes.len()))
+            }
+            _ => None,
+        })
+    }
+
     /// MB/s that a byte per tick is.
     fn mb_per_s(&self) -> f64 {
         1.0 / self.machine.tick_us()
@@ -251,16 +274,48 @@ impl Subject for Point {
 
     /// What the nodes of all open loops ask for, per node that asks.
     fn load(&self) -> Option<f64> {
-        let open = |job: &Job| match &job.traffic {
-            Traffic::Io(io) => Some(io.arrivals),
-            Traffic::Uniform { arrivals, .. } => Some(*arrivals),
-            _ => None,
+        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
+        let open = jobs
+            .filter(|(job, _)| job.active)
+            .filter_map(|(job, nodes)| {
+                let load = match &job.traffic {
+                    Traffic::Io(io) => offered(io.arrivals)?,
+                    Traffic::Uniform { arrivals, .. } => offered(*arrivals)?,
+                    Traffic::Checkpoint { period, volume, .. } => volume.get() as f64 / period.us(),
+                    _ => return None,
+                };
+                Some((load, capacity::askers(job, nodes) as f64))
+            });
+        let open: Vec<(f64, f64)> = open.collect();
+        let first = open.first()?.0;
+        if open.iter().all(|(load, _)| *load == first) {
+            return Some(first);
+        }
+        let nodes: f64 = open.iter().map(|(_, nodes)| nodes).sum();
+        let offered: f64 = open.iter().map(|(load, nodes)| load * nodes).sum();
+        Some(offered / nodes.max(1.0))
+    }
+
+    /// The longest period of the checkpoints.
+    fn period(&self) -> Cycles {
+        let periods = self.checkpoints().map(|(period, ..)| period.us());
+        let longest = periods.fold(0.0, f64::max);
+        (longest / self.machine.tick_us()).ceil() as Cycles
+    }
+
+    fn period_messages(&self) -> u64 {
+        let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
+            return 0;
         };
-        let jobs = self.traffic.jobs.iter().filter(|job| job.active);
-        jobs.filter_map(open).find_map(|arrivals| match arrivals {
-            Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
-            Arrivals::Closed { .. } => None,
-        })
+        let payload = self.machine.spec().nic.payload.get();
+        self.checkpoints()
+            .filter(|(period, ..)| *period == longest)
+            .map(|(_, volume, nodes)| volume.div_ceil(payload) * nodes as u64)
+            .sum()
+    }
+
+    fn capacity(&self) -> Capacity {
+        capacity::capacity(&self.machine, &self.traffic, &self.layout)
     }
 
     fn overlay(&self) -> Overlay {

@@ -206,7 +206,7 @@ fn device(machine: &Machine, misses: f64, flits: f64, spec: &HypercubeSpec) -> f
 }
 
 /// Share of the time in which flits move, as the mean over the channels of each kind.
-fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<String, f64> {
+pub(super) fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<String, f64> {
     use isthmus_machine::hypercube::ChannelKind as Kind;
     let (pes, io_nodes) = (
         f64::from(machine.cube().node_count()),

@@ -1,11 +1,13 @@
 //! Hypercubes with I/O nodes, as subjects of experiments.
 
 mod analysis;
+mod capacity;
 mod figures;
 mod measures;
 
 pub use analysis::Queueing;
 
+use crate::capacity::Capacity;
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
 use crate::result::{Collapse, HypercubeSummary, NodeUse};
@@ -210,6 +212,10 @@ impl Subject for Point {
 
     fn overlay(&self) -> Overlay {
         analysis::overlay(&self.built.machine, &self.built.spec, &self.traffic)
+    }
+
+    fn capacity(&self) -> Capacity {
+        capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {

@@ -1,6 +1,7 @@
 //! SCI fabrics, as subjects of experiments.
 
 mod analysis;
+mod capacity;
 mod failures;
 mod figures;
 
@@ -8,6 +9,7 @@ pub use failures::Failures;
 
 use analysis::Patterns;
 
+use crate::capacity::Capacity;
 use crate::machines::Refusal;
 use crate::recorders::Recorders;
 use crate::result::{Collapse, NodeUse, SciSummary};
@@ -225,6 +227,17 @@ impl Subject for Point {
         self.overlay
             .get_or_init(|| analysis::overlay(machine, traffic, patterns, self.gb_per_s()))
             .clone()
+    }
+
+    fn capacity(&self) -> Capacity {
+        // All pairs of a large fabric would take longer than a check may.
+        let quick = analysis::is_quick(&self.machine, &self.traffic);
+        let overlay = if quick {
+            self.overlay()
+        } else {
+            Overlay::default()
+        };
+        capacity::capacity(&self.machine, &self.traffic, &overlay)
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {

@@ -1,6 +1,7 @@
 //! A fat tree from its settings.
 
 use crate::error::Problem;
+use crate::machine::Machine;
 use crate::quantity::rounded;
 use crate::settings::Settings;
 use isthmus_machine::fattree::spec::{
@@ -41,6 +42,26 @@ pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
     };
     check_links(settings, &spec)?;
     Ok(spec)
+}
+
+/// The times that follow from the switches and the memory.
+pub(super) fn derived(machine: &Machine) -> Vec<(&'static str, String)> {
+    let Machine::FatTree(tree) = machine else {
+        return Vec::new();
+    };
+    let hop = match tree.switching {
+        Switching::Circuit {
+            acknowledgement_hop,
+            ..
+        } => ("machine.acknowledgement_hop", acknowledgement_hop),
+        Switching::CutThrough { credit, .. } => ("machine.credit", credit),
+    };
+    let times = [
+        hop,
+        ("machine.nic.dma_period", tree.nic.dma_period),
+        ("machine.nic.receive_delay", tree.nic.receive_delay),
+    ];
+    times.map(|(key, time)| (key, time.to_string())).to_vec()
 }
 
 fn shape(settings: &Settings) -> Result<Shape, Problem> {

@@ -40,6 +40,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
         _ => unreachable!("the schema of a fat tree builds a fat tree"),
     },
     watch: vain::watch,
+    derived: build::derived,
     presets: Some(&presets::PRESETS),
 };
 

@@ -3,6 +3,7 @@
 use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind};
+use crate::machine::Machine;
 use crate::settings::{Layer, Settings};
 use isthmus_machine::hypercube::spec::{
     DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service,
@@ -259,6 +260,22 @@ fn lanes(settings: &Settings, dimension: u32) -> Result<Lanes, Problem> {
         }
     }
     Ok(lanes)
+}
+
+/// The lanes, where they follow from dimension and I/O network.
+pub(super) fn derived(machine: &Machine) -> Vec<(&'static str, String)> {
+    let Machine::Hypercube(cube) = machine else {
+        return Vec::new();
+    };
+    let lanes = &cube.lanes;
+    [
+        ("machine.lanes.pe", lanes.pe),
+        ("machine.lanes.io_node", lanes.io_node),
+        ("machine.lanes.io_source", lanes.io_source),
+        ("machine.lanes.io_to_pe", lanes.io_to_pe),
+    ]
+    .map(|(key, lanes)| (key, lanes.to_string()))
+    .to_vec()
 }
 
 fn placement(settings: &Settings, dimension: u32) -> Result<PlacementSpec, Problem> {

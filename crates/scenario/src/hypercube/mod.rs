@@ -32,6 +32,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
         _ => unreachable!("the schema of a hypercube builds a hypercube"),
     },
     watch: vain::watch,
+    derived: machine::derived,
     presets: None,
 };
 

@@ -26,7 +26,6 @@ pub(super) fn watch(watch: &mut Watch<'_>, machine: &Machine, workload: &Workloa
         );
     }
     for key in [
-        "machine.device.service",
         "machine.device.disk.seek",
         "machine.device.disk.rotation",
         "machine.device.disk.transfer",

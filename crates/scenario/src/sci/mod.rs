@@ -31,6 +31,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
         _ => unreachable!("the schema of a fabric builds a fabric"),
     },
     watch: |_, _, _| {},
+    derived: |_| Vec::new(),
     presets: None,
 };
 

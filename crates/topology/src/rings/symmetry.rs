@@ -13,6 +13,11 @@ use super::waiting::WaitCycle;
 use crate::deadlock;
 
 impl Routes {
+    /// Whether all nodes are alike, so that averages over uniform traffic take no walk over all pairs.
+    pub fn all_nodes_are_alike(&self) -> bool {
+        self.symmetric().is_some()
+    }
+
     /// The grid, if its translations map paths onto paths: on tori without faults, under every rule that
     /// is kept there by arithmetic.
     pub(super) fn symmetric(&self) -> Option<&Grid> {

@@ -1,0 +1,57 @@
+//! Arithmetic before any simulation: what is asked of each kind of part against what it can do.
+
+use serde::Serialize;
+
+/// Demand and supply of the parts of one variant.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Capacity {
+    /// The values of the axes but the load's.
+    pub variant: Vec<String>,
+    /// The load that demands are of, in the unit of the result's loads; none in closed loops.
+    pub load: Option<f64>,
+    /// The parts, in the order in which data pass them.
+    pub parts: Vec<Part>,
+    /// What limits a node, and what the figures leave out: whole sentences.
+    pub remarks: Vec<String>,
+}
+
+/// A kind of part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// What it is: `interface of a node`.
+    pub name: String,
+    /// What the busiest part of the kind, or each where all are alike, is asked for; `None` if nothing says.
+    pub demand: Option<f64>,
+    /// Whether the demand is the most that closed loops could ask for, not what they will.
+    pub at_most: bool,
+    /// What it can do; `None` if it has no limit.
+    pub supply: Option<f64>,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// How the supply follows from the description.
+    pub basis: String,
+}
+
+impl Part {
+    /// Demand over supply, where both are known.
+    pub fn share(&self) -> Option<f64> {
+        Some(self.demand? / self.supply?)
+    }
+}
+
+/// A number to three digits or more, and no more than it has.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => format!("{value:.0}"),
+        middle if middle >= 10.0 => format!("{}", (value * 10.0).round() / 10.0),
+        _ => format!("{}", (value * 1000.0).round() / 1000.0),
+    }
+}
+
+/// A bandwidth in MB/s, or in GB/s from 10,000 MB/s on.
+pub(crate) fn bandwidth(mb_per_s: f64) -> String {
+    if mb_per_s >= 1e4 {
+        return format!("{} GB/s", number(mb_per_s / 1e3));
+    }
+    format!("{} MB/s", number(mb_per_s))
+}

@@ -1,0 +1,161 @@
+//! What the PEs ask of the channels and I/O nodes of a hypercube, and what these can do.
+//!
+//! Lanes carry bandwidth each; what is carried is in proportion to the load, so that what the model of
+//! section 6 says of a light load, scaled, is what any load asks for: flits of each kind of message times the
+//! mean number of channels of the kind on its way. An I/O node is asked for
+//! PEs * rate * P_io / I/O nodes requests; one disk that queues serves 1 / (misses * mean access).
+
+use super::Built;
+use super::analysis::utilisation;
+use crate::capacity::{Capacity, Part, number};
+use isthmus_analytic::hypercube_io::Reading;
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_units::Bytes;
+use isthmus_workload::spec::TrafficSpec;
+
+/// Part of the load at which channels fill that counts as light.
+const LIGHT: f64 = 1e-3;
+
+/// The kinds of channel in the order in which messages cross them: their names, what they are called and
+/// their lanes.
+fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
+    let lanes = spec.lanes;
+    [
+        ("pe_inject", "PE to its router", lanes.pe),
+        ("link", "link between PEs", lanes.link),
+        ("pe_eject", "router to its PE", lanes.pe),
+        ("io_node_in", "router to I/O node", lanes.io_node),
+        ("io_node_out", "I/O node to router", lanes.io_node),
+        ("io_inject", "I/O node to I/O router", lanes.io_source),
+        ("io_link", "link between I/O nodes", lanes.io_link),
+        ("io_eject", "I/O router to I/O node", lanes.io_source),
+        ("io_to_pe", "I/O router to PE router", lanes.io_to_pe),
+    ]
+}
+
+/// Demand against supply; `per_ms` is the load of each PE, none in a closed loop.
+pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Capacity {
+    let mut capacity = Capacity::default();
+    channels(built, traffic, &mut capacity);
+    devices(built, traffic, per_ms, &mut capacity);
+    capacity
+}
+
+fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
+    let reading = Reading::default();
+    let light = built.queueing(traffic).and_then(|queueing| {
+        let full = queueing.model.saturation(&reading).ok()?.per_ms(1.0);
+        let rate = full * LIGHT;
+        Some((
+            queueing.model.solve(rate, &reading).ok()?,
+            queueing.rate / rate,
+        ))
+    });
+    let Some((solution, scale)) = light else {
+        capacity.remarks.push(
+            "Channels are left out: closed loops, bursts, hot spots, collectives, files that are broken up \
+             and faults take the simulation."
+                .to_owned(),
+        );
+        return;
+    };
+    let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e6;
+    let carried = utilisation(&built.machine, &solution);
+    for (kind, name, lanes) in kinds(&built.spec) {
+        let Some(share) = carried.get(kind).filter(|share| **share > 0.0) else {
+            continue;
+        };
+        let supply = f64::from(lanes) * lane;
+        let lanes = match lanes {
+            1 => "1 lane".to_owned(),
+            lanes => format!("{lanes} lanes"),
+        };
+        capacity.parts.push(Part {
+            name: name.to_owned(),
+            demand: Some(share * scale * supply),
+            at_most: false,
+            supply: Some(supply),
+            unit: "MB/s",
+            basis: format!("{lanes} of {} MB/s, the mean one", number(lane)),
+        });
+    }
+    capacity.remarks.push(
+        "Wormholes hold the channels behind them while they wait: channels fill long before 100%."
+            .to_owned(),
+    );
+}
+
+fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: &mut Capacity) {
+    if traffic.io_probability <= 0.0 {
+        return;
+    }
+    let machine = &built.machine;
+    let io_nodes = f64::from(machine.placement().io_node_count());
+    let pes = f64::from(machine.cube().node_count());
+    let demand = per_ms.map(|rate| rate * pes * traffic.io_probability / io_nodes);
+    let times = machine.times();
+    let misses = 1.0 - built.spec.device.cache_hit_rate;
+    let blocks = traffic.file_blocks_max.min(traffic.file_blocks_split);
+    let mean = f64::from(traffic.file_blocks_min.min(blocks) + blocks) / 2.0;
+    let bytes = Bytes::new((traffic.block.get() as f64 * mean) as u64);
+    let access_ms = times.disk.mean_access(bytes.get()) * machine.clock().cycle_us() / 1e3;
+    let (supply, basis) = if misses > 0.0 && times.queued {
+        let basis = format!(
+            "one disk, {} ms for each of {}% of requests",
+            number(access_ms),
+            number(100.0 * misses)
+        );
+        (Some(1.0 / (misses * access_ms)), basis)
+    } else {
+        (None, "devices are pure delays and never fill".to_owned())
+    };
+    capacity.parts.push(Part {
+        name: "I/O node, requests".to_owned(),
+        demand,
+        at_most: false,
+        supply,
+        unit: "1/ms",
+        basis,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Experiment, Options};
+    use isthmus_scenario::Scenario;
+
+    /// 128 PEs at 5 /ms with 4% I/O on 16 I/O nodes: 1.6 requests per ms and node. Half of them miss, 20 ms
+    /// each: 0.1 /ms. A PE sends 5 messages /ms of 32 B (requests are as long): 160 B/ms = 0.16 MB/s, on 9
+    /// lanes of 20 MB/s.
+    #[test]
+    fn by_hand() {
+        let text = r#"
+version = 1
+name = "x"
+[machine]
+kind = "hypercube"
+dimension = 7
+lanes.io_link = 2
+device = { cache_hit_rate = 0.5, service = "queue" }
+[workload]
+rate = "5 /ms"
+io_probability = 0.04
+"#;
+        let scenario = Scenario::parse(text, "s.toml", &[]).unwrap();
+        let experiment = Experiment::new(scenario, Options::default()).unwrap();
+        let found = &experiment.capacity()[0];
+        let part = |name: &str| found.parts.iter().find(|part| part.name == name).unwrap();
+        let close = |value: Option<f64>, expected: f64| {
+            let value = value.unwrap();
+            assert!(
+                (value - expected).abs() < 1e-6 * expected,
+                "{value} for {expected}"
+            );
+        };
+        close(part("I/O node, requests").demand, 1.6);
+        close(part("I/O node, requests").supply, 0.1);
+        close(part("PE to its router").demand, 0.16);
+        close(part("PE to its router").supply, 180.0);
+        assert_eq!(found.load, Some(5.0));
+    }
+}

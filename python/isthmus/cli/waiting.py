@@ -1,0 +1,33 @@
+"""A sign of life on a terminal while the core works and nobody knows how far it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+DELAY_S = 0.7
+"""What takes no longer needs no sign."""
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """Show `words` beside a spinner on standard error, if that is a terminal and it takes long."""
+    from isthmus.cli.voice import voice
+    from isthmus.progress import terminal
+
+    if voice().quiet or not (terminal.here() and terminal.draws()):
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(f"{words} (Ctrl-C stops)")
+    timer = threading.Timer(DELAY_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
