@@ -35,6 +35,7 @@ def simulate(
     title: str | None = None,
     name: str = "notebook",
     out: str | Path | None = None,
+    progress: bool | None = None,
 ) -> Results:
     """Simulate a workload on a machine, with the queueing model beside it.
 
@@ -56,7 +57,7 @@ def simulate(
         title=title,
         name=name,
     )
-    return scenario.run(seed=seed, jobs=jobs, quick=quick, out=out)
+    return scenario.run(seed=seed, jobs=jobs, quick=quick, out=out, progress=progress)
 
 
 def analyze(

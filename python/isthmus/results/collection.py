@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus import arguments
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.results.schema import RunResult
@@ -36,6 +37,7 @@ class Results:
     @classmethod
     def from_json(cls, text: str, *, canonical: str = "") -> Results:
         """Read the JSON of the result schema."""
+        arguments.text("text", text, '{"schema": ...}')
         return cls(RunResult.from_json(text), canonical=canonical, text=text)
 
     @classmethod
@@ -46,6 +48,7 @@ class Results:
             IsthmusError: the folder holds no whole result.
 
         """
+        arguments.path("directory", directory, "out/hypercube-128")
         folder = Path(directory)
         file = folder / "result.json"
         try:
@@ -141,6 +144,7 @@ class Results:
         """Draw one of the plots of a run; `isthmus.plots.KINDS` lists them."""
         from isthmus import plots
 
+        arguments.text("kind", kind, "latency")
         return plots.draw(self.run, kind, **options)
 
     def report(self, path: str | Path) -> Path:
@@ -148,6 +152,7 @@ class Results:
         from isthmus.files import write_text
         from isthmus.report import render
 
+        arguments.path("path", path, "report.html")
         target = Path(path)
         write_text(target, render(self))
         return target
@@ -156,6 +161,7 @@ class Results:
         """Write tables, plots and report to a folder, the same files as ``isthmus run``."""
         from isthmus.results.folder import write_results
 
+        arguments.path("directory", directory, "out/mine")
         folder = Path(directory)
         write_results(folder, self)
         return folder
