@@ -17,7 +17,15 @@ from pathlib import Path
 
 import pyte
 
-LIMIT_S = 300.0
+LIMIT_S = 600.0
+SHORT = (
+    "machine.dimension=3",
+    "stop.precision=50%",
+    "stop.messages_first=2000",
+    "stop.messages_max=4000",
+    "search.resolution=50%",
+)
+"""Changes with which a scenario of a hypercube runs in seconds."""
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
