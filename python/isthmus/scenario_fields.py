@@ -90,8 +90,8 @@ def plain(value: Any, name: str = "") -> Value:
         return [plain(each, name) for each in value]
     whose = f"{name}: " if name else ""
     raise IsthmusError(
-        f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, text with a unit such as "
-        '"0.156 ms", or a list of these'
+        f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, "
+        'text with a unit such as "0.156 ms", or a list of these'
     )
 
 

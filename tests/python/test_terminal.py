@@ -46,7 +46,7 @@ RUN = ["-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--out", "out/slow"]
 FAULTS = ["-m", "isthmus", "faults", "ring.toml", "--jobs", "1", "--out", "out/ring"]
 PAPERS = [
     *("-m", "isthmus", "papers", "run", "sci-fabrics", "--quick", "--jobs", "1", "--figures"),
-    *("--only", "table1_clock"),
+    *("--only", "table1_send"),
 ]
 
 
