@@ -195,7 +195,7 @@ def test_ctrl_c_in_a_destructor_is_not_lost():
         "    def __del__(self): os.kill(os.getpid(), signal.SIGINT); time.sleep(0.01)\n"
         "def command():\n"
         "    Held()\n"
-        "    time.sleep(5)\n"
+        "    time.sleep(60)\n"
         "    return 0\n"
         "process._command = command\n"
         "process.run()"
@@ -204,7 +204,7 @@ def test_ctrl_c_in_a_destructor_is_not_lost():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr == "isthmus: interrupted\n"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 50
 
 
 def test_an_error_of_our_own_is_one_line(small):

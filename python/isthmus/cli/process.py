@@ -135,11 +135,10 @@ _ended_by: int = signal.SIGINT
 def _unraisable(told: Any) -> None:
     """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
     if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
-        import _thread
         from threading import Timer
 
         # A little later: here, too, it would be lost.
-        again = Timer(0.02, _thread.interrupt_main)
+        again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
         again.start()
     elif os.environ.get("ISTHMUS_TRACEBACK"):
