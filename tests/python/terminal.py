@@ -74,6 +74,8 @@ class Terminal:
         stdin: str | None,
     ) -> None:
         try:
+            # Whoever runs the tests in the background may ignore Ctrl-C; a terminal does not.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             size = struct.pack("HHHH", lines, columns, 0, 0)
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             os.chdir(cwd)
