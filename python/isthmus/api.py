@@ -36,6 +36,7 @@ def simulate(
     name: str = "notebook",
     out: str | Path | None = None,
     memory: str | None = None,
+    progress: bool | None = None,
 ) -> Results:
     """Simulate a workload on a machine, with the queueing model beside it.
 
@@ -57,7 +58,9 @@ def simulate(
         title=title,
         name=name,
     )
-    return scenario.run(seed=seed, jobs=jobs, quick=quick, out=out, memory=memory)
+    return scenario.run(
+        seed=seed, jobs=jobs, quick=quick, out=out, memory=memory, progress=progress
+    )
 
 
 def analyze(

@@ -11,8 +11,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus import arguments
 from isthmus.core import ask
-from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.errors import RunFailedError
 from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
 
@@ -28,13 +29,6 @@ CANCEL_S = 60.0
 SEED_MAX = 2**64 - 1
 JOBS_MAX = 4096
 """Most threads that can be asked for."""
-
-
-def _check_whole(name: str, value: object, least: int, most: int) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:  # type: ignore[operator]
-        shown = repr(value) if len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
-        raise IsthmusError(f"{name}: {shown} is impossible; give a whole number, {least} to {most}")
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
@@ -67,8 +61,10 @@ class Job:
         self.warnings: list[str] = []
         """What may mislead in a run of this length, known once it begins."""
         if self.seed is not None:
-            _check_whole("seed", self.seed, 0, SEED_MAX)
-        _check_whole("jobs", self.jobs, 1, JOBS_MAX)
+            arguments.whole("seed", self.seed, 0, SEED_MAX)
+            self.seed = int(self.seed)
+        arguments.whole("jobs", self.jobs, 1, JOBS_MAX)
+        self.jobs = int(self.jobs)
 
         self.watch(Progress("building", title=Path(self.file).name))
         summary = json.loads(ask(_core.check, self.text, self.file, self.overrides))

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from isthmus import arguments
 from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError
 from isthmus.machine import Fabric, FatTree, Hypercube, Machine
@@ -77,9 +78,17 @@ class Scenario:
     changes: tuple[str, ...] = ()
     """``key=value`` each, as on the command line."""
 
+    def __post_init__(self) -> None:
+        arguments.text("text", self.text, "version = 1")
+        arguments.text("file", self.file, "examples/hypercube-128.toml")
+        arguments.one_of("changes", self.changes, (tuple, list), 'a tuple, such as ("seed=2",)')
+        for change in self.changes:
+            arguments.text("changes", change, "machine.dimension=5")
+
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Read a scenario file."""
+        arguments.path("path", path, "examples/hypercube-128.toml")
         return cls(read_text(Path(path)), str(path))
 
     @classmethod
@@ -109,6 +118,10 @@ class Scenario:
             title: for plots and the report.
 
         """
+        _check(machine, workload, sweep, search, precision)
+        arguments.text("name", name, "notebook")
+        if title is not None:
+            arguments.text("title", title, "Is it worth it?")
         if precision is not None and not isinstance(precision, Precision):
             precision = Precision(precision=precision)
         lines = ["version = 1", f"name = {toml_value(name)}"]
@@ -142,7 +155,7 @@ class Scenario:
         Attributes of machine and workload are named as they are; any key of the scenario file
         can be given as ``**{"stop.precision": "1%"}``.
         """
-        words = [f"{field_key(n)}={_word(plain(v))}" for n, v in changes.items()]
+        words = [f"{field_key(n)}={_word(plain(v, n))}" for n, v in changes.items()]
         return replace(self, changes=(*self.changes, *words))
 
     def check(self) -> dict[str, Any]:
@@ -173,6 +186,7 @@ class Scenario:
         quick: bool = False,
         out: str | Path | None = None,
         memory: str | None = None,
+        progress: bool | None = None,
     ) -> Results:
         """Simulate every point, with the queueing model beside it.
 
@@ -184,6 +198,8 @@ class Scenario:
             out: also write all files to this folder, and go on from points finished there.
             memory: what simulations may take, such as "4 GB"; half of what this process may use
                 if left out.
+            progress: a bar that shows points, speed and time left: True, False, or None for one in
+                notebooks and on terminals only.
 
         Raises:
             IsthmusError: the scenario makes no sense, or the folder cannot be used.
@@ -191,15 +207,42 @@ class Scenario:
 
         """
         from isthmus.execution import Job, Stopped
+        from isthmus.progress import bar
 
-        threads = jobs or processors()
-        job = Job(
-            self.text, self.file, list(self.changes), seed, threads, quick, memory=memory
-        )
-        try:
-            return job.run_into(Path(out)) if out is not None else job.run()
-        except Stopped as stop:
-            raise KeyboardInterrupt(str(stop)) from None
+        arguments.flag("quick", quick)
+        if progress is not None:
+            arguments.flag("progress", progress)
+        if out is not None:
+            arguments.path("out", out, "out/mine")
+        threads = processors() if jobs is None else jobs
+        with bar(progress) as watch:
+            job = Job(
+                self.text, self.file, list(self.changes), seed, threads, quick, watch, memory
+            )
+            try:
+                return job.run_into(Path(out)) if out is not None else job.run()
+            except Stopped as stop:
+                raise KeyboardInterrupt(str(stop)) from None
+
+
+def _check(machine: object, workload: object, sweep: object, search: object, stop: object) -> None:
+    """Refuse arguments of the wrong kind, each by its name."""
+    machines, works = get_args(Machine), get_args(AnyWorkload)
+    arguments.one_of("machine", machine, machines, "a " + _or(machines, "dimension=3"))
+    arguments.one_of("workload", workload, works, "a " + _or(works, 'rate="2 /ms"'))
+    if sweep is not None:
+        arguments.mapping("sweep", sweep, '{"locality": [0.2, 0.5]}')
+    if search is not None:
+        arguments.one_of("search", search, (Search,), 'a Search, such as Search(stop="50 /ms")')
+    if stop is not None:
+        right = 'a Precision, a share such as 0.05, or text such as "5%"'
+        arguments.one_of("precision", stop, (Precision, int, float, str), right)
+
+
+def _or(kinds: Sequence[type], example: str) -> str:
+    """Classes in words, the first with an example."""
+    named = [kind.__name__ for kind in kinds]
+    return f"{', '.join(named[:-1])} or {named[-1]}, such as {named[0]}({example})"
 
 
 def field_key(name: str) -> str:
@@ -209,6 +252,7 @@ def field_key(name: str) -> str:
         IsthmusError: there is no such attribute.
 
     """
+    arguments.text("field", name, "io_link_lanes")
     known: dict[str, str] = {}
     for work in (Jobs, Workload, PacketWorkload):
         known.update(names(work, "workload"))
@@ -245,8 +289,12 @@ def _below(table: str, described: Any) -> list[str]:
 def _sweep(sweep: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, given in sweep.items():
-        values = plain(given)
-        if isinstance(values, list) and values and isinstance(values[0], dict):
+        if isinstance(given, set | frozenset):
+            raise arguments.refuse(f"sweep[{name!r}]", given, "a list: a set has no order")
+        values = plain(given, f"sweep[{name!r}]")
+        if isinstance(values, list) and any(isinstance(value, dict) for value in values):
+            for table in values:
+                arguments.one_of(f"sweep[{name!r}]", table, (dict,), "tables only, or values only")
             tables = [
                 {n if n == "label" else field_key(n): v for n, v in table.items()}
                 for table in values

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, TypeVar
 
+from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 Value = Any
@@ -37,14 +38,20 @@ def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
         value = getattr(described, each.name)
         if value is None:
             continue
+        if isinstance(value, type):
+            raise arguments.refuse(f"{prefix}.{each.name}", value, f"an object: {value.__name__}()")
         if "parts" in each.metadata:
+            whose = f"{prefix}.{each.name}"
+            arguments.mapping(whose, value, '{"io": Job(traffic="io")}')
             for name, one in value.items():
+                if not hasattr(one, "__dataclass_fields__"):
+                    raise arguments.refuse(f"{whose}[{name!r}]", one, 'a Job(traffic="io")')
                 yield from settings(one, f"{prefix}.{each.metadata['parts']}.{_key(name)}")
         elif "part" in each.metadata and hasattr(value, "__dataclass_fields__"):
             yield from settings(value, f"{prefix}.{each.metadata['part']}")
         else:
             name = each.metadata.get("key") or each.metadata["part"]
-            yield f"{prefix}.{name}", plain(value)
+            yield f"{prefix}.{name}", plain(value, f"{prefix}.{each.name}")
 
 
 def names(kind: type, prefix: str) -> dict[str, str]:
@@ -68,19 +75,23 @@ def names(kind: type, prefix: str) -> dict[str, str]:
     return found
 
 
-def plain(value: Any) -> Value:
-    """The value as text, numbers and lists: tuples, ranges and numpy numbers are turned."""
+def plain(value: Any, name: str = "") -> Value:
+    """The value as text, numbers and lists: tuples, ranges and numpy numbers are turned.
+
+    `name` is what messages call it.
+    """
     if isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(key): plain(each, name) for key, each in value.items()}
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return plain(value.tolist(), name)
     if hasattr(value, "__iter__"):
-        return [plain(each) for each in value]
+        return [plain(each, name) for each in value]
+    whose = f"{name}: " if name else ""
     raise IsthmusError(
-        f"{value!r}: not something a scenario can hold; give a number, text with a unit such as "
-        '"0.156 ms", or a list of these'
+        f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, "
+        'text with a unit such as "0.156 ms", or a list of these'
     )
 
 

@@ -17,7 +17,15 @@ from pathlib import Path
 
 import pyte
 
-LIMIT_S = 300.0
+LIMIT_S = 600.0
+SHORT = (
+    "machine.dimension=3",
+    "stop.precision=50%",
+    "stop.messages_first=2000",
+    "stop.messages_max=4000",
+    "search.resolution=50%",
+)
+"""Changes with which a scenario of a hypercube runs in seconds."""
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -66,6 +74,8 @@ class Terminal:
         stdin: str | None,
     ) -> None:
         try:
+            # Whoever runs the tests in the background may ignore Ctrl-C; a terminal does not.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             size = struct.pack("HHHH", lines, columns, 0, 0)
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             os.chdir(cwd)

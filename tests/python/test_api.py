@@ -8,9 +8,12 @@ import pytest
 import isthmus
 from isthmus import (
     Fabric,
+    FatTree,
     HotNode,
     Hypercube,
     IsthmusError,
+    Job,
+    Jobs,
     PacketWorkload,
     Placement,
     Precision,
@@ -26,6 +29,7 @@ from isthmus.scenario_fields import names, toml_value
 from isthmus.workload import Collectives, Files, HotSpot
 
 CUBE = Hypercube(dimension=3, io_link_lanes=1)
+TREE = FatTree(arity=2, levels=2)
 WORK = Workload(rate="2 /ms")
 
 
@@ -201,3 +205,73 @@ def test_docstrings_run():
         failed, tried = doctest.testmod(module)
         assert failed == 0
         assert tried > 0
+
+
+class _Odd:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("machine", lambda: isthmus.check("cube", WORK)),
+        ("machine", lambda: isthmus.check(None, WORK)),
+        ("machine", lambda: isthmus.check(Hypercube, WORK)),
+        ("machine", lambda: isthmus.simulate(WORK, CUBE)),
+        ("workload", lambda: isthmus.check(CUBE, {"rate": "2 /ms"})),
+        ("workload", lambda: isthmus.analyze(CUBE, _Odd())),
+        ("sweep", lambda: isthmus.check(CUBE, WORK, ["locality"])),
+        ("sweep", lambda: isthmus.check(CUBE, WORK, "locality")),
+        ("sweep: key", lambda: isthmus.check(CUBE, WORK, {3: [1]})),
+        ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": {0.1, 0.2}})),
+        ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": [None]})),
+        ("sweep['v']", lambda: isthmus.check(CUBE, WORK, {"v": [{"label": "a"}, 3]})),
+        ("search", lambda: isthmus.simulate(CUBE, WORK, search="workload.rate")),
+        ("search", lambda: isthmus.simulate(CUBE, WORK, search=Search)),
+        ("precision", lambda: isthmus.simulate(CUBE, WORK, precision=[0.05])),
+        ("precision", lambda: isthmus.simulate(CUBE, WORK, precision=True)),
+        ("path", lambda: isthmus.load(5)),
+        ("path", lambda: isthmus.load(None)),
+        ("path", lambda: isthmus.load("")),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs="2")),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs=0)),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs=2.0)),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs=True)),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs=10**20)),
+        ("seed", lambda: isthmus.simulate(CUBE, WORK, seed=1.5)),
+        ("title", lambda: isthmus.simulate(CUBE, WORK, title=5)),
+        ("title", lambda: isthmus.simulate(CUBE, WORK, title="\udcff")),
+        ("name", lambda: isthmus.simulate(CUBE, WORK, name=None)),
+        ("quick", lambda: isthmus.simulate(CUBE, WORK, quick="yes")),
+        ("out", lambda: isthmus.simulate(CUBE, WORK, out=5)),
+        ("out", lambda: isthmus.simulate(CUBE, WORK, out="")),
+        ("progress", lambda: isthmus.simulate(CUBE, WORK, progress="yes")),
+        ("text", lambda: Scenario(5)),
+        ("changes", lambda: Scenario("version = 1", changes="seed=2")),
+        ("changes", lambda: Scenario("version = 1", changes=(1,))),
+        ("directory", lambda: Results.load(5)),
+        ("text", lambda: Results.from_json(b"\xff")),
+        ("machine.dimension", lambda: isthmus.check(Hypercube(dimension=object()), WORK)),
+        ("machine.device", lambda: isthmus.check(Hypercube(dimension=3, device=Device), WORK)),
+        ("workload.jobs", lambda: isthmus.check(TREE, Jobs(jobs=[Job(traffic="uniform")]))),
+        ("workload.jobs['a']", lambda: isthmus.check(TREE, Jobs(jobs={"a": "uniform"}))),
+        ("workload.jobs: key", lambda: isthmus.check(TREE, Jobs(jobs={1: Job(traffic="ping")}))),
+        ("locality", lambda: Scenario("version = 1").changed(locality=object())),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_named(name, call):
+    with pytest.raises(IsthmusError) as error:
+        call()
+    told = str(error.value)
+    assert told.startswith(f"{name}: "), told
+    assert "; give " in told
+    assert "\n" not in told
+    assert len(told) < 260
+
+
+def test_numbers_of_numpy_are_whole_numbers_too():
+    import numpy as np
+
+    results = isthmus.simulate(CUBE, WORK, precision="30%", quick=True, seed=np.int64(4))
+    assert results.run.seed == 4

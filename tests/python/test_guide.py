@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
+from terminal import SHORT, Terminal
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 
@@ -46,20 +47,27 @@ def run(words: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def checked(words: list[str]) -> list[str]:
-    """`run` without running: the same file and changes, and options that it knows."""
-    if words[1] == "papers":
-        return ["isthmus", *words[1:], "--help"]
+def shortened(words: list[str]) -> list[str]:
+    """The same command on a smaller machine, for a shorter time, or for claims that need no
+    simulation; a study of faults is checked only.
+    """
+    if words[1] == "papers" and len(words) > 3:
+        from isthmus.papers import find
+        from isthmus.papers.select import is_analytic
+
+        rows = find(str(REPOSITORY / "papers" / words[3])).rows()
+        claim = next(r.id for r in rows if is_analytic(r.select) and not r.under)
+        return [*words, "--only", claim]
     if words[1] == "faults":
         files = [word for word in words[2:] if word.endswith(".toml")]
         return ["isthmus", "check", *files[:1]]
     if words[1] != "run":
         return words
-    from isthmus.cli.run import command
-
-    with command.make_context("run", words[2:]) as context:
-        changes = context.params["changes"]
-        return ["isthmus", "check", str(context.params["file"]), *changes]
+    if "hypercube" in words[2]:
+        return [*words, *([] if "--quick" in words else ["--quick"]), *SHORT]
+    time = "stop.time=1 ms" if "fat-tree" in words[2] else "stop.time=5 us"
+    search = [] if "fat-tree" in words[2] else ["search.resolution=50%"]
+    return [*words, *([] if "--quick" in words else ["--quick"]), time, *search]
 
 
 def test_there_is_something_to_run():
@@ -70,8 +78,14 @@ def test_there_is_something_to_run():
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands(line: str, tmp_path: Path):
-    words = checked(shlex.split(line, comments=True))
-    assert run([sys.executable, "-m", *words], tmp_path)
+    """On a terminal, as for whoever reads the page."""
+    words = shortened(shlex.split(line, comments=True))
+    for name in ("examples", "papers"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    terminal = Terminal(["-m", *words], tmp_path)
+    assert terminal.end() == 0, terminal.text()
+    assert terminal.text()
+    assert terminal.cursor_is_there
 
 
 @pytest.mark.parametrize("example", blocks("python"))

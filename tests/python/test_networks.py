@@ -114,7 +114,7 @@ def test_balance_with_a_memory_tells_both_laws(isthmus):
     smaller = told(isthmus(*words, "--word", "80 B", "--json"))
     assert smaller["memory_words"] == pytest.approx(answer["memory_words"] / 10)
     same = isthmus("balance", "matrix-product", "--pes", 64, "--memory", "8 MB").stdout
-    assert "the same; M = 1.00e+06 words a PE makes no difference" in same
+    assert "the same; M = 1,000,000 words a PE makes no difference" in same
 
 
 @pytest.mark.parametrize(

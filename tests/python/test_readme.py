@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
+from terminal import SHORT, Terminal
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
@@ -25,20 +26,31 @@ COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if lin
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_run(command: str, tmp_path: Path):
+    """On a terminal, as for whoever reads the page."""
     words = shlex.split(command)
     assert words[0] == "isthmus"
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     (tmp_path / "papers").symlink_to(REPOSITORY / "papers")
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    terminal = Terminal(["-m", *words], tmp_path)
+    assert terminal.end() == 0, terminal.text()
+    assert terminal.text()
+    assert terminal.cursor_is_there
+    if words[1] == "run":
+        assert any("simulating" in bar for bar in terminal.bars())
+
+
+def test_the_demo_runs_on_a_terminal(tmp_path: Path):
+    """The command of `make demo`, on a smaller machine and with wider intervals."""
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^demo:.*\n\t\$\(BIN\)/(isthmus .*)$", makefile, re.MULTILINE)
+    words = shlex.split(line.replace("$(JOBS)", "2"))
+    terminal = Terminal(["-m", *words, "--quick", *SHORT], tmp_path)
+    assert terminal.end() == 0, terminal.text()
+    assert any("simulating" in bar for bar in terminal.bars())
+    assert "Does a 128-node hypercube need a separate I/O network" in terminal.text()
+    assert (tmp_path / "out/hypercube-128/report.html").is_file()
+    assert terminal.cursor_is_there
 
 
 def test_there_are_commands_and_examples():

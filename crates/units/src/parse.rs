@@ -164,12 +164,44 @@ pub(crate) fn scale(
         .map(|&(_, numerator, denominator)| (numerator, denominator))
         .ok_or_else(|| {
             let names: Vec<&str> = table.iter().map(|&(name, ..)| name).collect();
+            let meant = match near(unit, &names) {
+                Some(name) => format!("did you mean `{name}`? Otherwise "),
+                None => String::new(),
+            };
             UnitError::new(
                 text,
                 format!("`{unit}` is not a unit of {what}"),
-                format!("use one of {}", names.join(", ")),
+                format!("{meant}use one of {}", names.join(", ")),
             )
         })
+}
+
+/// The unit that is often written as `unit`, if there is just one: `Gb/s` and `Gbps` are
+/// `Gbit/s`, `GBps` is `GB/s`, `KB` is `kB`.
+fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
+    let unit = unit
+        .trim()
+        .replace(['µ', 'μ'], "u")
+        .replace("bits", "bit")
+        .replace("bps", "b/s")
+        .replace("Bps", "B/s")
+        .replace("/sec", "/s");
+    let bits = match unit.find("b/") {
+        // A small b is a bit wherever a capital one could have been written.
+        Some(at) => format!("{}bit/{}", &unit[..at], &unit[at + 2..]),
+        None => unit.clone(),
+    };
+    for spelt in [&unit, &bits] {
+        if let Some(name) = names.iter().find(|name| *name == spelt) {
+            return Some(name);
+        }
+    }
+    // A wrong case: only where one unit alone could be meant.
+    let mut alike = names.iter().filter(|name| name.eq_ignore_ascii_case(&bits));
+    match (alike.next(), alike.next()) {
+        (Some(name), None) => Some(name),
+        _ => None,
+    }
 }
 
 /// Parses an exact integer quantity.
@@ -196,4 +228,50 @@ pub(crate) fn exact(
                 format!("{what} must stay below 2^64 {base}"),
             ),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Bandwidth, Bytes, Rate, Time};
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
+    /// The unit that the error suggests for `text`.
+    fn meant<T>(text: &str) -> Option<String>
+    where
+        T: FromStr<Err = super::UnitError> + Debug,
+    {
+        let hint = text.parse::<T>().unwrap_err().hint().to_owned();
+        let (_, rest) = hint.split_once("did you mean `")?;
+        Some(rest.split_once('`')?.0.to_owned())
+    }
+
+    #[test]
+    fn units_that_are_often_written_otherwise_are_suggested() {
+        for (text, unit) in [
+            ("200 Gb/s", "Gbit/s"),
+            ("200 Gbps", "Gbit/s"),
+            ("200Gbits/s", "Gbit/s"),
+            ("100 mb/s", "Mbit/s"),
+            ("25 GBps", "GB/s"),
+            ("25 GB/sec", "GB/s"),
+            ("25 Gb/sec", "Gbit/s"),
+            ("25 KB/s", "kB/s"),
+            ("1 b/s", "bit/s"),
+        ] {
+            assert_eq!(meant::<Bandwidth>(text).as_deref(), Some(unit), "{text}");
+        }
+        assert_eq!(meant::<Bytes>("4 KB").as_deref(), Some("kB"));
+        assert_eq!(meant::<Bytes>("4 mib").as_deref(), Some("MiB"));
+        assert_eq!(meant::<Time>("4 µs").as_deref(), Some("us"));
+        assert_eq!(meant::<Rate>("4 /MS").as_deref(), Some("/ms"));
+    }
+
+    #[test]
+    fn nothing_is_suggested_for_another_dimension() {
+        for text in ["20 MB", "3 /ms", "3 furlongs", "3 xB/s"] {
+            assert_eq!(meant::<Bandwidth>(text), None, "{text}");
+        }
+        assert_eq!(meant::<Time>("3 months"), None);
+    }
 }

@@ -24,7 +24,7 @@ MACHINES = 8
 \b
   isthmus check examples/hypercube-128.toml
   isthmus check examples/hypercube-128.toml machine.dimension=5
-  isthmus check - < mine.toml           a scenario from standard input
+  isthmus init sci | isthmus check -    a scenario from standard input
   isthmus check examples/fat-tree-jobs.toml --resolved
   isthmus check --fields                every field a scenario may have, with its default
   isthmus check --fields lanes          those with "lanes" in their key; also 'machine.*.seek'

@@ -38,7 +38,7 @@ Change a field of the scenario on the command line (units are mandatory):
 \b
 A scenario of your own:
   isthmus init fat-tree mine.toml              one with comments, to start from
-  isthmus run - < mine.toml                    "-" is standard input
+  isthmus init sci | isthmus run - --quick     "-" is standard input
 \b
 Without a scenario:
   isthmus topology --dimension 7               nodes, placement, deadlock check

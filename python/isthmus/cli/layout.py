@@ -22,6 +22,8 @@ NARROW = 40
 """Fewest columns that we set a page for."""
 WIDE = 100_000
 """Columns that are never too few."""
+SQUEEZED = 2
+"""How much wider than the page a table may be that is squeezed into it by breaking its text."""
 GLUE = "\ue000"
 """Stands for a blank at which a cell is not broken."""
 
@@ -51,7 +53,9 @@ class Output(Console):
             shown.add_column(column.header, justify=column.justify, overflow="fold")
         for row in zip(*whole, strict=True):
             shown.add_row(*row)
-        if Measurement.get(self, self.options.update_width(WIDE), shown).minimum <= self.width:
+        wanted = Measurement.get(self, self.options.update_width(WIDE), shown)
+        most = WIDE if self.width >= PLAIN_WIDTH else SQUEEZED * self.width
+        if wanted.minimum <= self.width and wanted.maximum <= most:
             self.show(shown)
         else:
             self._list([_line(column.header) for column in table.columns], whole)

@@ -41,8 +41,6 @@ def _command() -> int:
     try:
         status = _invoke()
         sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        return end.exit_code
     except click.exceptions.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
@@ -64,14 +62,20 @@ def _command() -> int:
 
 def _invoke() -> object:
     """Complete a word for a shell that asks for it, or run the command."""
+    from click.exceptions import Exit
+
     from isthmus.cli.commands import cli
 
     if asked := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
         return shell_complete(cli, {}, NAME, COMPLETE, asked)
-    with cli.make_context(NAME, sys.argv[1:]) as context:
-        return cli.invoke(context)
+    try:
+        with cli.make_context(NAME, sys.argv[1:]) as context:
+            return cli.invoke(context)
+    except Exit as end:
+        # After --help or --version.
+        return end.exit_code
 
 
 def _say(message: str, status: int) -> int:
@@ -132,9 +136,12 @@ _ended_by: int = signal.SIGINT
 def _unraisable(told: Any) -> None:
     """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
     if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
-        import _thread
+        from threading import Timer
 
-        _thread.interrupt_main()
+        # A little later: here, too, it would be lost.
+        again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
     elif os.environ.get("ISTHMUS_TRACEBACK"):
         sys.__unraisablehook__(told)
 

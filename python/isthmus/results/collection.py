@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus import arguments
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.results.schema import RunResult
@@ -36,6 +37,7 @@ class Results:
     @classmethod
     def from_json(cls, text: str, *, canonical: str = "") -> Results:
         """Read the JSON of the result schema."""
+        arguments.text("text", text, '{"schema": ...}')
         return cls(RunResult.from_json(text), canonical=canonical, text=text)
 
     @classmethod
@@ -46,6 +48,7 @@ class Results:
             IsthmusError: the folder holds no whole result.
 
         """
+        arguments.path("directory", directory, "out/hypercube-128")
         folder = Path(directory)
         file = folder / "result.json"
         try:
@@ -147,6 +150,7 @@ class Results:
         """Draw one of the plots of a run; `isthmus.plots.KINDS` lists them."""
         from isthmus import plots
 
+        arguments.text("kind", kind, "latency")
         return plots.draw(self.run, kind, **options)
 
     def report(self, path: str | Path) -> Path:
@@ -154,6 +158,7 @@ class Results:
         from isthmus.files import write_text
         from isthmus.report import render
 
+        arguments.path("path", path, "report.html")
         target = Path(path)
         write_text(target, render(self))
         return target
@@ -173,6 +178,7 @@ class Results:
         """
         from isthmus.results.folder import opened_for, write_results
 
+        arguments.path("directory", directory, "out/mine")
         folder = Path(directory)
         with opened_for(folder, self, fresh=fresh) as own:
             write_results(own, self, plots=plots)

@@ -1,0 +1,76 @@
+"""Arguments of the package's functions: of the right type, or an error that names them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from isthmus.errors import IsthmusError
+
+LONG = 60
+"""Letters of a value after which it is cut in a message."""
+
+
+def shown(value: object) -> str:
+    """A value for a message: cut, in one line, whatever its `repr` does."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONG else text[:LONG] + "…"
+
+
+def refuse(name: str, value: object, right: str) -> IsthmusError:
+    """An error that says what an argument is and what it should be."""
+    kind = type(value).__name__
+    what = shown(value)
+    if isinstance(value, type):
+        what, kind = value.__name__, "the class, not an object"
+    return IsthmusError(f"{name}: {what} ({kind}) is of no use here; give {right}")
+
+
+def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
+    """Refuse what is of none of these kinds; True and False are no numbers."""
+    flag = isinstance(value, bool) and bool not in kinds
+    if flag or not isinstance(value, kinds):
+        raise refuse(name, value, right)
+
+
+def text(name: str, value: object, example: str) -> None:
+    """Refuse what is not text."""
+    one_of(name, value, (str,), f"text, such as {example!r}")
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
+
+
+def flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    one_of(name, value, (bool,), "True or False")
+
+
+def path(name: str, value: object, example: str) -> None:
+    """Refuse what cannot be the path of a file or folder."""
+    one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
+    if not os.fspath(value):  # type: ignore[call-overload]
+        raise refuse(name, value, f"a path, such as {example!r}")
+
+
+def mapping(name: str, value: object, example: str) -> None:
+    """Refuse what does not map text to something."""
+    one_of(name, value, (Mapping,), f"a mapping, such as {example}")
+    assert isinstance(value, Mapping)
+    for each in value:
+        if not isinstance(each, str):
+            raise refuse(f"{name}: key", each, f"text, as in {example}")
+
+
+def whole(name: str, value: object, least: int, most: int) -> None:
+    """Refuse what is not a whole number in a range."""
+    index: Any = value
+    if not isinstance(value, int) and hasattr(value, "__index__"):
+        index = value.__index__()
+    if isinstance(value, bool) or not isinstance(index, int) or not least <= index <= most:
+        raise IsthmusError(
+            f"{name}: {shown(value)} is impossible; give a whole number, {least} to {most}"
+        )
