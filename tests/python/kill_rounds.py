@@ -108,17 +108,24 @@ def rounds(text: str, count: int, seed: int, where: Path, *, drawn: bool = False
     for number in range(count):
         folder = where / f"round-{number}"
         at_once = 2 if number % 3 == 2 else 1
-        for _ in range(chance.randint(1, 3)):
+        wanted, within = chance.randint(1, 3), lasts
+        landed = 0
+        while landed < wanted:
             processes = [_begin(text, folder, drawn) for _ in range(at_once)]
-            time.sleep(chance.uniform(0, lasts))
+            time.sleep(chance.uniform(0, within))
             for process in processes:
                 os.kill(process, signal.SIGKILL)
-            for process in processes:
-                status = _wait(process)
-                tally.killed += status == -signal.SIGKILL
-                tally.refused += status == 2
-                assert status in (0, 2, -signal.SIGKILL), f"round {number}: status {status}"
-            _count(tally, folder)
+            ended = [_wait(process) for process in processes]
+            assert set(ended) <= {0, 2, -signal.SIGKILL}, f"round {number}: {ended}"
+            tally.refused += ended.count(2)
+            if -signal.SIGKILL in ended:
+                tally.killed += ended.count(-signal.SIGKILL)
+                landed += 1
+                _count(tally, folder)
+            else:
+                # All was done before the kill: from the beginning, with less time.
+                shutil.rmtree(folder)
+                within *= 0.7
         last = [_begin(text, folder, drawn) for _ in range(at_once)]
         statuses = [_wait(process) for process in last]
         assert 0 in statuses, f"round {number}: {statuses}"
