@@ -51,9 +51,7 @@ def cli(*words, **options):
 def test_a_hopeless_point_ends_within_its_memory_and_says_so(tmp_path):
     scenario = tmp_path / "hopeless.toml"
     scenario.write_text(HOPELESS, encoding="utf-8")
-    done = cli(
-        "run", str(scenario), "--memory", "200 MB", "--json", "--out", str(tmp_path / "out")
-    )
+    done = cli("run", str(scenario), "--memory", "200 MB", "--json", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     point = json.loads(done.stdout)["points"][0]
     assert point["verdict"]["verdict"] == "saturated"
