@@ -179,7 +179,8 @@ def test_large_tori_answer_at_once(tmp_path: Path, fabric: str) -> None:
     path = tmp_path / "sci.toml"
     path.write_text(
         f'version = 1\nname = "x"\n[machine]\nkind = "sci"\nfabric = "{fabric}"\n'
-        'size = "128x128"\n[workload]\nload = "1 GB/s"\n[stop]\nrule = "fixed"\ntime = "1 us"\n'
+        'routing = "dimension-order"\nsize = "128x128"\n[workload]\nload = "1 GB/s"\n'
+        '[stop]\nrule = "fixed"\ntime = "1 us"\n'
     )
     before = os.times()
     told = json.loads(isthmus("check", str(path), "--json").stdout)

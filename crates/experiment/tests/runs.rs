@@ -311,9 +311,14 @@ fn rare_measures_are_waited_for() {
         !result.points[0].converged,
         "a few dozen writes are not enough"
     );
+    // One that can never come is refused.
     let never = [&["workload.read_ratio=1.0"], &rare[1..]].concat();
-    let result = run(Options::default(), &never);
-    assert!(result.points[0].converged);
+    let never: Vec<String> = never.iter().map(|&text| text.to_owned()).collect();
+    let scenario = Scenario::parse(SMALL, "small.toml", &never).expect("all values are possible");
+    let error = Experiment::new(scenario, Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("\"write.network\" has no effect"), "{error}");
 }
 
 #[test]
