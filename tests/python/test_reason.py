@@ -201,7 +201,8 @@ def test_full_disks_are_found(isthmus, small, tmp_path):
         "sweep.machine.lanes.io_link=[1]",
         'sweep.workload.rate=["4 /ms"]',
         "stop.rule=fixed",
-        "stop.messages=40000",
+        "stop.messages=20000",
+        "stop.warmup=none",
         "stop.replications=2",
     ]
     done = isthmus("run", small, "--out", out, *overrides)
