@@ -76,10 +76,18 @@ def test_the_answer_says_what_fills_first_and_for_how_long_it_is_held(loaded):
     # Sixteen disks of which the mean is nearly as full as the fullest are told together.
     assert first.words == "the disks fill first (98% busy, each held 12.9 ms per request)"
     assert first.short == "disks 98%"
-    # At the lowest load at which it is saturated, not at the highest of the sweep.
-    verdicts = loaded.answer.series[0].series.points
-    lowest = min(p.load for p in verdicts if p.verdict.verdict == "saturated")
-    assert first.point.load == lowest
+    # It carries every load: at the highest.
+    assert first.point.load == max(p.load for p in loaded.answer.series[0].series.points)
+
+
+def test_the_reason_is_that_of_the_lowest_load_that_is_too_much():
+    several = 0
+    for each in results(rings.result()).answer.series:
+        verdicts = [(p.load, p.verdict.verdict) for p in each.series.points]
+        lost = [load for load, verdict in verdicts if verdict == "saturated"]
+        several += len(lost) > 1
+        assert each.reason.point.load == min(lost)
+    assert several
 
 
 def test_one_full_part_of_many_is_named():
