@@ -78,12 +78,12 @@ fn a_load_put_in_another_way_is_told_in_both() {
     assert_eq!(
         changes(&["workload.interarrival=\"1 ms\""]),
         [
-            ("workload.rate".to_owned(), Some("2 /ms".to_owned()), None),
             (
                 "workload.interarrival".to_owned(),
                 None,
                 Some("1 ms".to_owned())
             ),
+            ("workload.rate".to_owned(), Some("2 /ms".to_owned()), None),
         ]
     );
 }
