@@ -216,9 +216,7 @@ class Scenario:
             arguments.path("out", out, "out/mine")
         threads = processors() if jobs is None else jobs
         with bar(progress) as watch:
-            job = Job(
-                self.text, self.file, list(self.changes), seed, threads, quick, watch, memory
-            )
+            job = Job(self.text, self.file, list(self.changes), seed, threads, quick, watch, memory)
             try:
                 return job.run_into(Path(out)) if out is not None else job.run()
             except Stopped as stop:

@@ -47,9 +47,31 @@ def run(words: list[str], folder: Path) -> str:
     return done.stdout
 
 
+PLAN = """
+import sys
+from pathlib import Path
+from isthmus.core import overrides, read_text
+from isthmus.faults import plan
+from isthmus.scenario import Scenario
+double, *words = sys.argv[1:]
+files = [word for word in words if "=" not in word]
+changes = tuple(overrides(tuple(word for word in words if "=" in word)))
+study = plan([Scenario(read_text(Path(file)), file, changes) for file in files], int(double))
+print(len(study.cases), Scenario(study.text, "study").check()["points"])
+"""
+
+
+def planned(words: list[str]) -> list[str]:
+    """A study of faults without its runs: all cases are planned and the scenario is checked."""
+    from isthmus.cli.faults import command
+
+    with command.make_context("faults", list(words)) as context:
+        return ["-c", PLAN, str(context.params["double"]), *context.params["files"]]
+
+
 def shortened(words: list[str]) -> list[str]:
     """The same command on a smaller machine, for a shorter time, or for claims that need no
-    simulation; a study of faults is checked only.
+    simulation; a study of faults is planned only.
     """
     if words[1] == "papers" and len(words) > 3:
         from isthmus.papers import find
@@ -59,8 +81,7 @@ def shortened(words: list[str]) -> list[str]:
         claim = next(r.id for r in rows if is_analytic(r.select) and not r.under)
         return [*words, "--only", claim]
     if words[1] == "faults":
-        files = [word for word in words[2:] if word.endswith(".toml")]
-        return ["isthmus", "check", *files[:1]]
+        return planned(words[2:])
     if words[1] != "run":
         return words
     if "hypercube" in words[2]:
@@ -82,7 +103,9 @@ def test_commands(line: str, tmp_path: Path):
     words = shortened(shlex.split(line, comments=True))
     for name in ("examples", "papers"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
-    terminal = Terminal(["-m", *words], tmp_path)
+    if words[0] != "-c":
+        words = ["-m", *words]
+    terminal = Terminal(words, tmp_path)
     assert terminal.end() == 0, terminal.text()
     assert terminal.text()
     assert terminal.cursor_is_there

@@ -10,7 +10,7 @@ import pytest
 import isthmus
 from fixtures import trees
 from isthmus import plots
-from isthmus.answer.lessons import percent
+from isthmus.answer.lessons import felt_text, percent, slower
 from isthmus.plots.curves import model_label
 from isthmus.report import render
 from isthmus.results import Results
@@ -84,6 +84,9 @@ def test_cells_are_quotients_of_together_and_alone(matrix):
         # The 99th percentile of messages is not resolved, the 90th is.
         assert (cell.percent, cell.tail_of) == (90.0, "messages")
         assert cell.tail.value == pytest.approx(1 / kept)
+        assert cell.felt.of == "messages"
+        assert cell.felt.mean == cell.mean
+        assert cell.felt.tail == cell.tail
 
 
 def test_packets_tell_the_tail_where_messages_are_too_few():
@@ -122,21 +125,113 @@ def test_changes_in_percent(change, text):
     assert percent(change) == text
 
 
+@pytest.mark.parametrize(
+    ("change", "tells"),
+    [
+        (Change(1.5, 1.06, 1.9), "more"),
+        (Change(0.5, 0.1, 0.94), "less"),
+        (Change(1.0, 0.96, 1.04), "same"),
+        (Change(1.06, 1.03, 1.09), "slightly more"),
+        (Change(0.94, 0.91, 0.97), "slightly less"),
+        (Change(1.0, 0.94, 1.06), "unknown"),
+        (Change(1.0, 0.21, 1.79), "unknown"),
+        (Change(1.0), "unknown"),
+    ],
+)
+def test_intervals_decide_the_words(change, tells):
+    assert change.tells == tells
+    assert (change.more, change.less) == (tells == "more", tells == "less")
+
+
+def test_wide_intervals_read_unknown_and_long_times_as_factors():
+    assert slower(Change(1.0, 0.21, 1.79)) == "unknown (0 ± 79%)"
+    assert slower(Change(4.1, 3.8, 4.4)) == "× 4.1 ± 0.3"
+    assert slower(Change(1.33, 1.29, 1.37)) == "+33 ± 4%"
+    inverse = Change(0.5, 0.4, 0.8).inverse
+    assert (inverse.value, inverse.low, inverse.high) == (2.0, 1.25, 2.5)
+
+
+def test_an_open_loop_that_accepts_all_it_is_offered_still_is_slowed_down():
+    """Four times the latency beside the same accepted bandwidth: it does not lose nothing."""
+
+    def slow(data):
+        for point in data["points"]:
+            together = "+" in point["values"][1]["text"]
+            for each in point["measures"]:
+                job, _, quantity = each["name"].rpartition(".")
+                if job == "io":
+                    factor = 4.0 if together and quantity != "accepted" else 1.0
+                    if quantity == "accepted":
+                        each.update(mean=50.0, low=49.9, high=50.1)
+                    for of in [each, *each["percentiles"]]:
+                        for end in ("mean", "value", "low", "high"):
+                            if end in of:
+                                of[end] *= factor
+
+    said = results(slow).answer.lessons
+    assert said.conclusion.startswith("beside compute, the messages of io take ")
+    assert "times as long" in said.conclusion
+    assert "nothing" not in said.conclusion
+    assert all(c.accepted.tells == "same" for c in said.matrix.cells if c.job == "io")
+
+
+def test_phases_are_what_is_felt_where_there_are_any():
+    def phased(data):
+        for point in data["points"]:
+            together = "+" in point["values"][1]["text"]
+            if "compute" in point["values"][1]["text"]:
+                percentiles = [trees.percentile(99.0, 9000.0 * (3.0 if together else 1.0))]
+                mean = 5000.0 * (2.5 if together else 1.0)
+                point["measures"].append(
+                    trees.measure("compute.phase", "us", mean, percentiles=percentiles)
+                )
+
+    said = results(phased).answer.lessons
+    (first,) = {c.felt.of for c in said.matrix.cells if c.job == "compute"}
+    assert first == "phases"
+    assert said.conclusion.startswith(
+        "beside io, the phases of compute take 2.5 ± 0.1 times as long with "
+    )
+    assert "the 99th percentile 3.0 ± 0.1 times as long" in said.conclusion
+    alone = results(lambda data: (phased(data), trees.alone(data, "compute")))
+    assert alone.answer.measures[0] == "compute.phase"
+
+
+def test_messages_that_pile_up_are_told_by_their_data():
+    """Times of a saturated job only tell how long was measured."""
+
+    def piled(data):
+        for point in data["points"]:
+            if "+" in point["values"][1]["text"]:
+                point["verdict"]["verdict"] = "saturated"
+
+    said = results(piled).answer.lessons
+    # The verdict is that of io, the last job of each point: KEPT leaves it 0.8 of its data.
+    assert said.conclusion.startswith(
+        "beside compute, messages of io pile up with shared mapping and clustered servers: "
+        "its data take 25 ± 4% longer"
+    )
+    cell = next(c for c in said.matrix.cells if c.felt.piles_up and c.accepted.value < 0.85)
+    assert felt_text(cell.felt) == "piles up (+25 ± 4%)"
+
+
 def test_lessons_say_who_loses_and_what_helps(jobs):
     said = jobs.answer.lessons
     assert said.conclusion == (
-        "beside io, compute loses 33 ± 2% of its bandwidth with shared mapping and clustered "
-        "servers; with dedicated mapping nothing (−2 to −1%, ± 3% at most)"
+        "beside io, the messages of compute take 49 ± 4% longer with shared mapping and clustered "
+        "servers, the 90th percentile 49 ± 4% longer; "
+        "with dedicated mapping no longer (+1 to +2%, ± 3% at most)"
     )
     assert len(said.losses) == 2
-    assert "the 90th percentile of its messages takes 1.5 times as long" in said.losses[0]
-    assert said.losses[1].startswith("beside compute, io loses 20 ± 2% of its bandwidth")
+    assert said.losses[1].startswith("beside compute, the messages of io take 25 ± 4% longer")
     mapping, servers = said.choices
     assert mapping.startswith("shared mapping rather than dedicated: ")
-    # 0.67 / 0.99 and 0.85 / 0.98: geometric mean 0.766.
-    assert "compute gets 23 ± 2% less on average (−32 to −13%, ± 2% at most)" in mapping
-    assert servers.startswith("distributed servers rather than clustered: the I/O servers take")
-    assert "on average (+25 to +41%" in servers
+    # 0.99 / 0.67 and 0.98 / 0.85: geometric mean 1.305.
+    assert "of compute take 31 ± 4% longer on average (+15 to +48%, ± 4% at most)" in mapping
+    # 0.67 / 0.85; 0.99 / 0.98 is within the margin.
+    assert servers.startswith("distributed servers rather than clustered: the messages of compute ")
+    assert "take 21 ± 2% less long for compute and io with shared mapping (about as" in servers
+    assert len(jobs.answer.sentences) == 3
 
 
 def test_nothing_is_called_nothing_only_if_it_is_known_well():
@@ -147,9 +242,11 @@ def test_nothing_is_called_nothing_only_if_it_is_known_well():
 
     said = results(wide).answer.lessons
     assert said.conclusion == (
-        "beside io, compute loses nothing that is clear (−33 to −1%, ± 70% at most)"
+        "beside io, it is unknown whether the messages of compute take longer "
+        "(+1 to +49%, ± 106% at most)"
     )
-    assert all("no clear difference" in text for text in said.choices)
+    assert all("unknown for the messages of" in text for text in said.choices)
+    assert all(" clear" not in text for text in [*said.losses, *said.choices])
 
 
 def test_losses_along_a_numeric_axis_are_told():
@@ -164,12 +261,12 @@ def test_losses_along_a_numeric_axis_are_told():
                 if len(point["values"][1]["text"].split(" + ")) > 1:
                     for each in point["measures"]:
                         for end in ("mean", "low", "high"):
-                            each[end] *= less
+                            each[end] /= less if each["unit"] == "us" else 1 / less
                 found.append({**point, "index": len(found)})
         data["points"] = found
 
     said = results(loaded).answer.lessons
-    assert "(−33%, −40% at offered load of io 0.1, 0.3)" in said.losses[0]
+    assert "(+49%, +66% at offered load of io 0.1, 0.3)" in said.losses[0]
     assert all(", at offered load of io 0.3: " in text for text in said.choices)
     figure = plots.draw(results(loaded).run, "interference")
     assert sum(ax.get_visible() for ax in figure.axes) == 8 + 1
@@ -180,11 +277,13 @@ def test_the_report_shows_matrix_and_lessons_on_its_first_screen(jobs):
     first = html[: html.index("<nav")]
     assert "lead-" not in first
     assert 'aria-label="What is left of each job' in first
-    for text in (*jobs.answer.lessons.losses, *jobs.answer.lessons.choices):
+    for text in jobs.answer.sentences:
         assert text[1:] in first.replace("&#39;", "'")
-    assert first.count("<li>") == 4
-    assert "<h2>Who loses what</h2>" in html
-    assert 'class="badge worse">−33 ± 2%<' in html
+    for text in jobs.answer.lessons.rest:
+        assert text[1:] in html
+    assert first[: first.index("<section id=")].count("<li>") == 3
+    assert "<h2>Who slows down whom</h2>" in html
+    assert 'class="badge worse">+49 ± 4%<' in html
     assert "interference.csv" in html
 
 
@@ -192,7 +291,7 @@ def test_the_matrix_is_a_picture(jobs, matrix):
     figure = plots.draw(jobs.run, "interference")
     text = words(figure)
     for cell in matrix.cells:
-        assert percent(cell.accepted) in text
+        assert felt_text(cell.felt) in text
     assert "MB/s alone" in text
     panels = [ax for ax in figure.axes if ax.get_visible() and ax.get_ylabel() == "suffers"]
     assert len(panels) == 2
@@ -230,18 +329,14 @@ def test_servers_without_work_have_no_bar(jobs):
     assert model_label(view(jobs.run)) == "analysis"
 
 
-def test_without_sets_of_jobs_variants_are_compared_by_what_gets_through():
+def test_without_sets_of_jobs_variants_are_compared_by_what_is_felt():
     plain = results(trees.alone)
     said = plain.answer
     assert said.lessons is None
     assert plain.interference is None
-    assert said.measures == ["servers.accepted", "io.accepted", "io.response"]
-    assert [s.badge for s in said.series] == [
-        "baseline",
-        "better",
-        "no clear difference",
-        "better",
-    ]
+    assert said.measures == ["io.response", "servers.accepted", "io.accepted"]
+    # Its messages take as long, whatever more the servers take.
+    assert [s.badge for s in said.series] == ["baseline", *["no clear difference"] * 3]
     assert said.series[1].ratios["servers.accepted"].text == "1.2 × as much"
     assert "I/O servers: accepted bandwidth 1.2 times as much" in said.series[1].sentence
     assert said.head("servers.accepted") == "I/O servers"
@@ -306,6 +401,7 @@ def test_trees_and_jobs_as_objects_run():
     assert found.jobs == ["compute", "io"]
     assert len(found.cells) == 4
     assert all(0 < cell.accepted.value < 2 for cell in found.cells)
+    assert all(cell.felt.of == "messages" for cell in found.cells)
     # Every point tells all links of the tree, each from one level to the next.
     machine = results.run.machines[0]
     made_up = Counter((kind, machine.level(a), machine.level(b)) for kind, a, b in trees.links())

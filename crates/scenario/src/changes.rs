@@ -17,12 +17,12 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// The fields of machine, workload and search that differ between the file alone and the file with
-/// its overrides, in the order of the reference, then the axes of variants. How long is measured
-/// and how precisely is nothing that a title could speak of.
+/// The fields of machine and workload that differ between the file alone and the file with
+/// its overrides, in the order of the reference, then the axes of variants. How long is measured,
+/// how precisely and what is searched for is nothing that a title could speak of.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let spoken_of = |key: &str| {
-        ["machine.", "workload.", "search."]
+        ["machine.", "workload."]
             .iter()
             .any(|table| key.starts_with(table))
     };
@@ -53,9 +53,13 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     all.filter(|change| change.from != change.to).collect()
 }
 
-/// The value of a field, or the values that an axis gives it.
+/// The value of a field, or the values that an axis gives it: not those of other ways to say the
+/// same, such as the rate for the time between two arrivals.
 fn field(draft: &Draft, key: &str) -> Option<String> {
-    let axis = (draft.axes.iter()).find(|axis| axis.field.is_some() && axis.decides(key));
+    let is_of = |axis: &&Axis| {
+        (axis.field).is_some_and(|field| field.key == key || field.sets.contains(&key))
+    };
+    let axis = draft.axes.iter().find(is_of);
     match axis {
         Some(axis) => Some(values(axis)),
         None => draft.base.words(key),

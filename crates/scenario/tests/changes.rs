@@ -72,14 +72,18 @@ fn fields_axes_and_defaults_that_change_are_told() {
 #[test]
 fn a_load_put_in_another_way_is_told_in_both() {
     assert_eq!(
+        changes(&["sweep.workload.rate=[\"1 /ms\", \"4 /ms\"]"]),
+        [row("workload.rate", "2 /ms", "1 /ms, 4 /ms")]
+    );
+    assert_eq!(
         changes(&["workload.interarrival=\"1 ms\""]),
         [
-            ("workload.rate".to_owned(), Some("2 /ms".to_owned()), None),
             (
                 "workload.interarrival".to_owned(),
                 None,
                 Some("1 ms".to_owned())
             ),
+            ("workload.rate".to_owned(), Some("2 /ms".to_owned()), None),
         ]
     );
 }

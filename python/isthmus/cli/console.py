@@ -55,7 +55,7 @@ def answer_table(answer: Answer) -> Table:
     if compared:
         table.add_column("verdict", no_wrap=True)
     if answer.has_reasons:
-        table.add_column("fills first")
+        table.add_column("fullest part")
     for each in answer.series:
         table.add_row(*_answer_row(answer, shown, each.series.position, compared))
     return table
