@@ -70,7 +70,7 @@ def is_made_from(page: Path, inputs: str) -> bool:
         text = page.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    return bool(inputs) and made_from(text) == inputs and text.endswith("</html>\n")
+    return bool(inputs) and made_from(text) == inputs and text.rstrip().endswith("</html>")
 
 
 def write_tables(folder: Path, results: Results) -> None:
