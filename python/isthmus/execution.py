@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus import arguments
 from isthmus.core import ask
-from isthmus.errors import RunFailedError
+from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
 

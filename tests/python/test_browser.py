@@ -50,7 +50,7 @@ def marks(page, chart="latency", panel=0):
 
 def ticks(page, chart="latency"):
     labels = page.locator(f'figure[data-chart="{chart}"] .draw').first.locator("svg text")
-    return labels.all_text_contents()
+    return sorted(labels.all_text_contents())
 
 
 def test_everything_is_drawn_and_nothing_is_fetched(started, path):

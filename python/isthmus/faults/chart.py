@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from isthmus.results.schema import RunResult
 from isthmus.wording import number
 
 Mean = tuple[float | None, float | None, float | None]
+GROUP = 0.8
+"""Width of a group of fabrics, of the distance between two kinds of failure."""
 SPREAD = 12
 """Most dots of one value beside one another."""
 
@@ -78,28 +81,34 @@ def _spec(
     }
     dots, means = [], []
     for position, label in enumerate(labels):
-        for kind in kinds:
+        for place, kind in enumerate(kinds):
+            at = place + (position - (len(labels) - 1) / 2) * GROUP / max(len(labels), 1)
             group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
             summary = next(s for s in told if (s.site, s.kind) == (position, kind))
             words = kind_label(kind, study).replace("\n", " ")
-            dots += _dots(group, pick, label, words, percent)
+            dots += _dots(group, pick, label, words, percent, (at, GROUP / max(len(labels), 1)))
             value, low, high = mean(summary)
             if value is not None:
-                row: dict[str, Any] = {"variant": label, "kind": words, "y": brief(value)}
+                row: dict[str, Any] = {"variant": label, "kind": words, "y": brief(value), "x": at}
                 row |= {"low": brief(low), "high": brief(high), "case": "mean of all cases"}
                 means.append({**row, "value": _words(value, percent)})
+    words = json.dumps([kind_label(kind, study).replace("\n", " ") for kind in kinds])
     x: Spec = {
-        "field": "kind",
-        "type": "nominal",
-        "sort": None,
+        "field": "x",
+        "type": "quantitative",
         "title": None,
-        "axis": {"labelAngle": 0, "grid": False, "labelLimit": 120},
+        "scale": {"domain": [-0.6, len(kinds) - 0.4], "nice": False, "zero": False},
+        "axis": {
+            "values": list(range(len(kinds))),
+            "labelExpr": f"{words}[datum.value]",
+            "grid": False,
+            "labelLimit": 120,
+        },
     }
     ys = [d["y"] for d in dots] + [m["y"] for m in means]
     y = axis("y", title, "y", percent=percent, zero=True)
     if percent:
         y["scale"] |= {"domain": [min([0.0, *ys]), max([1.05, *ys])], "nice": False}
-    site = {"xOffset": {"field": "variant", "type": "nominal", "sort": None}}
     paint = {"color": nominal("variant", scale)}
     fields = [("variant", "fabric"), ("kind", "failed"), ("case", "case"), ("value", "value")]
     layers: list[Spec] = [
@@ -109,20 +118,14 @@ def _spec(
             "encoding": {"y": y},
         },
         {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 14,
-                "opacity": 0.55,
-                "xOffset": {"expr": "datum.shift"},
-            },
-            "encoding": {"x": x, **site, "y": y, **paint, **tip(fields)},
+            "mark": {"type": "point", "filled": True, "size": 14, "opacity": 0.55},
+            "encoding": {"x": x, "y": y, **paint, **tip(fields)},
         },
         {
             "data": {"values": means},
             "transform": [{"filter": "indexof(off, datum.variant) < 0 && isValid(datum.low)"}],
-            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.3, "xOffset": 6},
-            "encoding": {"x": x, **site, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.3},
+            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
         },
         {
             "data": {"values": means},
@@ -134,9 +137,8 @@ def _spec(
                 "size": 90,
                 "stroke": PAPER,
                 "opacity": 1,
-                "xOffset": 6,
             },
-            "encoding": {"x": x, **site, "y": y, **paint, "opacity": LIT, **tip(fields)},
+            "encoding": {"x": x, "y": y, **paint, "opacity": LIT, **tip(fields)},
         },
     ]
     return layered(layers, dots, 270, title)
@@ -148,8 +150,9 @@ def _dots(
     label: str,
     kind: str,
     percent: bool,
+    place: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """Dots of equal values lie beside one another, to the left of the mean."""
+    """Dots of equal values lie beside one another, to the left of the mean at a place so wide."""
     having = [(v, o) for o in group if (v := pick(o)) is not None]
     span = max((v for v, _ in having), default=0.0) - min((v for v, _ in having), default=0.0)
     seen: dict[int, int] = {}
@@ -165,7 +168,7 @@ def _dots(
                 "y": brief(value),
                 "case": outcome.case.failure,
                 "value": (bound_sign(outcome) if percent else "") + _words(value, percent),
-                "shift": -2 - 1.8 * (count % SPREAD),
+                "x": place[0] - place[1] * (0.12 + 0.4 * (count % SPREAD) / SPREAD),
             }
         )
     return dots
