@@ -60,8 +60,8 @@ def test_an_interval_that_holds_one_is_no_difference():
             search["highest_stable"], search["lowest_saturated"] = 1.0, 100.0
 
     said = changed(widen)
-    assert {s.badge for s in said.series[1:]} == {"no clear difference"}
-    assert said.conclusion.endswith("b = 1, 2 and 3 are not clearly different.")
+    assert {s.badge for s in said.series[1:]} == {"unknown"}
+    assert said.conclusion.endswith("of b = 1, 2 and 3 it is unknown, the intervals are too wide.")
 
 
 def test_better_in_one_and_worse_in_the_other_is_mixed():
@@ -122,7 +122,7 @@ def test_undecided_where_the_baseline_is_stable_is_no_verdict():
             point["verdict"]["verdict"] = "undecided"
 
     one = changed(grey).series[1]
-    assert one.badge == "no clear difference"
+    assert one.badge == "unknown"
     assert one.sentence == "undecided at every load tried (at 0.8–12.8 messages/ms)"
 
 
@@ -131,14 +131,14 @@ def test_undecided_where_the_baseline_is_stable_is_no_verdict():
     [
         (1.01, 0.97, 1.04, "same", "about the same"),
         # Near 1, but it may as well be far from it.
-        (1.01, 0.60, 1.60, "unclear", "not distinguishable"),
-        (0.98, 0.94, 1.02, "unclear", "not distinguishable"),
+        (1.01, 0.60, 1.60, "unclear", "unknown"),
+        (0.98, 0.94, 1.02, "unclear", "unknown"),
         # Not 1, yet no more than SAME from it.
         (1.03, 1.02, 1.04, "same", "about the same"),
         (1.06, 1.04, 1.08, "longer", "1.06 × as long"),
         (2.4, 2.2, 2.6, "longer", "2.4 × as long"),
         (0.5, 0.4, 0.6, "shorter", "2.0 × shorter"),
-        (0.5, 0.0, math.inf, "unclear", "not distinguishable"),
+        (0.5, 0.0, math.inf, "unclear", "unknown"),
     ],
 )
 def test_a_ratio_is_judged_by_its_interval(value, low, high, tendency, text):
@@ -159,7 +159,7 @@ def test_an_interval_that_reaches_down_to_zero_counts_as_it_is():
         ratio = each.ratios["read.network"]
         assert (ratio.low, ratio.high) == (0.0, math.inf)
         assert ratio.tendency == "unclear"
-        assert "are not distinguishable in the network" in each.sentence
+        assert "whether I/O reads" in each.sentence and "is unknown" in each.sentence
 
 
 def test_what_stayed_undecided_is_told(load_sweep):

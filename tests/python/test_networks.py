@@ -141,7 +141,7 @@ def test_balance_in_figures(isthmus):
     assert (answer["io_bandwidth_mb_per_s"], answer["io_nodes"]) == (40.0, 2)
     text = isthmus(*words).stdout
     assert "40.0 MB/s in all" in text
-    assert "1280 MIPS in all" in text
+    assert "1.28 GIPS in all" in text
 
 
 def test_balance_that_makes_no_sense(isthmus):

@@ -104,8 +104,6 @@ def _set(data, path, value):
     [
         (("points", 1, "measures", 0, "mean"), "3.2", r"points\[1\].measures\[0\].mean: .*'3.2'"),
         (("points", 1, "measures", 0, "mean"), True, r"measures\[0\].mean: expected a number"),
-        (("points", 0, "measures", 1, "low"), float("nan"), r"measures\[1\].low: nan; .* finite"),
-        (("points", 0, "load"), float("inf"), r"points\[0\].load: inf; expected a finite number"),
         (
             ("points", 2, "verdict", "verdict"),
             "fine",
@@ -126,7 +124,7 @@ def _set(data, path, value):
         ),
         (("points", 0, "measures"), {"a": 1}, r"points\[0\].measures: expected a list, found"),
         (("points", 0, "converged"), 1, r"points\[0\].converged: expected bool, found 1"),
-        (("points", 0, "replications"), True, r"replications: expected int, found True"),
+        (("points", 0, "replications"), True, r"replications: expected int, found true"),
         (("points", 0, "messages"), -5, r"points\[0\].messages: -5; expected 0 or more"),
         (("confidence",), 95, r"confidence: 95.0; expected a share"),
         (("points", 0, "simulated_ms"), 10**400, r"points\[0\].simulated_ms: "),
@@ -152,9 +150,9 @@ def test_axes_that_are_gone_are_missed():
     ("content", "message"),
     [
         (b"\xff\xfe{}", r"result\.json: damaged result: byte 0 is not UTF-8"),
-        (b"[" * 200_000, r"result\.json: not a result file \(it is nested too deeply\)"),
+        (b"[" * 200_000, r"result\.json:1: not a whole result file"),
         (b'{"schema": ' + b"[" * 500 + b"]" * 500 + b"}", r"result schema \[\[.*…; this isthmus"),
-        (b"1" * 5000, r"result\.json: "),
+        (b"1" * 5000, r"result\.json:1: not a whole result file \(Number out of range\)"),
         (b"", r"result\.json:1: not a whole result file"),
     ],
 )
@@ -164,17 +162,6 @@ def test_what_is_no_result_at_all_is_one_error(tmp_path, content, message):
         Results.load(tmp_path)
     assert str(error.value).startswith(str(tmp_path))
     assert "\n" not in str(error.value)
-
-
-def test_numbers_are_checked_without_the_text_too():
-    from isthmus.results.check import check_result
-
-    data = synthetic.result()
-    data["points"][0]["measures"][0]["residual"] = float("-inf")
-    run = RunResult.from_json(json.dumps(synthetic.result()))
-    check_result(run)
-    with pytest.raises(IsthmusError, match=r"points\[0\].measures\[0\].residual: -inf"):
-        RunResult.from_json(json.dumps(data))
 
 
 def test_a_damaged_study_is_one_error(tmp_path):
@@ -207,12 +194,12 @@ def _in_point(**changes):
 @pytest.mark.parametrize(
     ("data", "place"),
     [
-        (_in_point(load="much"), r"expected float, found 'much' in points\[3\]\.load"),
-        (_in_point(index=True), r"expected int, found true in points\[3\]\.index"),
+        (_in_point(load="much"), r"points\[3\]\.load: expected a number, found 'much'"),
+        (_in_point(index=True), r"points\[3\]\.index: expected int, found true"),
         (_in_point(histograms=[{"measure": "x", "unit": "us", "bins": [[1, 2]]}]),
-         r"expected a list of 3, found \[1, 2\] in points\[3\]\.histograms\[0\]\.bins\[0\]"),
-        (_in_point(verdict=None), r"expected an object, found null in points\[3\]\.verdict"),
-        (_with(machines=[{"kind": "sci"}]), r"no field 'fabric' in machines\[0\]"),
+         r"points\[3\]\.histograms\[0\]\.bins\[0\]: expected a list of 3, found \[1, 2\]"),
+        (_in_point(verdict=None), r"points\[3\]\.verdict: expected an object, found null"),
+        (_with(machines=[{"kind": "sci"}]), r"machines\[0\]: no field 'fabric'"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_told_with_its_place(data, place):
@@ -220,9 +207,10 @@ def test_a_value_that_does_not_fit_is_told_with_its_place(data, place):
         RunResult.from_json(json.dumps(data), "x")
 
 
-def test_a_value_that_is_no_json_is_told_with_its_line():
-    text = json.dumps(synthetic.result(), indent=1).replace('"seed": 1', '"seed": NaN')
-    line = text[: text.index("NaN")].count("\n") + 1
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_value_that_is_no_json_is_told_with_its_line(number):
+    text = json.dumps(synthetic.result(), indent=1).replace('"seed": 1', f'"seed": {number}')
+    line = text[: text.index(number)].count("\n") + 1
     with pytest.raises(IsthmusError, match=rf"^x:{line}: not a whole result file"):
         RunResult.from_json(text, "x")
 

@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from isthmus.results.check import short
+
 CUT = 60
 """Most letters of a value that are told."""
 
 _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
     inspect.IntType: (int, "int"),
-    inspect.FloatType: ((int, float), "float"),
+    inspect.FloatType: ((int, float), "a number"),
     inspect.StrType: (str, "str"),
     inspect.BoolType: (bool, "bool"),
     inspect.NoneType: (type(None), "null"),
@@ -24,7 +26,7 @@ _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
 
 
 def misfit(kind: type, data: bytes) -> str | None:
-    """Where `data` departs from `kind`: ``expected float, found 'x' in points[3].load``."""
+    """Where `data` departs from `kind`: ``points[3].load: expected a number, found 'x'``."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -59,7 +61,7 @@ def _object(kind: Any, value: Any, place: str) -> str | None:
     for each in kind.fields:
         if each.encode_name not in value:
             if each.required:
-                return f"no field {each.encode_name!r}{_at(place)}"
+                return f"{_at(place)}no field {each.encode_name!r}"
             continue
         inner = f"{place}.{each.encode_name}" if place else each.encode_name
         if text := _misfit(each.type, value[each.encode_name], inner):
@@ -73,9 +75,9 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
         if not isinstance(value, dict):
             return _expected(place, "an object", value)
         known = {each.tag: each for each in structs}
-        if value.get("kind") not in known:
-            told = f"kind {value.get('kind')!r}; there are {', '.join(map(str, known))}"
-            return told + _at(place)
+        if not isinstance(value.get("kind"), str) or value["kind"] not in known:
+            told = f"kind {short(value.get('kind'))}; there are {', '.join(map(str, known))}"
+            return _at(place) + told
         return _misfit(known[value["kind"]], value, place)
     if value is None and any(isinstance(each, inspect.NoneType) for each in kind.types):
         return None
@@ -85,10 +87,10 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
 
 
 def _at(place: str) -> str:
-    return f" in {place}" if place else ""
+    return f"{place}: " if place else ""
 
 
 def _expected(place: str, name: str, value: Any) -> str:
     shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     shown = shown if len(shown) <= CUT else f"{shown[:CUT]} ..."
-    return f"expected {name}, found {shown}{_at(place)}"
+    return f"{_at(place)}expected {name}, found {shown}"

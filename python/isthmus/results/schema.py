@@ -427,10 +427,10 @@ class RunResult:
         except (msgspec.DecodeError, RecursionError) as error:
             from isthmus.results.misfit import misfit
 
-            found = misfit(cls, data) or str(error)
+            found = misfit(cls, data) or _placed(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
         try:
-            check_result(run, text)
+            check_result(run)
         except ValueError as error:
             raise IsthmusError(f"{source}: damaged result: {error}") from error
         return run
@@ -440,6 +440,12 @@ class _Head(msgspec.Struct):
     """What tells the versions apart."""
 
     schema: Any = None
+
+
+def _placed(reason: str) -> str:
+    """What msgspec says, its place first."""
+    told, _, place = reason.partition(" - at `$.")
+    return f"{place.rstrip('`')}: {told}" if place else told
 
 
 def _malformed(text: str, error: Exception) -> tuple[int, str]:
