@@ -10,7 +10,7 @@ THREADS := $(if $(JOBS),--jobs $(JOBS))
 SOAK_S ?= 300
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css')
+PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
 .PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick soak clean help
 

@@ -163,7 +163,7 @@ def _begin(text: str, folder: Path, drawn: bool) -> int:
         os._exit(status)
 
 
-def _undrawn(folder, results):
+def _undrawn(folder, results, _tell):
     """Tables, and files in place of pictures and page, which take seconds to draw."""
     write_tables(folder, results)
     with folder.part("page", "1"):

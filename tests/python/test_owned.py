@@ -29,14 +29,14 @@ def job(text=TINY, **options):
     return Job(text, "tiny.toml", quick=True, **options)
 
 
-def page(folder, results):
+def page(folder, results, _tell):
     """Stands for tables, pictures and report, which take seconds."""
     with folder.part("page", "k"):
         folder.write("report.html", f"<p>{results.run.name}", "page")
         folder.write("plots/latency.png", b"png", "page")
 
 
-def numbers_only(folder, results):
+def numbers_only(folder, results, _tell):
     pass
 
 
@@ -126,7 +126,7 @@ def test_a_file_of_ours_that_was_changed_is_refused_without_fresh(out, name):
 def test_a_file_of_the_users_under_a_name_of_ours_is_not_overwritten(out):
     write_bytes(out / "jobs.csv", b"mine")
 
-    def write(folder, _results):
+    def write(folder, _results, _tell):
         folder.write("jobs.csv", b"ours", "tables")
 
     refused(lambda: job().run_into(out, write=write), "jobs.csv: not written by isthmus")
@@ -349,7 +349,7 @@ def test_numbers_are_there_before_anything_is_drawn(tmp_path):
     class CutError(Exception):
         pass
 
-    def cut(folder, _results):
+    def cut(folder, _results, _tell):
         kept = files(folder.path)
         assert {"result.json", "provenance.json", "scenario.toml"} <= set(kept)
         with folder.part("page", "k"):
@@ -373,22 +373,35 @@ def test_numbers_are_there_before_anything_is_drawn(tmp_path):
 
 
 def test_only_what_is_missing_is_drawn(tmp_path, load_sweep, monkeypatch):
-    from isthmus import plots
+    from isthmus import plots, report
 
     drawn = []
+
+    def counted(name, real):
+        def call(*words):
+            drawn.append(name)
+            return real(*words)
+
+        return call
+
+    def some(run, forms, _tell):
+        return real(run, forms)[:1]
+
     real = plots.pictures
-    monkeypatch.setattr(plots, "pictures", lambda run: drawn.append(run) or real(run)[:1])
-    load_sweep.save(tmp_path / "out")
-    assert len(drawn) == 1
+    monkeypatch.setattr(plots, "pictures", counted("plots", some))
+    monkeypatch.setattr(report, "render", counted("report", report.render))
+    load_sweep.save(tmp_path / "out", ("png",))
+    assert drawn == ["report", "plots"]
     before = files(tmp_path / "out")
     made = [p for p in (tmp_path / "out").rglob("*") if p.is_file() and p.name not in (MARK, LOCK)]
     times = {p: p.stat().st_mtime_ns for p in made}
+    load_sweep.save(tmp_path / "out", ("png",))
     load_sweep.save(tmp_path / "out")
-    assert len(drawn) == 1
+    assert drawn == ["report", "plots"]
     assert {p: p.stat().st_mtime_ns for p in made} == times
     (tmp_path / "out" / "report.html").unlink()
-    load_sweep.save(tmp_path / "out")
-    assert len(drawn) == 2
+    load_sweep.save(tmp_path / "out", ("png",))
+    assert drawn == ["report", "plots", "report"]
     assert files(tmp_path / "out") == before
 
 
@@ -396,7 +409,7 @@ def test_report_finishes_an_interrupted_drawing(isthmus, tmp_path):
     (tmp_path / "tiny.toml").write_text(TINY)
     job().run_into(tmp_path / "out", write=numbers_only)
     assert "report.html" not in files(tmp_path / "out")
-    done = isthmus("report", "out")
+    done = isthmus("report", "out", "--plots", "png")
     assert done.returncode == 0, done.stderr
     assert {"report.html", "results.csv", "plots/latency.png"} <= set(files(tmp_path / "out"))
 
@@ -482,11 +495,11 @@ def test_two_processes_at_once_leave_what_one_leaves(tmp_path):
         "from isthmus.results.folder import write_tables\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
         "try: Job(Path(sys.argv[1]).read_text(), 'tiny.toml', quick=True).run_into("
-        "Path(sys.argv[2]), write=write_tables)\n"
+        "Path(sys.argv[2]), write=lambda folder, results, _: write_tables(folder, results))\n"
         "except IsthmusError as error: sys.exit(str(error))\n"
     )
     (tmp_path / "tiny.toml").write_text(TINY)
-    job().run_into(tmp_path / "whole", write=write_tables)
+    job().run_into(tmp_path / "whole", write=lambda own, found, _: write_tables(own, found))
     whole = files(tmp_path / "whole")
     told = 0
     for number in range(3):
