@@ -58,8 +58,9 @@ fn fingerprint(spec: &FatTreeSpec, traffic: &JobsTraffic, seed: u64) -> u64 {
     };
     simulation.run_until(&mut watch, until);
     let mut hash = watch.hash;
-    hash.add(&simulation.busy()[..]);
-    hash.add(&simulation.arrived_bytes()[..]);
+    let counted = simulation.counted();
+    hash.add(&counted.busy[..]);
+    hash.add(&counted.bytes[..]);
     hash.add(&[simulation.now(), simulation.under_way()]);
     hash.value
 }

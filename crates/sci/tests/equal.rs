@@ -15,19 +15,7 @@ use std::cell::Cell;
 fn rings() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
     let ring = (2u32..9).prop_map(|n| (n, vec![(0..n).collect()]));
     let pair = (2u32..9).prop_map(|n| (n, vec![(0..n).collect(), (0..n).rev().collect()]));
-    let torus = (2u32..5, 2u32..4, any::<bool>()).prop_map(|(x, y, both)| {
-        let rows = (0..y).map(|j| (0..x).map(|i| j * x + i).collect::<Vec<_>>());
-        let columns = (0..x).map(|i| (0..y).map(|j| j * x + i).collect());
-        let mut rings: Vec<Vec<u32>> = rows.chain(columns).collect();
-        if both {
-            let back: Vec<Vec<u32>> = rings
-                .iter()
-                .map(|ring| ring.iter().rev().copied().collect())
-                .collect();
-            rings.extend(back);
-        }
-        (x * y, rings)
-    });
+    let torus = (2u32..5, 2u32..4, any::<bool>()).prop_map(torus);
     let squares = (3u32..5, 3u32..5).prop_map(|(x, y)| {
         let at = |i: u32, j: u32| (j % y) * x + i % x;
         let face = |i, j| vec![at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
@@ -55,6 +43,28 @@ fn rings() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
         })
     });
     prop_oneof![1 => ring, 2 => pair, 3 => torus, 2 => squares, 3 => any]
+}
+
+/// A torus of rows and columns, one-way or two-way.
+fn torus((x, y, both): (u32, u32, bool)) -> (u32, Vec<Vec<u32>>) {
+    let rows = (0..y).map(|j| (0..x).map(|i| j * x + i).collect::<Vec<_>>());
+    let columns = (0..x).map(|i| (0..y).map(|j| j * x + i).collect());
+    let mut rings: Vec<Vec<u32>> = rows.chain(columns).collect();
+    if both {
+        let back: Vec<Vec<u32>> = rings
+            .iter()
+            .map(|ring| ring.iter().rev().copied().collect())
+            .collect();
+        rings.extend(back);
+    }
+    (x * y, rings)
+}
+
+/// Fabrics so large that the event-driven engine keeps notes of where there is work.
+fn large_rings() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
+    let ring = (257u32..300).prop_map(|n| (n, vec![(0..n).collect()]));
+    let tori = (9u32..19, 15u32..19, any::<bool>()).prop_map(torus);
+    prop_oneof![1 => ring, 4 => tori]
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
@@ -261,6 +271,53 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
     fabric.end_of(from, &route).is_ok().then_some(route)
 }
 
+/// What both engines give.
+fn by_both(
+    fabric: &Fabric,
+    rules: Rules,
+    demands: &[Demand],
+    patience: u64,
+) -> Result<Log, TestCaseError> {
+    type Tag = (u32, isthmus_sci::Class);
+    let fast = drive::run::<event::Engine<Tag>>(fabric, rules, demands, 12, 1009, patience);
+    let slow = drive::run::<symbol::Engine<Tag>>(fabric, rules, demands, 12, 1009, patience);
+    match difference(&fast, &slow) {
+        Some(difference) => Err(TestCaseError::fail(difference)),
+        None => Ok(fast),
+    }
+}
+
+#[test]
+fn both_engines_are_equal_on_large_fabrics() {
+    let [delivered, retries] = [const { Cell::new(0u64) }; 2];
+    let cases = 60;
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let patience = 1u64..3000;
+    runner
+        .run(
+            &(large_rings(), rules(), load(), patience),
+            |((nodes, rings), rules, load, patience)| {
+                let fabric = Fabric::new(nodes, &rings).unwrap();
+                let demands = demands(&fabric, &load);
+                let log = by_both(&fabric, rules, &demands, patience)?;
+                delivered.set(delivered.get() + log.delivered.len() as u64);
+                retries.set(retries.get() + log.counters.retries.iter().sum::<u64>());
+                Ok(())
+            },
+        )
+        .unwrap();
+    let (delivered, retries) = (delivered.get(), retries.get());
+    println!(
+        "{cases} large fabrics: {delivered} deliveries, {retries} busy retries, no difference"
+    );
+    assert!(delivered >= 5_000, "{delivered} deliveries");
+    assert!(retries >= 500, "{retries} retries");
+}
+
 #[test]
 fn both_engines_are_equal_in_everything_that_comes_out() {
     let cases = 1000;
@@ -288,14 +345,7 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
             |((nodes, rings), rules, load, patience)| {
                 let fabric = Fabric::new(nodes, &rings).unwrap();
                 let demands = demands(&fabric, &load);
-                type Tag = (u32, isthmus_sci::Class);
-                let fast =
-                    drive::run::<event::Engine<Tag>>(&fabric, rules, &demands, 12, 1009, patience);
-                let slow =
-                    drive::run::<symbol::Engine<Tag>>(&fabric, rules, &demands, 12, 1009, patience);
-                if let Some(difference) = difference(&fast, &slow) {
-                    return Err(TestCaseError::fail(difference));
-                }
+                let fast = by_both(&fabric, rules, &demands, patience)?;
                 add(&ran, 1);
                 add(&loaded, u64::from(!demands.is_empty()));
                 add(&packets, demands.len() as u64);
