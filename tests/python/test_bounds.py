@@ -34,7 +34,7 @@ version = 1
 name = "large"
 [machine]
 kind = "sci"
-fabric = "torus"
+fabric = "uniform-ring-torus"
 size = "64x64"
 [sweep]
 "machine.ring_change" = ["10 ns", "20 ns", "30 ns"]

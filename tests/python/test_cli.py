@@ -73,7 +73,7 @@ def helps(isthmus):
 
 def test_files_that_the_help_names_exist(isthmus):
     named = set(re.findall(r"\bexamples/[\w.-]+", helps(isthmus)))
-    assert named == {"examples/hypercube-128.toml"}
+    assert named == {"examples/fat-tree-jobs.toml", "examples/hypercube-128.toml"}
     assert all((REPOSITORY / name).is_file() for name in named)
 
 
@@ -108,6 +108,7 @@ def test_a_failed_run_exits_with_1(small):
         "class Failing:\n"
         "    def __init__(self, *_): pass\n"
         "    def start(self): pass\n"
+        "    def warnings(self): return '[]'\n"
         "    def wait(self, _): return True\n"
         "    def progress(self):\n"
         '        return \'{"points_done": 0, "points_total": 4, "messages": 0}\'\n'
@@ -200,9 +201,8 @@ def test_a_report_that_is_there_is_not_made_again(finished, isthmus, tmp_path):
     assert page.stat().st_mtime_ns == before.st_mtime_ns
     whole = page.read_bytes()
     page.write_bytes(whole[:-100])
-    assert isthmus("report", out).returncode == 0
-    assert page.read_bytes() == whole
-    page.write_bytes(whole.replace(b'isthmus-inputs" content="', b'isthmus-inputs" content="0'))
+    one_line(isthmus("report", out), "report.html: changed since isthmus wrote it")
+    page.unlink()
     assert isthmus("report", out).returncode == 0
     assert page.read_bytes() == whole
 
@@ -372,6 +372,7 @@ def test_a_truncated_journal_is_told_and_left_alone(finished, isthmus, tmp_path)
     shutil.copytree(folder / "out/small", tmp_path / "cut")
     point = sorted((tmp_path / "cut/points").glob("point-*"))[1]
     point.write_bytes(point.read_bytes()[:100])
+    (tmp_path / "cut/result.json").unlink()
     before = files(tmp_path / "cut")
     words = ("run", folder / "small.toml", "--seed", 3, "--out", tmp_path / "cut")
     one_line(isthmus(*words), point.name)

@@ -44,7 +44,7 @@ def test_the_demo_runs_on_a_terminal(tmp_path: Path):
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     (line,) = re.findall(r"^demo:.*\n\t\$\(BIN\)/(isthmus .*)$", makefile, re.MULTILINE)
-    words = shlex.split(line.replace("$(JOBS)", "2"))
+    words = shlex.split(line.replace("$(THREADS)", "--jobs 2"))
     terminal = Terminal(["-m", *words, "--quick", *SHORT], tmp_path)
     assert terminal.end() == 0, terminal.text()
     assert any("simulating" in bar for bar in terminal.bars())

@@ -42,7 +42,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-RUN = ["-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--out", "out/slow"]
+RUN = [
+    *("-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--plots", "png"),
+    *("--out", "out/slow"),
+]
 FAULTS = ["-m", "isthmus", "faults", "ring.toml", "--jobs", "1", "--out", "out/ring"]
 PAPERS = [
     *("-m", "isthmus", "papers", "run", "sci-fabrics", "--quick", "--jobs", "1", "--figures"),
@@ -101,7 +104,7 @@ def test_a_terminal_that_only_prints_gets_lines(folder):
     terminal = Terminal(RUN, folder, environment={"TERM": "dumb"})
     assert terminal.end() == 0
     assert b"\x1b" not in terminal.raw
-    assert "isthmus: simulating, 0 of 8 points" in terminal.text()
+    assert re.search(r"isthmus: simulating, \d of 8 points", terminal.text())
     assert "isthmus: drawing" in terminal.text()
     assert "A small machine" in terminal.text()
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-VARIANTS = 4
-"""Most variants whose parts are listed one by one."""
+if TYPE_CHECKING:
+    from rich.table import Table
+
+VARIANTS = 12
+"""Most variants besides the one that asks for most."""
 TIGHT = 0.7
 """Share of a supply from which a part is worth a look."""
 
 
 def print_capacity(variants: list[dict[str, Any]]) -> None:
-    """Print a small table for each variant; of many, those that ask for most."""
+    """Print all parts of the variant that asks for most, and the fullest part of each other one."""
     from isthmus.cli.console import console
 
     shown = [v for v in variants if v["parts"] or v["remarks"]]
@@ -24,13 +27,15 @@ def print_capacity(variants: list[dict[str, Any]]) -> None:
         if all((other["parts"], other["remarks"]) != alike for other in unlike):
             unlike.append(variant)
     unlike.sort(key=_tightest, reverse=True)
-    for variant in unlike[:VARIANTS]:
-        out.print(_table(variant, named=len(unlike) > 1))
-        for remark in variant["remarks"]:
-            out.print(_plain(remark))
-    if len(unlike) > VARIANTS:
-        rest = len(unlike) - VARIANTS
-        out.print(f"{rest} more variants ask for less; --json has all.")
+    out.text(f"[bold]{_plain(_title(unlike[0], named=len(unlike) > 1))}[/]")
+    out.table(_table(unlike[0]))
+    for remark in unlike[0]["remarks"]:
+        out.text(_plain(remark))
+    if len(unlike) > 1:
+        out.text("")
+        out.table(_fullest(unlike[1 : 1 + VARIANTS]))
+    if len(unlike) > 1 + VARIANTS:
+        out.text(f"{len(unlike) - 1 - VARIANTS} more variants ask for less; --json has all.")
 
 
 def print_resolved(rows: list[dict[str, str]]) -> None:
@@ -46,53 +51,78 @@ def print_resolved(rows: list[dict[str, str]]) -> None:
     for row in rows:
         origin = f"{row['from']}: {row['source']}" if row["source"] else row["from"]
         table.add_row(*(_plain(cell) for cell in (row["key"], row["value"], origin)))
-    console().print(table)
+    console().table(table)
 
 
-def _table(variant: dict[str, Any], *, named: bool) -> Any:
-    from rich import box
-    from rich.table import Table
-
+def _title(variant: dict[str, Any], *, named: bool) -> str:
     title = "asked for and possible"
     if named and variant["variant"]:
         title += f": {', '.join(variant['variant'])}"
-    table = Table(
-        title=_plain(title),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        header_style="bold",
-    )
+    return title
+
+
+def _table(variant: dict[str, Any]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("because")
     for part in variant["parts"]:
-        demand, supply = part["demand"], part["supply"]
-        share, style = "–", ""
-        if demand is not None and supply:
-            ratio = demand / supply
-            share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"
-            style = "bold red" if ratio > 1 else "yellow" if ratio >= TIGHT else ""
-        asked = "–" if demand is None else _amount(demand, part["unit"])
-        if part["at_most"] and demand is not None:
-            asked = f"≤ {asked}"
-        can = "any" if supply is None else _amount(supply, part["unit"])
+        style, asked, can, share = _shares(part)
         cells = (part["name"], asked, can, share, part["basis"])
-        table.add_row(*(_plain(cell) for cell in cells), style=style)
+        table.add_row(*_styled(cells, style))
     return table
 
 
+def _fullest(variants: list[dict[str, Any]]) -> Table:
+    """A row for each variant: the part that is asked for most of what it can do."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("other variants")
+    table.add_column("fullest part")
+    for name in ("asked for", "possible", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for variant in variants:
+        part = max(variant["parts"], key=_share, default=None)
+        if part is None:
+            continue
+        style, asked, can, share = _shares(part)
+        cells = (", ".join(variant["variant"]), part["name"], asked, can, share)
+        table.add_row(*_styled(cells, style))
+    return table
+
+
+def _styled(cells: tuple[str, ...], style: str) -> list[str]:
+    return [f"[{style}]{_plain(cell)}[/]" if style else _plain(cell) for cell in cells]
+
+
+def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
+    """The style of a row, what is asked of the part, what it can do, and the one over the other."""
+    from isthmus.wording import quantity
+
+    demand, supply = part["demand"], part["supply"]
+    share, style = "–", ""
+    if demand is not None and supply:
+        ratio = demand / supply
+        share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"
+        style = "bold red" if ratio > 1 else "yellow" if ratio >= TIGHT else ""
+    asked = "–" if demand is None else quantity(demand, part["unit"])
+    if part["at_most"] and demand is not None:
+        asked = f"≤ {asked}"
+    return style, asked, "any" if supply is None else quantity(supply, part["unit"]), share
+
+
+def _share(part: dict[str, Any]) -> float:
+    return part["demand"] / part["supply"] if part["demand"] and part["supply"] else 0.0
+
+
 def _tightest(variant: dict[str, Any]) -> float:
-    shares = [p["demand"] / p["supply"] for p in variant["parts"] if p["demand"] and p["supply"]]
-    return max(shares, default=0.0)
-
-
-def _amount(value: float, unit: str) -> str:
-    if unit == "MB/s" and value >= 1e4:
-        value, unit = value / 1e3, "GB/s"
-    return f"{value:.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}"
+    return max(map(_share, variant["parts"]), default=0.0)
 
 
 def _plain(text: str) -> str:

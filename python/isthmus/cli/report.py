@@ -33,9 +33,9 @@ def command(directory: Path, plots: tuple[str, ...]) -> None:
     results = Results.load(directory)
     with opened_for(directory, results, adopt=True) as folder:
         if study := read_study(directory):
-            write_study(folder, study, results, plots=plots, redraw=True)
+            write_study(folder, study, results, plots=plots)
         else:
-            write_results(folder, results, plots=plots, redraw=True)
+            write_results(folder, results, plots=plots)
     if study:
         print_study(study, summaries(study, outcomes(study, results.run)))
     else:

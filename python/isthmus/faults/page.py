@@ -31,7 +31,6 @@ def write_study(
     tell: Tell = untold,
     *,
     plots: tuple[str, ...] = (),
-    redraw: bool = False,
 ) -> None:
     """Write the numbers, then tables and page as far as they are not there; pictures as files
     (``png``, ``svg``) only where asked for.
@@ -40,21 +39,21 @@ def write_study(
     found = outcomes(study, results.run)
     told = summaries(study, found)
     keep_result(folder, results, {STUDY: study.as_json()})
-    write_tables(folder, results, redraw=redraw)
+    write_tables(folder, results)
     key = made_from(results, study.as_json())
-    if redraw or not folder.has("study", key):
+    if not folder.has("study", key):
         with folder.part("study", key):
             csv = table(summary_rows(study, told)).write_csv()
             folder.write("faults.csv", csv, "study")
             csv = table(case_rows(study, found)).write_csv()
             folder.write("faults-cases.csv", csv, "study")
     inputs = inputs_of(study, results)
-    if redraw or not folder.has("page", inputs):
+    if not folder.has("page", inputs):
         tell("drawing", 0, 0)
         with folder.part("page", inputs):
             folder.write("report.html", page(study, results, found, told), "page")
     key = made_from(results, study.as_json(), *plots)
-    if plots and (redraw or not folder.has("plots", key)):
+    if plots and not folder.has("plots", key):
         with folder.part("plots", key):
             for name, data in _plots(study, results, plots, tell):
                 folder.write(name, data, "plots")

@@ -107,7 +107,6 @@ def write_results(
     tell: Tell = untold,
     *,
     plots: tuple[str, ...] = (),
-    redraw: bool = False,
 ) -> None:
     """Write the numbers, then tables, report and plots as far as they are not there.
 
@@ -116,21 +115,20 @@ def write_results(
         results: what to write.
         tell: told how far it is.
         plots: the forms (``png``, ``svg``) in which every plot is written as a file, too.
-        redraw: make everything again that is made from the numbers.
 
     """
     from isthmus.report import inputs_of, render
 
     tell("writing", 0, 0)
     keep_result(folder, results)
-    write_tables(folder, results, redraw=redraw)
+    write_tables(folder, results)
     inputs = inputs_of(results)
-    if redraw or not folder.has("report", inputs):
+    if not folder.has("report", inputs):
         tell("drawing", 0, 0)
         with folder.part("report", inputs):
             folder.write("report.html", render(results, inputs), "report")
     key = made_from(results, *plots)
-    if plots and (redraw or not folder.has("plots", key)):
+    if plots and not folder.has("plots", key):
         from isthmus.plots import pictures
 
         with folder.part("plots", key):
@@ -139,10 +137,10 @@ def write_results(
                     folder.write(f"plots/{picture.name}.{form}", data, "plots")
 
 
-def write_tables(folder: OwnedFolder, results: Results, *, redraw: bool = False) -> None:
+def write_tables(folder: OwnedFolder, results: Results) -> None:
     """Write the tables as Parquet and CSV, unless they are there."""
     key = made_from(results)
-    if folder.has("tables", key) and not redraw:
+    if folder.has("tables", key):
         return
     with folder.part("tables", key):
         for name, data in _tables(results):
