@@ -154,10 +154,14 @@ class Job:
             journal=(self.summary["points"], self.summary["searches"]),
             fresh=fresh,
         ) as own:
+            results = None
             if own.has("result", result_key(self.canonical)):
                 text = own.read(RESULT).decode()
                 results = Results.from_json(text, canonical=self.canonical)
-            else:
+                # With more memory a point may get further.
+                if any(point.ended_by == "memory" for point in results.run.points):
+                    results = None
+            if results is None:
                 began, clock = datetime.now(timezone.utc), time.monotonic()
                 results = self.run(own.path / JOURNAL)
                 duration_s = time.monotonic() - clock

@@ -102,3 +102,16 @@ def test_a_failure_of_the_core_is_one_error_that_asks_for_a_report():
 
     with pytest.raises(RunFailedError, match="please report it"):
         ask(fails)
+
+
+def test_what_the_memory_ended_is_run_again_with_more(tmp_path):
+    """It is neither kept in the journal nor taken from the folder."""
+    scenario = tmp_path / "hopeless.toml"
+    scenario.write_text(HOPELESS, encoding="utf-8")
+    words = ("run", str(scenario), "--json", "--out", str(tmp_path / "out"))
+    ended = []
+    for memory in ("200 MB", "8 GB"):
+        done = cli(*words, "--memory", memory)
+        assert done.returncode == 0, done.stderr
+        ended.append(json.loads(done.stdout)["points"][0]["ended_by"])
+    assert ended == ["memory", "backlog"]

@@ -1,14 +1,15 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
-use crate::capacity::Capacity;
+mod places;
+mod told;
+
 use crate::envelope::{Entry, Run};
 use crate::error::{RunError, SetupError};
 use crate::guard;
-use crate::hypercube::Queueing;
 use crate::journal::{Journal, JournalError};
 use crate::limits::{self, Memory};
 use crate::machines::{self, Built, Machines, Refusal};
-use crate::measurement;
+use crate::measurement::{self, EndedBy};
 use crate::memory;
 use crate::processors::threads;
 use crate::progress::Progress;
@@ -17,17 +18,17 @@ use crate::result::{
     Axis, AxisValue, Change, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
     VerdictSummary,
 };
-use crate::rules::{PERIODS_MIN, Rules};
+use crate::rules::Rules;
 use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
-use isthmus_scenario::{
-    Load, Machine, Scenario, ScenarioError, Search, SearchLine, StopRule, Workload,
-};
-use isthmus_units::{Bytes, Time};
+use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
+use isthmus_units::Bytes;
+use places::{place, search_values, values};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use told::{check_measured, longest_period};
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Default)]
@@ -237,91 +238,6 @@ impl Experiment {
         Arc::clone(&self.progress)
     }
 
-    /// The machines of the sweep, in figures.
-    pub fn machines(&self) -> Vec<crate::result::MachineSummary> {
-        self.machines.summaries()
-    }
-
-    /// The machines of the sweep that are SCI fabrics, in the order of [`Experiment::machines`];
-    /// `None` for other kinds.
-    pub fn fabrics(&self) -> impl Iterator<Item = Option<&isthmus_machine::sci::Machine>> {
-        self.machines.all().map(|built| match built {
-            Built::Sci(built) => Some(built.machine()),
-            Built::Hypercube(_) | Built::FatTree(_) => None,
-        })
-    }
-
-    /// Demand and supply of the parts of each variant, at the highest load of its points; of a search
-    /// without points, at its highest load.
-    pub fn capacity(&self) -> Vec<Capacity> {
-        let load_axis =
-            (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
-        let of_variant = |values: &[AxisValue]| -> Vec<String> {
-            let values = values.iter().enumerate();
-            let values = values.filter(|(axis, _)| Some(*axis) != load_axis);
-            values.map(|(_, value)| value.text.clone()).collect()
-        };
-        let mut variants: Vec<(Vec<String>, Arc<dyn Subject>)> = Vec::new();
-        for job in &self.points {
-            let variant = of_variant(&job.values);
-            match variants.iter_mut().find(|(known, _)| *known == variant) {
-                None => variants.push((variant, Arc::clone(&job.subject))),
-                Some((_, highest)) if highest.load() < job.subject.load() => {
-                    *highest = Arc::clone(&job.subject);
-                }
-                Some(_) => {}
-            }
-        }
-        if variants.is_empty() {
-            for job in &self.searches {
-                let values = job.values.iter().flatten();
-                let subject = job.subject(self.machines.get(job.machine), job.search.high);
-                variants.push((values.map(|value| value.text.clone()).collect(), subject));
-            }
-        }
-        let capacity = |(variant, subject): (Vec<String>, Arc<dyn Subject>)| Capacity {
-            variant,
-            load: subject.load(),
-            ..subject.capacity()
-        };
-        variants.into_iter().map(capacity).collect()
-    }
-
-    /// What may mislead in a run of this length: one line each.
-    pub fn warnings(&self) -> Vec<String> {
-        let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &*job.subject).collect();
-        let period = longest_period(&subjects);
-        if period == Time::ZERO {
-            return Vec::new();
-        }
-        let enough = Time::from_ps(period.ps().saturating_mul(PERIODS_MIN));
-        let mut warnings = Vec::new();
-        match self.scenario.stop.rule {
-            StopRule::FixedTime { time } if time < period => warnings.push(format!(
-                "stop.time: {time} is less than a period of the checkpoints, {period}: rates would be \
-                 those of one checkpoint; give {enough} or more"
-            )),
-            StopRule::FixedTime { time } if self.options.quick && time < enough => {
-                warnings.push(format!(
-                    "stop.time: {time} holds fewer than {PERIODS_MIN} periods of the checkpoints, \
-                     {period}, so --quick does not shorten it"
-                ));
-            }
-            StopRule::Fixed { messages } => {
-                let least = subjects.iter().map(|subject| subject.period_messages()).max();
-                let least = least.unwrap_or(0);
-                if messages < least && !self.options.quick {
-                    warnings.push(format!(
-                        "stop.messages: {messages} are less than a checkpoint has, {least}: rates would \
-                         be those of one checkpoint; give stop.time = \"{enough}\" or more"
-                    ));
-                }
-            }
-            _ => {}
-        }
-        warnings
-    }
-
     /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
     /// `quick` only, not on the number of threads.
     ///
@@ -456,7 +372,10 @@ impl Experiment {
     }
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
-        self.kept(&job.entry, || {
+        // With more memory it would not have ended there.
+        let whole =
+            |result: &PointResult| result.ended_by.as_deref() != Some(EndedBy::Memory.name());
+        self.kept(&job.entry, whole, || {
             let subject = job.subject.as_ref();
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
@@ -486,19 +405,6 @@ impl Experiment {
                 collapse: measurement.collapse(),
             })
         })
-    }
-
-    /// Every point in the numbers of the analytic model, with the values of its axes; `None` for
-    /// points that the model does not cover.
-    pub fn queueing(&self) -> Vec<(Vec<AxisValue>, Option<Queueing>)> {
-        let queueing = |job: &Job| match (self.machines.get(job.machine), &job.workload) {
-            (Built::Hypercube(built), Workload::Hypercube(traffic)) => built.queueing(traffic),
-            _ => None,
-        };
-        let points = self.points.iter();
-        points
-            .map(|job| (job.values.clone(), queueing(job)))
-            .collect()
     }
 
     fn overlay(&self, subject: &dyn Subject) -> Overlay {
@@ -566,22 +472,26 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        self.kept(&job.entry, || {
-            let search = &job.search;
-            let range = search::Range {
-                from: search.low.amount(),
-                to: search.high.amount(),
-                resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
-            };
-            let built = self.machines.get(job.machine);
-            let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
-            let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
-            let found = found.map_err(|halt| {
-                let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
-                self.halted(halt, &known)
-            })?;
-            Ok(self.search_result(job, found))
-        })
+        self.kept(
+            &job.entry,
+            |_| true,
+            || {
+                let search = &job.search;
+                let range = search::Range {
+                    from: search.low.amount(),
+                    to: search.high.amount(),
+                    resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
+                };
+                let built = self.machines.get(job.machine);
+                let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
+                let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
+                let found = found.map_err(|halt| {
+                    let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
+                    self.halted(halt, &known)
+                })?;
+                Ok(self.search_result(job, found))
+            },
+        )
     }
 
     /// What was found, with what the model says about the line beside it.
@@ -601,10 +511,11 @@ impl Experiment {
         }
     }
 
-    /// The entry from the journal, or else what `compute` gives, which is then kept.
+    /// The entry from the journal, or else what `compute` gives, which is then kept if it is `whole`.
     fn kept<T>(
         &self,
         entry: &Entry,
+        whole: impl Fn(&T) -> bool,
         compute: impl FnOnce() -> Result<T, RunError>,
     ) -> Result<T, RunError>
     where
@@ -619,7 +530,7 @@ impl Experiment {
             Some(result) => result,
             None => {
                 let result = compute()?;
-                if let Some(journal) = journal {
+                if let Some(journal) = journal.filter(|_| whole(&result)) {
                     journal.write(entry, &result)?;
                 }
                 result
@@ -650,76 +561,4 @@ impl Experiment {
             },
         }
     }
-}
-
-/// The longest period of anything at any point.
-fn longest_period(subjects: &[&dyn Subject]) -> Time {
-    let ps = |subject: &&dyn Subject| subject.period() as f64 * subject.cycle_us() * 1e6;
-    let longest = subjects.iter().map(ps).fold(0.0, f64::max);
-    Time::from_ps(longest.round() as u64)
-}
-
-/// Checks that the measures which the scenario insists on occur at one point at least.
-fn check_measured(scenario: &Scenario, subjects: &[&dyn Subject]) -> Result<(), ScenarioError> {
-    let StopRule::Precision { of, .. } = &scenario.stop.rule else {
-        return Ok(());
-    };
-    if subjects.is_empty() || !scenario.insists_on("stop.of") {
-        return Ok(());
-    }
-    let occurs = |name: &String| {
-        subjects.iter().any(|subject| {
-            let at = subject.measures().iter().position(|other| other == name);
-            at.is_some_and(|at| subject.occurs(at))
-        })
-    };
-    match of.iter().find(|name| !occurs(name)) {
-        None => Ok(()),
-        Some(name) => Err(scenario.error_at(
-            "stop.of",
-            format!("\"{name}\" has no effect: the workload never gives it at any point"),
-            "remove it, or ask for what it measures",
-        )),
-    }
-}
-
-fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
-    values
-        .iter()
-        .map(|value| AxisValue {
-            text: value.text.clone(),
-            number: value.number,
-        })
-        .collect()
-}
-
-/// The values of a search in the order of the scenario's axes; none for those it leaves out.
-fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Option<AxisValue>> {
-    let searched = scenario.search_axes();
-    scenario
-        .axes
-        .iter()
-        .map(|axis| {
-            let at = searched.iter().position(|other| other.key == axis.key)?;
-            let value = &line.values[at];
-            Some(AxisValue {
-                text: value.text.clone(),
-                number: value.number,
-            })
-        })
-        .collect()
-}
-
-/// Where in the sweep, in words.
-fn place(scenario: &Scenario, values: &[AxisValue]) -> String {
-    if values.is_empty() {
-        return String::new();
-    }
-    let pairs: Vec<String> = scenario
-        .axes
-        .iter()
-        .zip(values)
-        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
-        .collect();
-    format!(" (at {})", pairs.join(", "))
 }

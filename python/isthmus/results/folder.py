@@ -85,7 +85,7 @@ def keep_result(
 ) -> None:
     """Write the numbers, and files that one needs `also` to read them."""
     key = result_key(results.canonical)
-    if folder.has("result", key):
+    if folder.has("result", key) and folder.read(RESULT) == results.json.encode():
         return
     with folder.part("result", key):
         if results.canonical:

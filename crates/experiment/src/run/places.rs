@@ -1,0 +1,45 @@
+//! Points and searches by the values of their axes.
+
+use crate::result::AxisValue;
+use isthmus_scenario::{Scenario, SearchLine};
+
+pub(super) fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
+    values
+        .iter()
+        .map(|value| AxisValue {
+            text: value.text.clone(),
+            number: value.number,
+        })
+        .collect()
+}
+
+/// The values of a search in the order of the scenario's axes; none for those it leaves out.
+pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Option<AxisValue>> {
+    let searched = scenario.search_axes();
+    scenario
+        .axes
+        .iter()
+        .map(|axis| {
+            let at = searched.iter().position(|other| other.key == axis.key)?;
+            let value = &line.values[at];
+            Some(AxisValue {
+                text: value.text.clone(),
+                number: value.number,
+            })
+        })
+        .collect()
+}
+
+/// Where in the sweep, in words.
+pub(super) fn place(scenario: &Scenario, values: &[AxisValue]) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    let pairs: Vec<String> = scenario
+        .axes
+        .iter()
+        .zip(values)
+        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
+        .collect();
+    format!(" (at {})", pairs.join(", "))
+}

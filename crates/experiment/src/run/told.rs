@@ -1,0 +1,146 @@
+//! What an experiment says before it runs.
+
+use super::{Experiment, Job};
+use crate::capacity::Capacity;
+use crate::hypercube::Queueing;
+use crate::machines::Built;
+use crate::result::{AxisValue, MachineSummary};
+use crate::rules::PERIODS_MIN;
+use crate::subject::Subject;
+use isthmus_scenario::{Scenario, ScenarioError, StopRule, Workload};
+use isthmus_units::Time;
+use std::sync::Arc;
+
+impl Experiment {
+    /// The machines of the sweep, in figures.
+    pub fn machines(&self) -> Vec<MachineSummary> {
+        self.machines.summaries()
+    }
+
+    /// The machines of the sweep that are SCI fabrics, in the order of [`Experiment::machines`];
+    /// `None` for other kinds.
+    pub fn fabrics(&self) -> impl Iterator<Item = Option<&isthmus_machine::sci::Machine>> {
+        self.machines.all().map(|built| match built {
+            Built::Sci(built) => Some(built.machine()),
+            Built::Hypercube(_) | Built::FatTree(_) => None,
+        })
+    }
+
+    /// Demand and supply of the parts of each variant, at the highest load of its points; of a search
+    /// without points, at its highest load.
+    pub fn capacity(&self) -> Vec<Capacity> {
+        let load_axis =
+            (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
+        let of_variant = |values: &[AxisValue]| -> Vec<String> {
+            let values = values.iter().enumerate();
+            let values = values.filter(|(axis, _)| Some(*axis) != load_axis);
+            values.map(|(_, value)| value.text.clone()).collect()
+        };
+        let mut variants: Vec<(Vec<String>, Arc<dyn Subject>)> = Vec::new();
+        for job in &self.points {
+            let variant = of_variant(&job.values);
+            match variants.iter_mut().find(|(known, _)| *known == variant) {
+                None => variants.push((variant, Arc::clone(&job.subject))),
+                Some((_, highest)) if highest.load() < job.subject.load() => {
+                    *highest = Arc::clone(&job.subject);
+                }
+                Some(_) => {}
+            }
+        }
+        if variants.is_empty() {
+            for job in &self.searches {
+                let values = job.values.iter().flatten();
+                let subject = job.subject(self.machines.get(job.machine), job.search.high);
+                variants.push((values.map(|value| value.text.clone()).collect(), subject));
+            }
+        }
+        let capacity = |(variant, subject): (Vec<String>, Arc<dyn Subject>)| Capacity {
+            variant,
+            load: subject.load(),
+            ..subject.capacity()
+        };
+        variants.into_iter().map(capacity).collect()
+    }
+
+    /// What may mislead in a run of this length: one line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &*job.subject).collect();
+        let period = longest_period(&subjects);
+        if period == Time::ZERO {
+            return Vec::new();
+        }
+        let enough = Time::from_ps(period.ps().saturating_mul(PERIODS_MIN));
+        let mut warnings = Vec::new();
+        match self.scenario.stop.rule {
+            StopRule::FixedTime { time } if time < period => warnings.push(format!(
+                "stop.time: {time} is less than a period of the checkpoints, {period}: rates would be \
+                 those of one checkpoint; give {enough} or more"
+            )),
+            StopRule::FixedTime { time } if self.options.quick && time < enough => {
+                warnings.push(format!(
+                    "stop.time: {time} holds fewer than {PERIODS_MIN} periods of the checkpoints, \
+                     {period}, so --quick does not shorten it"
+                ));
+            }
+            StopRule::Fixed { messages } => {
+                let least = subjects.iter().map(|subject| subject.period_messages()).max();
+                let least = least.unwrap_or(0);
+                if messages < least && !self.options.quick {
+                    warnings.push(format!(
+                        "stop.messages: {messages} are less than a checkpoint has, {least}: rates would \
+                         be those of one checkpoint; give stop.time = \"{enough}\" or more"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        warnings
+    }
+
+    /// Every point in the numbers of the analytic model, with the values of its axes; `None` for
+    /// points that the model does not cover.
+    pub fn queueing(&self) -> Vec<(Vec<AxisValue>, Option<Queueing>)> {
+        let queueing = |job: &Job| match (self.machines.get(job.machine), &job.workload) {
+            (Built::Hypercube(built), Workload::Hypercube(traffic)) => built.queueing(traffic),
+            _ => None,
+        };
+        let points = self.points.iter();
+        points
+            .map(|job| (job.values.clone(), queueing(job)))
+            .collect()
+    }
+}
+
+/// The longest period of anything at any point.
+pub(super) fn longest_period(subjects: &[&dyn Subject]) -> Time {
+    let ps = |subject: &&dyn Subject| subject.period() as f64 * subject.cycle_us() * 1e6;
+    let longest = subjects.iter().map(ps).fold(0.0, f64::max);
+    Time::from_ps(longest.round() as u64)
+}
+
+/// Checks that the measures which the scenario insists on occur at one point at least.
+pub(super) fn check_measured(
+    scenario: &Scenario,
+    subjects: &[&dyn Subject],
+) -> Result<(), ScenarioError> {
+    let StopRule::Precision { of, .. } = &scenario.stop.rule else {
+        return Ok(());
+    };
+    if subjects.is_empty() || !scenario.insists_on("stop.of") {
+        return Ok(());
+    }
+    let occurs = |name: &String| {
+        subjects.iter().any(|subject| {
+            let at = subject.measures().iter().position(|other| other == name);
+            at.is_some_and(|at| subject.occurs(at))
+        })
+    };
+    match of.iter().find(|name| !occurs(name)) {
+        None => Ok(()),
+        Some(name) => Err(scenario.error_at(
+            "stop.of",
+            format!("\"{name}\" has no effect: the workload never gives it at any point"),
+            "remove it, or ask for what it measures",
+        )),
+    }
+}
