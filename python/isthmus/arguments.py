@@ -12,6 +12,10 @@ LONG = 60
 """Letters of a value after which it is cut in a message."""
 
 
+FORMS = ("png", "svg")
+"""The forms in which plots are written as files."""
+
+
 def shown(value: object) -> str:
     """A value for a message: cut, in one line, whatever its `repr` does."""
     try:
@@ -74,3 +78,9 @@ def whole(name: str, value: object, least: int, most: int) -> None:
         raise IsthmusError(
             f"{name}: {shown(value)} is impossible; give a whole number, {least} to {most}"
         )
+
+
+def forms(name: str, value: object) -> None:
+    """Refuse what is not some of `FORMS`."""
+    if not isinstance(value, tuple | list) or not all(each in FORMS for each in value):
+        raise refuse(name, value, "forms of plots, such as ('png', 'svg')")

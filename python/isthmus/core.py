@@ -22,46 +22,49 @@ TICK_S = 0.1
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function of the core; its ValueErrors are one complete line for the user.
 
-    The core cannot be interrupted from Python, so that it works in a thread of its own: Ctrl-C is
-    heard at once, and a bar that is shown goes on.
-
     Raises:
         IsthmusError: the core refuses what it was asked.
         RunFailedError: the core failed.
-        KeyboardInterrupt: Ctrl-C; the thread ends by itself and its answer is forgotten.
+        KeyboardInterrupt: Ctrl-C, in functions that listen for it: all that builds machines.
 
     """
+    try:
+        return function(*args, **kwargs)
+    except UnicodeEncodeError as error:
+        raise IsthmusError(f"{error.object!r}: not text in UTF-8") from error
+    except ValueError as error:
+        raise IsthmusError(str(error)) from error
+    except RuntimeError as error:
+        raise RunFailedError(str(error)) from error
+
+
+def _heard(call: Callable[[], R]) -> R:
+    """Make a call that does not listen in a thread of its own, so that Ctrl-C is heard at once; the
+    thread ends by itself and its answer is forgotten then.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
     answer: list[R] = []
     failure: list[BaseException] = []
 
-    def call() -> None:
+    def work() -> None:
         try:
-            answer.append(function(*args, **kwargs))
+            answer.append(call())
         except BaseException as error:
             failure.append(error)
 
-    if threading.current_thread() is threading.main_thread():
-        thread = threading.Thread(target=call, name="isthmus-core", daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(TICK_S)
-    else:
-        call()
-    if not failure:
-        return answer[0]
-    error = failure[0]
-    if isinstance(error, UnicodeEncodeError):
-        raise IsthmusError(f"{error.object!r}: not text in UTF-8") from error
-    if isinstance(error, ValueError):
-        raise IsthmusError(str(error)) from error
-    if isinstance(error, RuntimeError):
-        raise RunFailedError(str(error)) from error
-    raise error
+    thread = threading.Thread(target=work, name="isthmus-core", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(TICK_S)
+    if failure:
+        raise failure[0]
+    return answer[0]
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:
     """Call a function of the core that takes and gives JSON."""
-    answer = json.loads(ask(function, json.dumps(spec)))
+    answer = json.loads(_heard(lambda: ask(function, json.dumps(spec))))
     assert isinstance(answer, dict)
     return answer
 

@@ -65,6 +65,8 @@ class Job:
             self.seed = int(self.seed)
         arguments.whole("jobs", self.jobs, 1, JOBS_MAX)
         self.jobs = int(self.jobs)
+        if self.memory is not None:
+            arguments.text("memory", self.memory, "4 GB")
 
         self.watch(Progress("building", title=Path(self.file).name))
         summary = json.loads(ask(_core.check, self.text, self.file, self.overrides))
@@ -105,7 +107,10 @@ class Job:
             self.watch(self._progress(experiment))
         except KeyboardInterrupt:
             experiment.cancel()
-            experiment.wait(CANCEL_S)
+            # In steps: a second Ctrl-C waits for nothing.
+            for _ in range(round(CANCEL_S / TICK_S)):
+                if experiment.wait(TICK_S):
+                    break
             progress = self._progress(experiment)
             raise Stopped(progress.points_done, progress.points_total) from None
         try:
@@ -159,7 +164,7 @@ class Job:
                 text = own.read(RESULT).decode()
                 results = Results.from_json(text, canonical=self.canonical)
                 # With more memory a point may get further.
-                if any(point.ended_by == "memory" for point in results.run.points):
+                if results.run.ended_by_memory:
                     results = None
             if results is None:
                 began, clock = datetime.now(timezone.utc), time.monotonic()
@@ -212,6 +217,7 @@ class Job:
             "seed": run.seed,
             "quick": run.quick,
             "jobs": self.jobs,
+            "memory": self.memory,
             "began": began.isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 3),
             "points": len(run.points),

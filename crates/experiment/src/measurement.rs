@@ -145,16 +145,21 @@ impl Plan<'_> {
 
     /// Runs of fixed length; only those at work are held in memory.
     fn fixed(&self, length: Length) -> Result<Measurement, Halt> {
-        let replications: Vec<Finished> = self
-            .numbers()
-            .with_max_len(1)
-            .map(|number| {
-                let mut replication = self.replication(number)?;
-                self.warm_up(&mut replication, length)?;
-                replication.run_to(length, self.shared.progress)?;
-                Ok(replication.finish())
-            })
-            .collect::<Result<_, _>>()?;
+        let whole = |number: u64| {
+            let mut replication = self.replication(number)?;
+            self.warm_up(&mut replication, length)?;
+            replication.run_to(length, self.shared.progress)?;
+            Ok(replication.finish())
+        };
+        let together: Result<Vec<Finished>, Halt> =
+            self.numbers().with_max_len(1).map(whole).collect();
+        let replications = match together {
+            // As many as there are threads do not fit; one after another may.
+            Err(Halt::Memory) => (0..u64::from(self.rules.stop.replications))
+                .map(whole)
+                .collect::<Result<_, _>>()?,
+            together => together?,
+        };
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications.iter().all(|r| r.cycles >= self.cycles_min);

@@ -444,4 +444,6 @@ pub struct Trial {
     pub growth: f64,
     /// Messages simulated for it.
     pub messages: u64,
+    /// What ended it early: see [`PointResult::ended_by`].
+    pub ended_by: Option<String>,
 }

@@ -239,7 +239,7 @@ impl Experiment {
     }
 
     /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
-    /// `quick` only, not on the number of threads.
+    /// `quick` only, and on the memory where that ends a point; never on the number of threads.
     ///
     /// # Errors
     /// Why the run ended early; what was finished is in the journal.
@@ -373,8 +373,7 @@ impl Experiment {
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         // With more memory it would not have ended there.
-        let whole =
-            |result: &PointResult| result.ended_by.as_deref() != Some(EndedBy::Memory.name());
+        let whole = |result: &PointResult| !by_memory(&result.ended_by);
         self.kept(&job.entry, whole, || {
             let subject = job.subject.as_ref();
             let (rules, test) = (&self.rules, self.rules.test());
@@ -561,4 +560,9 @@ impl Experiment {
             },
         }
     }
+}
+
+/// Whether that is what ended a point: with more memory it would have gone on.
+fn by_memory(ended_by: &Option<String>) -> bool {
+    ended_by.as_deref() == Some(EndedBy::Memory.name())
 }

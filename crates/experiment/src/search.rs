@@ -101,6 +101,7 @@ impl Pass<'_> {
                 verdict: words,
                 growth,
                 messages: measurement.messages(),
+                ended_by: measurement.ended_by.map(|by| by.name().to_owned()),
             });
             search
                 .report(load, verdict, growth)

@@ -103,8 +103,8 @@ fn a_point_that_would_pass_the_memory_is_saturated_and_says_so() {
     assert_eq!(result, again, "threads decide");
 }
 
-/// A machine that is too large by itself has no backlog to be judged by: 16 PEs take 128 kB for
-/// each of ten replications.
+/// A machine that is too large by itself has no backlog to be judged by: 4,096 PEs take 8 KiB each,
+/// 34 MB for each replication.
 #[test]
 fn a_machine_too_large_for_the_memory_is_an_error_that_names_it() {
     let text = HOPELESS

@@ -81,7 +81,7 @@ def ceiling(variants: Sequence[tuple[str, PointResult, MachineSummary]]) -> floa
         c.utilisation
         for _, p, m in variants
         for c in p.channels
-        if isinstance(m, FatTreeSummary) or c.kind in ("link", "io_link")
+        if (c.is_link if isinstance(m, FatTreeSummary) else c.kind in ("link", "io_link"))
     ]
     return min(1.0, max([0.05, *used]))
 
@@ -90,7 +90,8 @@ def _table(shown: Sequence[tuple[str, PointResult]]) -> Table:
     """The busiest links; `channels.parquet` has all."""
     rows, points = [], []
     for label, point in shown:
-        single = [c for c in point.channels if c.from_ is not None] or point.channels
+        links = [c for c in point.channels if c.is_link]
+        single = [c for c in links if c.from_ is not None] or links
         for c in sorted(single, key=lambda c: -c.utilisation)[:20]:
             rows.append([label, c.kind, c.from_, c.to, brief(c.utilisation, 4)])
             points.append(point.index)

@@ -82,7 +82,7 @@ def _rows(
 
 def _strips(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
     """For trees too large to draw: of each level and direction the mean and the busiest link."""
-    means = sorted((c for c in point.channels if c.from_ is None), key=crossed)
+    means = sorted((c for c in point.channels if c.from_ is None and c.is_link), key=crossed)
     values: list[Spec] = [
         {
             "variant": channel_label(c.kind, described.kind),

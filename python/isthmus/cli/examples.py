@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
+from isthmus.cli.voice import Voiced
+
 
 @click.command(
     name="examples",
+    cls=Voiced,
     help="""List, print or copy the examples that come with the package.
 
 \b
@@ -28,6 +31,7 @@ A file that is there with other content is left alone.
 def command(name: str | None, folder: Path | None, as_json: bool) -> None:
     """List all examples, or print or copy what was asked for."""
     from isthmus import bundled
+    from isthmus.cli.streams import document
 
     chosen = [bundled.example(name)] if name is not None else bundled.examples()
     copied = bundled.copy(chosen, folder) if folder is not None else []
@@ -35,12 +39,12 @@ def command(name: str | None, folder: Path | None, as_json: bool) -> None:
         places = copied or [each.path for each in chosen]
         pairs = zip(chosen, places, strict=True)
         told = [{"name": e.name, "title": e.title, "file": str(p)} for e, p in pairs]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        document(json.dumps(told, indent=2, ensure_ascii=False))
     elif folder is not None:
         for path in copied:
             click.echo(path)
     elif name is not None:
-        click.echo(chosen[0].text, nl=False)
+        document(chosen[0].text)
     else:
         from isthmus.cli.console import print_facts
 

@@ -43,6 +43,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """List the papers if no subcommand is given."""
     if context.invoked_subcommand is not None:
         return
+    from isthmus.cli.streams import document
     from isthmus.errors import IsthmusError
     from isthmus.papers import papers
 
@@ -57,7 +58,7 @@ def command(context: click.Context, as_json: bool) -> None:
             {"name": p.name, "title": p.title, "year": p.year, "folder": str(p.folder)}
             for p in found
         ]
-        click.echo(json.dumps(told))
+        document(json.dumps(told, ensure_ascii=False))
         return
     from isthmus.cli.console import print_facts
 

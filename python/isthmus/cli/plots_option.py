@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-SUFFIXES = ("png", "svg")
-
 
 def read(
     _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
     """``png,svg`` as a tuple, each once."""
     words = [word.strip().lower() for word in (value or "").split(",") if word.strip()]
+    from isthmus.arguments import FORMS
+
     for word in words:
-        if word not in SUFFIXES:
+        if word not in FORMS:
             raise click.BadParameter(f"{word!r} is no form of plots; give png, svg or png,svg")
     return tuple(dict.fromkeys(words))
 

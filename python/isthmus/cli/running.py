@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import click
 
 from isthmus.cli.process import INTERRUPTED
-from isthmus.cli.voice import voice
 from isthmus.errors import IsthmusError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,8 +60,3 @@ def interrupted(folder: Path, done: int | None = None, total: int | None = None)
         kept = f"{done} of {counted(total, 'point')} are kept in {folder}"
     say(f"interrupted; {kept}; run the same command again to go on from there")
     return INTERRUPTED
-
-
-def done(folder: Path) -> None:
-    """Say with -v where the results are."""
-    voice().step(f"results are in {folder}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from isthmus.arguments import FORMS
 from isthmus.errors import IsthmusError
 from isthmus.plots import (
     bandwidth,
@@ -27,7 +28,6 @@ from isthmus.results.series import View, view
 __all__ = ["KINDS", "Kind", "Picture", "draw", "draw_all", "image", "pictures"]
 
 
-SUFFIXES = ("png", "svg")
 """What plots are written as."""
 
 
@@ -102,7 +102,7 @@ class Picture:
 
 
 def pictures(
-    run: RunResult, suffixes: tuple[str, ...] = SUFFIXES, tell: Tell = untold
+    run: RunResult, suffixes: tuple[str, ...] = FORMS, tell: Tell = untold
 ) -> list[Picture]:
     """Every plot that the run has material for; `tell` hears of each that is drawn."""
     drawn: list[Picture] = []

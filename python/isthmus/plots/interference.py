@@ -73,11 +73,6 @@ def matrix(view: View) -> Plot:
     return figure
 
 
-def has_matrix(view: View) -> bool:
-    """Whether jobs ran alone and together."""
-    return interference(view.run) is not None
-
-
 def times(value: float) -> str:
     """A factor for the scale: ``+30%``, ``× 2.5``."""
     return f"× {value:.1f}" if value >= 2 else percent(Change(value))
@@ -157,4 +152,4 @@ def _headline(told: Felt) -> str:
     return "piles up" if told.piles_up else felt_text(told)
 
 
-__all__ = ["has_matrix", "matrix"]
+__all__ = ["matrix"]

@@ -35,7 +35,6 @@ __all__ = [
     "legend_above",
     "log_axis",
     "look",
-    "message_only",
     "panels",
     "styled",
 ]
@@ -185,10 +184,3 @@ def bare(ax: Axes, caption: str) -> None:
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.set_xlabel(caption, fontsize=9)
-
-
-def message_only(text: str) -> Plot:
-    """A figure that says why there is nothing to draw."""
-    figure = Plot(figsize=(6.4, 1.2))
-    figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
-    return figure

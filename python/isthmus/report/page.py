@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
 LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
 """The drawing library, in the order in which it is loaded."""
-INPUTS = re.compile(r'<meta name="isthmus-inputs" content="([0-9a-f]*)">')
 WIDTH, GAP = 1176, 22
 """Of a page on a wide screen, and between its panels, in pixels."""
-HEAD = 4096
-"""Bytes of a page within which it says what it was made from."""
 
 _STROKE = 'stroke="currentColor" stroke-width="2" fill="none"'
 GLYPHS = {
@@ -161,12 +158,6 @@ def digest_of(*parts: str) -> str:
     return total.hexdigest()
 
 
-def made_from(page: str) -> str:
-    """The digest that a page says; empty if it says none."""
-    found = INPUTS.search(page[:HEAD])
-    return found.group(1) if found else ""
-
-
 @cache
 def source_digest() -> str:
     """Digest of all of the package that takes part in making a page."""
@@ -175,7 +166,7 @@ def source_digest() -> str:
         for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):
             total.update(path.name.encode())
             total.update(path.read_bytes())
-    for name in ("wording.py", "looks.py"):
+    for name in ("value.py", "wording.py", "looks.py"):
         total.update((files("isthmus") / name).read_bytes())
     return total.hexdigest()
 

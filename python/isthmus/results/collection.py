@@ -179,9 +179,10 @@ class Results:
         from isthmus.results.folder import opened_for, write_results
 
         arguments.path("directory", directory, "out/mine")
+        arguments.forms("plots", plots)
         folder = Path(directory)
         with opened_for(folder, self, fresh=fresh) as own:
-            write_results(own, self, plots=plots)
+            write_results(own, self, plots=tuple(plots))
         return folder
 
     def __repr__(self) -> str:

@@ -344,6 +344,8 @@ class Trial:
     verdict: str
     growth: float
     messages: int
+    ended_by: str | None
+    """What ended it early, as for a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +398,13 @@ class RunResult:
         if len(self.changes) > CHANGES:
             told.append(f"and {len(self.changes) - CHANGES} more")
         return f"changed: {', '.join(told)}"
+
+    @property
+    def ended_by_memory(self) -> bool:
+        """Whether the memory of the run ended a point or a trial early."""
+        trials = (trial for search in self.searches for trial in search.trials)
+        points = any(point.ended_by == "memory" for point in self.points)
+        return points or any(trial.ended_by == "memory" for trial in trials)
 
     @property
     def simulated(self) -> bool:

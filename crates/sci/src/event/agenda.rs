@@ -225,7 +225,7 @@ mod tests {
         /// Windows as the engine makes them, beside a look at everybody.
         #[test]
         fn finds_those_that_a_look_at_everybody_finds(
-            count in prop_oneof![1usize..70, Just(5_000)],
+            count in prop_oneof![1usize..70, 257usize..700, Just(5_000)],
             hop in prop_oneof![1u64..40, Just(150)],
             seeds in prop::collection::vec((any::<u32>(), 0u64..60, any::<bool>()), 1..400),
         ) {
