@@ -221,6 +221,7 @@ def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
     runs = [engine.measure("sci", **setting)[0] for _ in range(1 if quick else 7)]
     times = [run["run_s"]["median"] for run in runs]
     yield Line(
+        id="sci/torus-32x32-light",
         name=f"32 x 32 bidirectional torus of SCI rings, {SCI_LIGHT_LOAD} GB/s offered, 200 us",
         ours=statistics.median(times),
         peer=None,

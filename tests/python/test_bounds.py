@@ -58,6 +58,11 @@ def test_a_hopeless_point_ends_within_its_memory_and_says_so(tmp_path):
     assert point["ended_by"] == "memory"
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "more waits than the run has memory for" in page
+    # The first words of the answer say so, too.
+    done = cli("report", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "Saturated, so that no latency is known; ended early: more waits than the run" in told
 
 
 @pytest.mark.parametrize("memory", ["4", "4 Gb/s", "much", "-1 GB", "10 B"])

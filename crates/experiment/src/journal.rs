@@ -42,7 +42,7 @@ pub enum JournalError {
     /// The journal belongs to another run.
     #[error(
         "{path}: the folder holds results of another run ({what} differs); give another folder, \
-         or start afresh in this one"
+         or start afresh in this one with --fresh"
     )]
     Foreign {
         /// Which file.

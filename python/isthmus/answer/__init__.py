@@ -315,7 +315,9 @@ def _series_answer(
     why = reason(layout, series)
     if series is base:
         told = collapse_part(layout, series)
-        text = baseline_sentence(layout, told, own_bracket, own_peak, point, measures, place)
+        text = baseline_sentence(
+            layout, told, own_bracket, own_peak, point, measures, place, series
+        )
         badge = "baseline" if len(layout.series) > 1 else ""
         return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak, reason=why)
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isthmus.answer.grounds import Bracket, Peak, Ratio
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import Series, View
-from isthmus.wording import estimate, interval, number, unit_label
+from isthmus.wording import ended, estimate, interval, number, unit_label
 
 if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
@@ -29,6 +29,7 @@ def baseline_sentence(
     point: PointResult | None,
     measures: list[str],
     place: str,
+    series: Series,
 ) -> str:
     """What the first series can do."""
     unit = layout.run.load.words
@@ -44,7 +45,15 @@ def baseline_sentence(
                 value = f"{estimate(*m.best)} {unit_label(m.unit)}"
                 where = f" {place}" if place and name == measures[0] else ""
                 parts.append(f"{layout.label(name)} {value}{where}")
-    return join(parts) or "no stable point to compare with"
+    return join(parts) or verdict_words(series)
+
+
+def verdict_words(series: Series) -> str:
+    """What is known of a series without a stable point, and what ended its points early."""
+    verdicts = list(dict.fromkeys(p.verdict.verdict for p in series.points))
+    reasons = dict.fromkeys(ended(p.ended_by).removeprefix("; ") for p in series.points)
+    told = f"{' or '.join(verdicts)}, so that no latency is known" if verdicts else ""
+    return join([told or "no stable point to compare with", *reasons])
 
 
 def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:

@@ -9,10 +9,10 @@
 //! In a large tree an event finds little of what it is about in the processor's caches, so that
 //! the engine's cost is that of the lines it touches. Therefore:
 //! - All that an event touches of a link is one record of 64 bytes: transmitter, lanes, counts,
-//!   when to look at its group again, where it leads (see [`links`]).
+//!   when to look at its group again, where it leads (see `links`).
 //! - A packet's record has the lane that it got last. All its lanes are needed only when the
 //!   acknowledgement frees them.
-//! - The list of a [`Group`] is touched only when two headers want the same links. One that asks
+//! - The list of a `Group` is touched only when two headers want the same links. One that asks
 //!   for links for which nobody waits is served from the records of these.
 //! - Events of a slot of the queue are known together: what they are about is called for before the
 //!   first is served, so that the misses overlap.

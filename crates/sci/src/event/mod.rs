@@ -16,7 +16,7 @@
 //! # Data
 //! - When each node and each output has something to do next is one number, in an array of its own
 //!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
-//! - Beside each array is an [`Agenda`](agenda::Agenda), bitmaps of who is due when. With its help a
+//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a
 //!   window touches only those with work, so that its cost grows with what moves, not with the
 //!   size of the fabric. The rule: whoever changes a number of these arrays notes it there.
 //! - What an event touches of an interface is one record for what comes in and one for what leaves.
