@@ -13,8 +13,8 @@ from terminal import Terminal
 
 BAR = re.compile("[█░]")
 SLOW = (
-    SMALL.replace("messages_first = 4000", "messages_first = 60000")
-    .replace("messages_max = 40000", "messages_max = 60000")
+    SMALL.replace("messages_first = 4000", "messages_first = 200000")
+    .replace("messages_max = 40000", "messages_max = 200000")
     .replace('["2 /ms", "4 /ms"]', '["1 /ms", "2 /ms", "3 /ms", "4 /ms"]')
 )
 """Eight points of some tenths of a second each."""
@@ -28,7 +28,7 @@ machine.size = 3
 "workload.load" = ["0.3 GB/s", "2 GB/s"]
 [stop]
 rule = "fixed"
-time = "20 us"
+time = "5 ms"
 replications = 3
 """
 COLOURS = re.compile(rb"\x1b\[[\d;]*(?:3|4|9|10)[0-7][\d;]*m")
@@ -181,7 +181,7 @@ def test_quiet_says_nothing_and_verbose_tells_what_is_going_on(folder):
     lines = told.text().splitlines()
     assert all(line.startswith("isthmus: ") for line in lines)
     assert lines[0] == "isthmus: reading slow.toml"
-    assert any(line.startswith("isthmus: simulating, 5 of 8 points") for line in lines)
+    assert any(re.match(r"isthmus: simulating, [1-7] of 8 points", line) for line in lines)
     assert lines[-1] == "isthmus: results are in out/slow"
 
 
