@@ -239,8 +239,9 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
 
 
 def sentence(text: str) -> str:
-    """The text with a capital first letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    """The text with a capital first letter and a full stop. A symbol stays as it is: ``b = 1``."""
+    first = text[:1] if text[1:4] == " = " else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def ended(by: str | None) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from fixtures import rings, synthetic, trees
 from isthmus import plots
-from isthmus.answer.reason import duration, reason, share
+from isthmus.answer.reason import duration, reason, reasons_sentence, share
 from isthmus.plots import channels
 from isthmus.report import answer_html, render
 from isthmus.results import Results
@@ -107,6 +107,20 @@ def test_nothing_is_called_full_that_is_not(loaded):
     last = loaded.answer.series[3].reason
     assert not last.full
     assert last.words.startswith("no part is full; the links of the I/O network are busiest (")
+
+
+def test_variants_without_a_full_part_are_told_together(loaded):
+    reasons = [(s.series.label, s.reason) for s in loaded.answer.series]
+    disks_full = reasons[0]
+    others = [(label, each) for label, each in reasons if not each.full]
+    assert len(others) > 1
+    told = reasons_sentence([disks_full, *others])
+    assert told.count("no part is full") == 1
+    assert told.startswith(f"with {disks_full[0]} the disks fill first (98% busy")
+    assert all(label.rpartition(" ")[2] in told for label, _ in others)
+    # Where nothing is full at all, no variant is named.
+    assert others[0][1].part != others[1][1].part
+    assert reasons_sentence(others).startswith("in no variant a part is full (the busiest are ")
 
 
 def test_servers_and_rings_have_their_own_names():

@@ -187,7 +187,8 @@ impl Report {
 }
 
 /// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
-/// messages arrived depends on when it did.
+/// messages arrived depends on when it did. Nor do those of a run that is shorter than a period of
+/// what is asked for: they depend on where in the period it ends.
 fn rates(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -195,6 +196,10 @@ fn rates(
     overlay: &Overlay,
 ) -> Vec<Measure> {
     let collapsed = measurement.collapse().is_some();
+    let mut cycles = measurement.replications.iter().map(|finished| finished.cycles);
+    if cycles.any(|cycles| cycles < subject.period()) {
+        return Vec::new();
+    }
     let measure = |rate: &RateInfo| {
         if collapsed && rate.fate != Fate::Offered {
             return None;

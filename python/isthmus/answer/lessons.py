@@ -28,6 +28,8 @@ CASES = 2
 """Most cases of a choice that are told one by one."""
 PAIRS = 6
 """Most pairs of jobs that are told in sentences, those that suffer most."""
+UNKNOWN = "how much the jobs disturb one another is unknown"
+"""The conclusion where nothing of a job was measured both alone and beside others."""
 FIRST = 3
 """Most sentences below the conclusion on a first screen."""
 
@@ -67,13 +69,15 @@ def lessons(matrix: Interference) -> Lessons:
     choices = [
         sentence for axis in choice_axes(matrix) for sentence in choice_sentences(matrix, axis)
     ]
-    return Lessons(matrix, conclusion or "nothing was measured", losses, choices)
+    return Lessons(matrix, conclusion or UNKNOWN, losses, choices)
 
 
 def basis(told: Lessons) -> str:
     """What is compared, and what the words mean."""
     kinds = dict.fromkeys(c.felt.of for c in told.matrix.cells if c.felt)
-    what = _and([f"the time of its {kind}" for kind in kinds]) or "nothing"
+    if not kinds:
+        return "Nothing of a job was measured both alone and beside others."
+    what = _and([f"the time of its {kind}" for kind in kinds])
     return (
         f"Judged by {what} beside others against that alone. None: known to be within "
         f"{100 * MARGIN:g}%; unknown: the interval is too wide to tell."

@@ -152,18 +152,34 @@ def _busy(limit: Bottleneck, together: bool) -> str:
 
 
 def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
-    """One sentence over all variants, those with the same part told together."""
+    """One sentence over all variants: those that the same part fills told together, then those in
+    which none is full.
+    """
+    if len(found) == 1:
+        return found[0][1].words
+    groups: dict[str, list[tuple[str, Reason]]] = {}
+    for label, each in found:
+        groups.setdefault(each.part if each.full else "", []).append((label, each))
+    busiest = {part: max(of, key=lambda one: one[1].limit.busy)[1] for part, of in groups.items()}
+    if len(groups) == 1 and len({each.part for _, each in found}) == 1:
+        # All of them alike need no list of names.
+        return f"in every variant {next(iter(busiest.values())).words}"
+    rest = groups.pop("", [])
+    parts = [f"{_with(of)} {busiest[part].words}" for part, of in groups.items()]
+    if rest:
+        shares = [
+            share(each.limit.busy) for _, each in sorted(rest, key=lambda one: one[1].limit.busy)
+        ]
+        span = shares[0] if shares[0] == shares[-1] else f"{shares[0]} to {shares[-1]}"
+        where = _with(rest) if groups else "in no variant"
+        full = "no part is full" if groups else "a part is full"
+        parts.append(
+            f"{where} {full} (the busiest {'is' if len(rest) == 1 else 'are'} {span} busy)"
+        )
+    return "; ".join(parts)
+
+
+def _with(found: list[tuple[str, Reason]]) -> str:
     from isthmus.answer.sentences import listed
 
-    groups: dict[tuple[str, bool], list[tuple[str, Reason]]] = {}
-    for label, each in found:
-        groups.setdefault((each.part, each.full), []).append((label, each))
-    parts = []
-    for of in groups.values():
-        fullest = max((each for _, each in of), key=lambda each: each.limit.busy)
-        if len(found) == 1:
-            return fullest.words
-        # All of them alike need no list of names.
-        names = "in every variant" if len(groups) == 1 else f"with {listed([n for n, _ in of])}"
-        parts.append(f"{names} {fullest.words}")
-    return "; ".join(parts)
+    return f"with {listed([label for label, _ in found])}"

@@ -73,8 +73,8 @@ impl Experiment {
         let mut warnings = Vec::new();
         match self.scenario.stop.rule {
             StopRule::FixedTime { time } if time < period => warnings.push(format!(
-                "stop.time: {time} is less than a period of the checkpoints, {period}: rates would be \
-                 those of one checkpoint; give {enough} or more"
+                "stop.time: {time} is less than a period of the checkpoints, {period}: accepted \
+                 bandwidths stay unknown; give {enough} or more"
             )),
             StopRule::FixedTime { time } if self.options.quick && time < enough => {
                 warnings.push(format!(
@@ -87,8 +87,8 @@ impl Experiment {
                 let least = least.unwrap_or(0);
                 if messages < least && !self.options.quick {
                     warnings.push(format!(
-                        "stop.messages: {messages} are less than a checkpoint has, {least}: rates would \
-                         be those of one checkpoint; give stop.time = \"{enough}\" or more"
+                        "stop.messages: {messages} are less than a checkpoint has, {least}: accepted \
+                         bandwidths stay unknown; give stop.time = \"{enough}\" or more"
                     ));
                 }
             }
