@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isthmus.cli.console import plain as _plain
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -123,9 +125,3 @@ def _share(part: dict[str, Any]) -> float:
 
 def _tightest(variant: dict[str, Any]) -> float:
     return max(map(_share, variant["parts"]), default=0.0)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
