@@ -91,7 +91,11 @@ mod tests {
         let told = |demand, supply| serde_json::to_value(part(demand, supply)).expect("plain data");
         assert_eq!(told(Some(30.0), Some(40.0))["share"], 0.75);
         assert_eq!(told(Some(0.0), Some(40.0))["share"], 0.0);
-        for (demand, supply) in [(None, Some(40.0)), (Some(30.0), None), (Some(30.0), Some(0.0))] {
+        for (demand, supply) in [
+            (None, Some(40.0)),
+            (Some(30.0), None),
+            (Some(30.0), Some(0.0)),
+        ] {
             assert!(told(demand, supply)["share"].is_null());
         }
         assert_eq!(told(None, None).as_object().map(|part| part.len()), Some(7));

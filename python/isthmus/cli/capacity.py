@@ -107,10 +107,9 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
     """The style of a row, what is asked of the part, what it can do, and the one over the other."""
     from isthmus.wording import quantity
 
-    demand, supply = part["demand"], part["supply"]
+    demand, supply, ratio = part["demand"], part["supply"], part["share"]
     share, style = "–", ""
-    if demand is not None and supply:
-        ratio = demand / supply
+    if ratio is not None:
         share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"
         style = "bold red" if ratio > 1 else "yellow" if ratio >= TIGHT else ""
     asked = "–" if demand is None else quantity(demand, part["unit"])
@@ -120,7 +119,7 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _share(part: dict[str, Any]) -> float:
-    return part["demand"] / part["supply"] if part["demand"] and part["supply"] else 0.0
+    return part["share"] or 0.0
 
 
 def _tightest(variant: dict[str, Any]) -> float:
