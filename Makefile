@@ -17,6 +17,9 @@ PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
 	@echo 'make test         everything: Rust, Python, end to end, README, lints, docs'
+	@echo 'make lint         formatters and linters only'
+	@echo 'make fuzz         mutated files and arguments against the command, always the same'
+	@echo 'make test-wheel   the source distribution and the wheel, installed elsewhere'
 	@echo 'make papers       reproduce the papers at their own settings'
 	@echo 'make papers-quick the same, shortened'
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from isthmus.columns import cut, flat
 from isthmus.errors import IsthmusError
 
-LONG = 60
-"""Letters of a value after which it is cut in a message."""
-
-
+SEED_MAX = 2**64 - 1
+JOBS_MAX = 4096
+"""Most threads that can be asked for."""
 FORMS = ("png", "svg")
 """The forms in which plots are written as files."""
 
@@ -19,10 +19,10 @@ FORMS = ("png", "svg")
 def shown(value: object) -> str:
     """A value for a message: cut, in one line, whatever its `repr` does."""
     try:
-        text = " ".join(repr(value).split())
+        text = flat(repr(value))
     except Exception:
         text = f"<{type(value).__name__}>"
-    return text if len(text) <= LONG else text[:LONG] + "…"
+    return cut(text)
 
 
 def refuse(name: str, value: object, right: str) -> IsthmusError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class IsthmusError(Exception):
     """Something the user can put right; the command line prints it in one line and exits 2."""
@@ -9,6 +11,14 @@ class IsthmusError(Exception):
 
 class RunFailedError(IsthmusError):
     """A run that began and could not be finished; the command line exits 1."""
+
+
+def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6) -> str:
+    """The end of an error about a word that is not known: the nearest that is, or else a hint."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1, cutoff=likeness)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 LONGEST = 1000

@@ -26,11 +26,6 @@ CANCEL_S = 60.0
 """Seconds that a cancelled run is given to end."""
 
 
-SEED_MAX = 2**64 - 1
-JOBS_MAX = 4096
-"""Most threads that can be asked for."""
-
-
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The run was interrupted; finished points are in the journal."""
 
@@ -61,9 +56,9 @@ class Job:
         self.warnings: list[str] = []
         """What may mislead in a run of this length, known once it begins."""
         if self.seed is not None:
-            arguments.whole("seed", self.seed, 0, SEED_MAX)
+            arguments.whole("seed", self.seed, 0, arguments.SEED_MAX)
             self.seed = int(self.seed)
-        arguments.whole("jobs", self.jobs, 1, JOBS_MAX)
+        arguments.whole("jobs", self.jobs, 1, arguments.JOBS_MAX)
         self.jobs = int(self.jobs)
         if self.memory is not None:
             arguments.text("memory", self.memory, "4 GB")

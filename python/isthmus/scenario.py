@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from isthmus import arguments
 from isthmus.core import ask, processors, read_text
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, meant
 from isthmus.machine import Fabric, FatTree, Hypercube, Machine
 from isthmus.results.collection import Results
 from isthmus.scenario_fields import key, names, plain, settings, toml_value
@@ -272,11 +272,8 @@ def field_key(name: str) -> str:
         return name
     if name in ("seed", "title", "name", "description"):
         return name
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
-    raise IsthmusError(f"{name!r}: no such field of a machine or a workload{hint}")
+    hint = meant(name, known, f"there are {', '.join(sorted(known))}")
+    raise IsthmusError(f"{name!r}: no such field of a machine or a workload; {hint}")
 
 
 def _below(table: str, described: Any) -> list[str]:

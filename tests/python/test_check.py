@@ -83,6 +83,7 @@ def test_the_interface_is_named_where_it_is_the_limit(tree: Path) -> None:
     server = parts["I/O server, written to"]
     assert server["demand"] == pytest.approx(12 * 100 / 4)
     assert server["supply"] == pytest.approx(320 / 945 * 1e3)
+    assert server["share"] == pytest.approx(300 / (320 / 945 * 1e3))
 
 
 def test_tables_fit_a_terminal_of_80_columns(tree: Path) -> None:

@@ -18,6 +18,7 @@ from isthmus.files import write_bytes
 from isthmus.owned import MARK, Identity, OwnedFolder, read_mark
 from isthmus.owned.difference import differences
 from isthmus.owned.lock import LOCK
+from isthmus.owned.mark import sha256
 from isthmus.results.folder import opened_for, write_tables
 
 TINY = SMALL.replace("messages_max = 40000", "messages_max = 4000").replace("[0, 1]", "[1]")
@@ -428,6 +429,86 @@ def test_report_takes_results_that_lie_alone(isthmus, tmp_path):
     with opened_for(tmp_path / "sent", results, adopt=True) as folder:
         write_tables(folder, results)
     assert {"result.json", "results.csv", MARK} <= set(files(tmp_path / "sent"))
+
+
+@pytest.mark.parametrize("name", ["result.json", "scenario.toml"])
+def test_a_changed_file_that_was_taken_over_is_not_called_ours(isthmus, out, tmp_path, name):
+    """Isthmus can make it again from nothing: only the user can put it back."""
+    sent = tmp_path / "sent"
+    sent.mkdir()
+    for each in ("result.json", "scenario.toml"):
+        shutil.copy(out / each, sent)
+    for _ in range(2):
+        assert isthmus("report", "sent").returncode == 0
+    before = (sent / name).read_text()
+    (sent / name).write_text(before.replace("small", "Small"))
+    assert (sent / name).read_text() != before
+    done = isthmus("report", "sent")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"sent/{name}: changed since `isthmus report` took it over" in line
+    assert "put it back as it was, or move it to an empty folder and report there" in line
+    (tmp_path / "alone").mkdir()
+    shutil.move(sent / name, tmp_path / "alone")
+    if name == "result.json":
+        assert isthmus("report", "alone").returncode == 0
+    (sent / name).write_text(before)
+    assert isthmus("report", "sent").returncode == 0
+
+
+# The report alone.
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A folder of a finished run with its own report and plots."""
+    job().run_into(tmp_path / "whole", plots=("svg",))
+    return tmp_path / "whole"
+
+
+def test_the_report_alone_becomes_a_file_of_the_folder_that_it_goes_to(whole):
+    """It is listed, so that later runs take it as it is."""
+    results = Results.load(whole)
+    page = (whole / "report.html").read_bytes()
+    (whole / "report.html").unlink()
+    for name in ("report.html", "report.html", "for-print.html"):
+        assert results.report(whole / name) == whole / name
+        assert (whole / name).read_bytes() == page
+        assert read_mark(whole).files[name].sha256 == sha256(page)
+    before = files(whole)
+    job().run_into(whole, plots=("svg",))
+    assert files(whole) == before
+    job().run_into(whole, fresh=True, write=numbers_only)
+    assert not any(name.endswith(".html") for name in files(whole))
+
+
+def test_the_report_alone_overwrites_nothing_in_a_folder_of_ours(whole):
+    results = Results.load(whole)
+    (whole / "report.html").write_text("edited")
+    (whole / "mine.html").write_text("mine")
+    before = files(whole)
+    refused(lambda: results.report(whole / "report.html"), "report.html: changed since isthmus")
+    assert files(whole) == before
+    other = job(TINY.replace("2 /ms", "3 /ms")).run()
+    refused(lambda: other.report(whole / "new.html"), "holds results of another scenario")
+    assert files(whole) == before
+    (whole / "report.html").unlink()
+    refused(lambda: results.report(whole / "mine.html"), "mine.html: not written by isthmus")
+    for name in ("results.csv", "plots/latency.svg"):
+        refused(lambda name=name: results.report(whole / name), f"{name}: there isthmus keeps")
+    left = files(whole)
+    assert {name for name in before if before[name] != left.get(name)} <= {MARK, "report.html"}
+    assert set(before) - set(left) == {"report.html"}
+
+
+def test_the_report_alone_goes_anywhere_else(out, tmp_path):
+    results = Results.load(out)
+    for _ in range(2):
+        results.report(tmp_path / "mine" / "report.html")
+    assert set(files(tmp_path / "mine")) == {"report.html"}
+    (tmp_path / "mine" / "link.html").symlink_to(tmp_path / "thesis.html")
+    refused(lambda: results.report(tmp_path / "mine" / "link.html"), "symbolic link")
+    assert not (tmp_path / "thesis.html").exists()
 
 
 def test_a_result_that_was_changed_is_not_read(out):

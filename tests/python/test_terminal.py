@@ -243,8 +243,9 @@ def test_lines_are_printed_to_a_pipe_where_asked_for(capsys):
 
 
 def test_the_line_keeps_what_matters_in_any_width():
+    from isthmus.columns import columns
     from isthmus.progress import Progress
-    from isthmus.progress.line import Pace, bar_line, columns
+    from isthmus.progress.line import Pace, bar_line
 
     pace = Pace(0.0)
     pace.told(Progress("simulating", 0, 24, title="Größe 図 machine " * 5), 0.0)

@@ -1,9 +1,9 @@
 //! Arithmetic before any simulation: what is asked of each kind of part against what it can do.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Demand and supply of the parts of one variant.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
     /// The values of the axes but the load's.
     pub variant: Vec<String>,
@@ -15,8 +15,8 @@ pub struct Capacity {
     pub remarks: Vec<String>,
 }
 
-/// A kind of part.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A kind of part. As JSON it also has its `share`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     /// What it is: `interface of a node`.
     pub name: String,
@@ -33,9 +33,24 @@ pub struct Part {
 }
 
 impl Part {
-    /// Demand over supply, where both are known.
+    /// Demand over supply, where both are known and it can do anything at all.
     pub fn share(&self) -> Option<f64> {
-        Some(self.demand? / self.supply?)
+        let supply = self.supply.filter(|&supply| supply > 0.0)?;
+        Some(self.demand? / supply)
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut told = serializer.serialize_struct("Part", 7)?;
+        told.serialize_field("name", &self.name)?;
+        told.serialize_field("demand", &self.demand)?;
+        told.serialize_field("at_most", &self.at_most)?;
+        told.serialize_field("supply", &self.supply)?;
+        told.serialize_field("share", &self.share())?;
+        told.serialize_field("unit", &self.unit)?;
+        told.serialize_field("basis", &self.basis)?;
+        told.end()
     }
 }
 
@@ -54,4 +69,35 @@ pub(crate) fn bandwidth(mb_per_s: f64) -> String {
         return format!("{} GB/s", number(mb_per_s / 1e3));
     }
     format!("{} MB/s", number(mb_per_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Part;
+
+    fn part(demand: Option<f64>, supply: Option<f64>) -> Part {
+        Part {
+            name: "link".to_owned(),
+            demand,
+            at_most: false,
+            supply,
+            unit: "MB/s",
+            basis: String::new(),
+        }
+    }
+
+    #[test]
+    fn as_json_a_part_has_its_share_or_null() {
+        let told = |demand, supply| serde_json::to_value(part(demand, supply)).expect("plain data");
+        assert_eq!(told(Some(30.0), Some(40.0))["share"], 0.75);
+        assert_eq!(told(Some(0.0), Some(40.0))["share"], 0.0);
+        for (demand, supply) in [
+            (None, Some(40.0)),
+            (Some(30.0), None),
+            (Some(30.0), Some(0.0)),
+        ] {
+            assert!(told(demand, supply)["share"].is_null());
+        }
+        assert_eq!(told(None, None).as_object().map(|part| part.len()), Some(7));
+    }
 }

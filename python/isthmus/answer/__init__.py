@@ -94,7 +94,6 @@ class Answer:
     """The measures in the table, the headline's first."""
     place: str
     """Where on the x axis they are compared, in words."""
-    place_x: float | None
     conclusion: str
     """One sentence over all variants."""
     basis: str
@@ -173,7 +172,6 @@ def answer(run: RunResult) -> Answer:
         headline,
         measures[:3],
         place,
-        x,
         told.conclusion if told else conclusion(found, layout),
         lessons_basis(told) if told else basis(layout, headline, place, found),
         found,

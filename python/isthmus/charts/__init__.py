@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isthmus.charts import bars, curves, machines, matrix, spread
-from isthmus.charts.chart import Chart, Key, Mark, Panel, Spec, Table
+from isthmus.charts.chart import Chart, Key, Panel, Spec, Symbol, Table
 from isthmus.results.interference import interference
 from isthmus.results.kinds import KINDS
 from isthmus.results.series import VARIANTS, View
 
-__all__ = ["Chart", "Key", "Mark", "Panel", "Spec", "Table", "chart", "charts"]
+__all__ = ["Chart", "Key", "Panel", "Spec", "Symbol", "Table", "chart", "charts"]
 
 _CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
 """Kinds with a curve per series: too many series and nothing can be told apart."""

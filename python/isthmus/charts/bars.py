@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isthmus.answer import answer, bracket
-from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief, keys_of
+from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
 from isthmus.charts.spec import (
     INK,
     LIT,
@@ -180,10 +180,10 @@ def _tips(view: View) -> Spec:
     return tip([*fields, ("verdict", "verdict"), ("model", model_label(view))])
 
 
-def _bar_marks(view: View) -> list[Mark]:
-    entries = [Mark(f"mean, {view.run.confidence:.0%} interval", "bar")]
+def _bar_marks(view: View) -> list[Symbol]:
+    entries = [Symbol(f"mean, {view.run.confidence:.0%} interval", "bar")]
     if any(m.analytic is not None for p in view.run.points for m in p.measures):
-        entries.append(Mark(model_label(view), "above"))
+        entries.append(Symbol(model_label(view), "above"))
     return entries
 
 
@@ -224,11 +224,11 @@ def _brackets(view: View) -> Chart:
         rows.append([series.label, own.low, own.high, *(own.undecided or (None, None))])
         rows[-1].append(own.analytic)
     spec = _bracket_spec(view, values, top)
-    entries = [Mark("stable up to here", "line"), Mark("the knee lies in here", "block")]
+    entries = [Symbol("stable up to here", "line"), Symbol("the knee lies in here", "block")]
     if any("u" in v for v in values):
-        entries.append(Mark("of that: tried and still undecided", "pale"))
+        entries.append(Symbol("of that: tried and still undecided", "pale"))
     if any("m" in v for v in values):
-        entries.append(Mark(model_label(view), "above"))
+        entries.append(Symbol(model_label(view), "above"))
     columns = ["variant", "highest stable", "lowest saturated", "undecided from", "to", "model"]
     table = Table([*columns[:1], *(with_unit(c, unit) for c in columns[1:])], rows)
     return Chart("saturation", [Panel("Saturates between", spec)], [], entries, table)
@@ -336,8 +336,8 @@ def _bracket_curves(view: View) -> Chart:
         },
     ]
     entries = [
-        Mark("highest stable to lowest saturated load", "simulated"),
-        Mark(model_label(view), "above"),
+        Symbol("highest stable to lowest saturated load", "simulated"),
+        Symbol(model_label(view), "above"),
     ]
     columns = ["variant", with_unit(view.x_label, view.x_unit), "highest stable"]
     table = Table([*columns, f"lowest saturated ({unit})", "model"], rows)
@@ -375,9 +375,9 @@ def channels(view: View) -> Chart:
     step = max(24, 7 * len(points) + 8)
     spec = _channel_spec(view, values, described.utilisation, step, [s for s, _ in points])
     place = answer(view.run).busy_place
-    entries = [Mark("mean of the kind", "dot"), Mark("to the busiest of the kind", "line")]
+    entries = [Symbol("mean of the kind", "dot"), Symbol("to the busiest of the kind", "line")]
     if any(v["m"] is not None for v in values):
-        entries.append(Mark(model_label(view), "tick"))
+        entries.append(Symbol(model_label(view), "tick"))
     columns = ["variant", "channel", "mean", "busiest", "model"]
     title = f"How busy the channels are {place}".rstrip()
     panel = Panel(title, spec, most=0 if len(kinds) > 1 else 760)

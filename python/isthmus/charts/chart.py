@@ -26,7 +26,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Mark:
+class Symbol:
     """What a mark means: ``glyph`` is drawn by the page's template."""
 
     label: str
@@ -68,7 +68,7 @@ class Chart:
     name: str
     panels: list[Panel]
     keys: list[Key] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[Symbol] = field(default_factory=list)
     table: Table | None = None
     note: str = ""
     """What else must be said, for example how much is left out."""

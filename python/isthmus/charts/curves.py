@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief, keys_of
+from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
 from isthmus.charts.spec import (
     BOUND_DASH,
     CROSS,
@@ -121,9 +121,9 @@ def accepted(view: View) -> Chart:
         )
         panels.append(curve_panel(flow, curves))
     entries = marks(view, model=False)
-    entries.append(Mark("all that is offered", "diagonal"))
+    entries.append(Symbol("all that is offered", "diagonal"))
     if any(load_bound(view, s) is not None for s in view.series):
-        entries.append(Mark("analytic bound", "bound"))
+        entries.append(Symbol("analytic bound", "bound"))
     return assembled("accepted", view, panels, entries)
 
 
@@ -191,12 +191,12 @@ def _while_at_work(name: str, pick: Pick) -> Pick:
     return picked
 
 
-def chart(name: str, view: View, told: Sequence[Curves], entries: list[Mark]) -> Chart:
+def chart(name: str, view: View, told: Sequence[Curves], entries: list[Symbol]) -> Chart:
     """A picture of curves, a panel each."""
     return assembled(name, view, [curve_panel(view, each) for each in told], entries)
 
 
-def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Mark]) -> Chart:
+def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
     """A picture of panels of curves with their table and legend."""
     columns = ["panel", "variant", with_unit(view.x_label, view.x_unit), "verdict"]
     columns += ["value", "low", "high", "model"]
@@ -439,19 +439,19 @@ def _x_axis(view: View, told: Curves) -> Spec:
     return axis("x", title, "x", log=log)
 
 
-def marks(view: View, model: bool = True) -> list[Mark]:
+def marks(view: View, model: bool = True) -> list[Symbol]:
     """The key of marks, only those that occur."""
     verdicts = {p.verdict.verdict for p in view.run.points}
     simulated = view.run.simulated
     entries = []
     if simulated:
-        entries.append(Mark(f"simulated, {view.run.confidence:.0%} interval", "simulated"))
+        entries.append(Symbol(f"simulated, {view.run.confidence:.0%} interval", "simulated"))
     if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
-        entries.append(Mark(model_label(view), "model"))
+        entries.append(Symbol(model_label(view), "model"))
     if simulated and "saturated" in verdicts:
-        entries.append(Mark("saturated: grows with the run (▲ off the plot)", "saturated"))
+        entries.append(Symbol("saturated: grows with the run (▲ off the plot)", "saturated"))
     if simulated and "undecided" in verdicts:
-        entries.append(Mark("undecided", "undecided"))
+        entries.append(Symbol("undecided", "undecided"))
     if simulated and "collapsed" in verdicts:
-        entries.append(Mark("collapsed: nothing arrives any more", "collapsed"))
+        entries.append(Symbol("collapsed: nothing arrives any more", "collapsed"))
     return entries

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.answer import answer
-from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief
+from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief
 from isthmus.charts.cube import project
 from isthmus.charts.rings import (
     BEND,
@@ -71,7 +71,7 @@ def machine(view: View) -> Chart:
             if isinstance(described, HypercubeSummary) and described.has_io_network:
                 panels.append(_io_network(label, described, point, top))
     place = answer(view.run).busy_place
-    ramp = Mark(f"links 0% to {top:.0%} busy {place}".rstrip(), "ramp")
+    ramp = Symbol(f"links 0% to {top:.0%} busy {place}".rstrip(), "ramp")
     return Chart("machine", panels, marks=[ramp], table=_table(shown))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from isthmus.answer.lessons import slower, tail_text
-from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief
+from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief
 from isthmus.charts.spec import INK, MUTED, layered, rows_axis, tip
 from isthmus.results.curves import ordered
 from isthmus.results.grid import ends, grid_of
@@ -64,10 +64,10 @@ def matrix(view: View) -> Chart:
         ["variant", "suffers", "beside it", *columns, "time of", "tail percentile"], rows, points
     )
     entries = [
-        Mark("takes longer", "block", SLOWER[1][1]),
-        Mark("pale: not clearly so", "block", hexed(mixed(SLOWER[1][1], PALE))),
-        Mark("quicker", "block", QUICKER[1][1]),
-        Mark("alone, for comparison", "block", "var(--grid)"),
+        Symbol("takes longer", "block", SLOWER[1][1]),
+        Symbol("pale: not clearly so", "block", hexed(mixed(SLOWER[1][1], PALE))),
+        Symbol("quicker", "block", QUICKER[1][1]),
+        Symbol("alone, for comparison", "block", "var(--grid)"),
     ]
     hidden = len(found.variants) - len(panels)
     note = f"{hidden} more variants are in the table." if hidden > 0 else ""
@@ -256,7 +256,7 @@ def maps(view: View) -> Chart:
             rows[-1] += told
             points.append(p.index)
     columns = ["panel", *titles, "verdict", "value", "low", "high", "model"]
-    entries = [Mark("saturated or collapsed: no value", "block", "var(--grid)")]
+    entries = [Symbol("saturated or collapsed: no value", "block", "var(--grid)")]
     return Chart("map", panels, [], entries, Table(columns, rows, points))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus.answer import answer
-from isthmus.charts.chart import Chart, Mark, Panel, Spec, Table, brief, keys_of
+from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
 from isthmus.charts.spec import (
     INK,
     LIT,
@@ -127,15 +127,15 @@ def nodes(view: View) -> Chart:
         for n in point.nodes:
             rows.append([series.label, n.node, _job(point, n.node) or "", n.offered, n.accepted])
             points.append(point.index)
-    entries = [Mark("accepted", "block")]
+    entries = [Symbol("accepted", "block")]
     jobs = _job_numbers(shown[0][1])
     if any(p.jobs for _, p in shown):
         ran = [job for job in jobs if any(job in p.active for _, p in shown)]
-        entries = [Mark(f"accepted, {job}", "block", colour(jobs[job])) for job in ran]
+        entries = [Symbol(f"accepted, {job}", "block", colour(jobs[job])) for job in ran]
     if any(n.offered is not None for _, p in shown for n in p.nodes):
-        entries.append(Mark("offered", "diagonal"))
+        entries.append(Symbol("offered", "diagonal"))
     if any(p.servers for _, p in shown):
-        entries.append(Mark("I/O server", "diamond", INK))
+        entries.append(Symbol("I/O server", "diamond", INK))
     columns = ["variant", "node", "job", with_unit("offered", unit), with_unit("accepted", unit)]
     return Chart("nodes", panels, [], entries, Table(columns, rows, points))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isthmus.cli.console import plain as _plain
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -105,10 +107,9 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
     """The style of a row, what is asked of the part, what it can do, and the one over the other."""
     from isthmus.wording import quantity
 
-    demand, supply = part["demand"], part["supply"]
+    demand, supply, ratio = part["demand"], part["supply"], part["share"]
     share, style = "–", ""
-    if demand is not None and supply:
-        ratio = demand / supply
+    if ratio is not None:
         share = f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} x"
         style = "bold red" if ratio > 1 else "yellow" if ratio >= TIGHT else ""
     asked = "–" if demand is None else quantity(demand, part["unit"])
@@ -118,14 +119,8 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _share(part: dict[str, Any]) -> float:
-    return part["demand"] / part["supply"] if part["demand"] and part["supply"] else 0.0
+    return part["share"] or 0.0
 
 
 def _tightest(variant: dict[str, Any]) -> float:
     return max(map(_share, variant["parts"]), default=0.0)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

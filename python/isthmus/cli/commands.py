@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
 from isthmus.cli.voice import Voiced
+from isthmus.errors import meant
 
 COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, report.",
@@ -73,8 +73,7 @@ class _Commands(Voiced, click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        near = get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
-        told = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+        told = meant(name.lower(), COMMANDS, f"there are {', '.join(COMMANDS)}", likeness=0.5)
         raise click.UsageError(f"no command {name!r}; {told}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -119,12 +119,12 @@ def print_answer(answer: Answer) -> None:
     """Print the title, the conclusion, the table and what the verdicts rest on."""
     out = console()
     run = answer.view.run
-    out.text(f"\n[bold]{_plain(run.title or run.name)}[/]")
+    out.text(f"\n[bold]{plain(run.title or run.name)}[/]")
     if run.changed:
-        out.text(f"[yellow]{_plain(run.changed)}[/]")
-    out.text(_plain(sentence(answer.conclusion)))
+        out.text(f"[yellow]{plain(run.changed)}[/]")
+    out.text(plain(sentence(answer.conclusion)))
     for warning in answer.warnings:
-        out.text(f"[bold red]Collapsed:[/] {_plain(warning)}")
+        out.text(f"[bold red]Collapsed:[/] {plain(warning)}")
     if answer.lessons:
         out.table(lessons_table(answer.lessons))
     else:
@@ -132,7 +132,7 @@ def print_answer(answer: Answer) -> None:
     # The table has what each variant comes to.
     told = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
     for text in told:
-        out.text(f"• {_plain(sentence(text))}")
+        out.text(f"• {plain(sentence(text))}")
     if told:
         out.text("")
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
@@ -145,7 +145,7 @@ def print_answer(answer: Answer) -> None:
         notes.append(f"{undecided} of {points} {are} neither stable nor saturated.")
     if run.quick:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
-    out.text("[dim]" + _plain(" ".join(notes)) + "[/]")
+    out.text("[dim]" + plain(" ".join(notes)) + "[/]")
 
 
 def print_study(study: Study, told: list[Summary]) -> None:
@@ -156,9 +156,9 @@ def print_study(study: Study, told: list[Summary]) -> None:
     from isthmus.faults.page import conclusions, rows
 
     out = console()
-    out.text(f"\n[bold]{_plain(study.title or study.name)}[/]")
+    out.text(f"\n[bold]{plain(study.title or study.name)}[/]")
     for text in conclusions(study, told):
-        out.text(_plain(text))
+        out.text(plain(text))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fabric")
     table.add_column("failed", no_wrap=True)
@@ -171,7 +171,7 @@ def print_study(study: Study, told: list[Summary]) -> None:
         pairs = ("nodes", "cut_off", "throughput", "latency")
         cells = [f"{row[name]}\n[dim]{row[name + '_worst']}[/]" for name in pairs]
         cells = [row["cases"], *cells, row["collapsed"]]
-        table.add_row(row["fabric"], row["failure"], *cells, _plain(row["worst"]))
+        table.add_row(row["fabric"], row["failure"], *cells, plain(row["worst"]))
     out.table(table)
     notes = (
         "Below each mean the worst case. Throughput is the highest accepted load without a "
@@ -187,7 +187,8 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
     console().facts([(name, Text(value)) for name, value in facts])
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text as it is for what reads markup."""
     from rich.markup import escape
 
     return escape(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isthmus.cli.plots_option import plots_option
-from isthmus.cli.running import jobs_option
+from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
@@ -44,15 +44,9 @@ def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from isthmus.cli.streams import document
-    from isthmus.errors import IsthmusError
-    from isthmus.papers import papers
+    from isthmus.papers import some_papers
 
-    found = papers()
-    if not found:
-        raise IsthmusError(
-            "no papers found; set ISTHMUS_PAPERS to a folder that has some, or unset it for those "
-            "of the package"
-        )
+    found = some_papers()
     if as_json:
         told = [
             {"name": p.name, "title": p.title, "year": p.year, "folder": str(p.folder)}
@@ -83,12 +77,8 @@ NAME is a paper of `isthmus papers`, or a folder.
 @click.argument("name")
 @click.option("--quick", is_flag=True, help="Wider intervals, in a fraction of the time.")
 @jobs_option
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Master seed [the scenarios'].")
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
-)
+@seed_option("Master seed [the scenarios'].")
+@memory_option
 @click.option("--only", multiple=True, metavar="ID", help="This claim only (may be repeated).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder [out/papers/NAME].")
 @click.option(
@@ -116,7 +106,7 @@ def run(
     from isthmus.cli.running import folder_given, interrupted, threads
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
-    from isthmus.errors import IsthmusError
+    from isthmus.errors import IsthmusError, meant
     from isthmus.execution import Stopped
     from isthmus.papers import How, find, run_paper
     from isthmus.papers.page import write_page
@@ -127,11 +117,9 @@ def run(
     rows = paper.rows()
     unknown = set(only) - {r.id for r in rows}
     if unknown:
-        from difflib import get_close_matches
-
-        near = get_close_matches(min(unknown), [r.id for r in rows], n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else f"; they are listed in {paper.table}"
-        raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}{meant}")
+        ids = (r.id for r in rows)
+        hint = meant(min(unknown), ids, f"they are listed in {paper.table}")
+        raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}; {hint}")
     folder = folder_given(out) or Path("out") / "papers" / paper.name
     runs: dict[str, RunResult] = {}
     stopped = False
@@ -163,10 +151,9 @@ def run(
 
 def _print(title: str, outcomes: list[Outcome]) -> None:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
-    from isthmus.cli.console import console
+    from isthmus.cli.console import console, plain
     from isthmus.papers.page import counts
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -176,15 +163,15 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
         row, style = each.row, _STYLES[each.verdict]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
         measured = each.detail + (unit if row.rule != "holds" else "")
-        note = f"\n[dim]{escape(row.note)}[/]" if row.note else ""
+        note = f"\n[dim]{plain(row.note)}[/]" if row.note else ""
         table.add_row(
-            f"{escape(row.quantity)}\n[dim]{escape(row.conditions)}[/]",
-            escape(row.where),
-            escape(row.expected + (unit if row.rule != "holds" else "")),
-            escape(measured),
+            f"{plain(row.quantity)}\n[dim]{plain(row.conditions)}[/]",
+            plain(row.where),
+            plain(row.expected + (unit if row.rule != "holds" else "")),
+            plain(measured),
             f"[{style}]{each.verdict}[/]{note}",
         )
     out = console()
-    out.text(f"\n[bold]{escape(title)}[/]")
+    out.text(f"\n[bold]{plain(title)}[/]")
     out.table(table)
     out.text(counts([o.verdict for o in outcomes]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from isthmus.cli.plots_option import plots_option
-from isthmus.cli.running import jobs_option
+from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
 
 
@@ -34,16 +34,8 @@ The folder then holds report.html, results.csv and .parquet, and provenance.json
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
 @jobs_option
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    help="Master seed; the same seed gives the same numbers [the scenario's].",
-)
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Memory that simulations may take, such as '4 GB' [half of what there is].",
-)
+@seed_option("Master seed; the same seed gives the same numbers [the scenario's].")
+@memory_option
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")

@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
+from isthmus.arguments import JOBS_MAX, SEED_MAX
 from isthmus.cli.process import INTERRUPTED
 from isthmus.errors import IsthmusError
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-JOBS_MAX = 4096
-"""Most threads; `isthmus.execution` has the same."""
 
 
 def jobs_option(command: F) -> F:
@@ -25,6 +23,20 @@ def jobs_option(command: F) -> F:
         type=click.IntRange(1, JOBS_MAX),
         metavar="N",
         help="Threads [all usable processors].",
+    )(command)
+
+
+def seed_option(told: str) -> Callable[[F], F]:
+    """Add --seed; its help says whose seed it is."""
+    return click.option("--seed", type=click.IntRange(0, SEED_MAX), help=told)
+
+
+def memory_option(command: F) -> F:
+    """Add --memory."""
+    return click.option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory that simulations may take, such as '4 GB' [half of what there is].",
     )(command)
 
 

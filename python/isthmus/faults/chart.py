@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from isthmus.charts.chart import Chart, Key, Mark, Panel, Spec, Table, brief
+from isthmus.charts.chart import Chart, Key, Panel, Spec, Symbol, Table, brief
 from isthmus.charts.machines import fabric_svg
 from isthmus.charts.spec import INK, LIT, MUTED, PAPER, axis, layered, nominal, tip
 from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
@@ -57,8 +57,8 @@ def study_chart(
         for position, site in enumerate(study.sites)
     ]
     marks = [
-        Mark("one case", "small"),
-        Mark("mean over all parts that may fail, with its interval", "diamond"),
+        Symbol("one case", "small"),
+        Symbol("mean over all parts that may fail, with its interval", "diamond"),
     ]
     table = Table(["panel", "fabric", "failed", "case", "value"], cells)
     return Chart("faults", panels, keys if len(keys) > 1 else [], marks, table)

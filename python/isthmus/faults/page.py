@@ -16,7 +16,7 @@ from isthmus.looks import colour_number
 from isthmus.owned import OwnedFolder
 from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
-from isthmus.results.folder import keep_result, made_from, write_tables
+from isthmus.results.folder import keep_result, output_key, write_tables
 from isthmus.value import Value
 from isthmus.wording import estimate, number
 
@@ -40,7 +40,7 @@ def write_study(
     told = summaries(study, found)
     keep_result(folder, results, {STUDY: study.as_json()})
     write_tables(folder, results)
-    key = made_from(results, study.as_json())
+    key = output_key(results, study.as_json())
     if not folder.has("study", key):
         with folder.part("study", key):
             csv = table(summary_rows(study, told)).write_csv()
@@ -52,7 +52,7 @@ def write_study(
         tell("drawing", 0, 0)
         with folder.part("page", inputs):
             folder.write("report.html", page(study, results, found, told), "page")
-    key = made_from(results, study.as_json(), *plots)
+    key = output_key(results, study.as_json(), *plots)
     if plots and not folder.has("plots", key):
         with folder.part("plots", key):
             for name, data in _plots(study, results, plots, tell):

@@ -7,7 +7,7 @@ follow no link below the folder. While a process works in a folder it holds its 
 
 from __future__ import annotations
 
-from isthmus.owned.folder import OwnedFolder
-from isthmus.owned.mark import MARK, Identity, Mark, read_mark
+from isthmus.owned.folder import OwnedFolder, changed
+from isthmus.owned.mark import MARK, Identity, Mark, home_of, read_mark
 
-__all__ = ["MARK", "Identity", "Mark", "OwnedFolder", "read_mark"]
+__all__ = ["MARK", "Identity", "Mark", "OwnedFolder", "changed", "home_of", "read_mark"]

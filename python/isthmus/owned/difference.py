@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from isthmus.columns import cut
+
 SHOWN = 3
 """Most fields named."""
 VALUE_MAX = 40
-"""Most characters of a value shown."""
+"""Columns of a value: two of each field stand in the line."""
 
 
 def differences(kept: str, asked: str) -> str:
@@ -40,4 +42,4 @@ def _fields(text: str) -> dict[str, str]:
 def _short(value: str | None) -> str:
     if value is None:
         return "left out"
-    return value if len(value) <= VALUE_MAX else value[: VALUE_MAX - 1] + "…"
+    return cut(value, VALUE_MAX)

@@ -6,20 +6,33 @@ import re
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, ready_folder, unwritable, write_bytes
 from isthmus.owned.difference import differences
 from isthmus.owned.lock import LOCK, held
-from isthmus.owned.mark import JOURNAL, MARK, Identity, Mark, Written, checked, read_mark, sha256
+from isthmus.owned.mark import (
+    ADOPTED,
+    JOURNAL,
+    MARK,
+    Identity,
+    Mark,
+    Written,
+    checked,
+    read_mark,
+    sha256,
+)
 
+RESULT = "result.json"
+"""The numbers."""
 SCENARIO = "scenario.toml"
 """The effective scenario, kept so that a later run can say what differs."""
 NAMED = 4
 """Most of the user's files named in an error."""
 _PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
-_OLD = ("result.json", "provenance.json", JOURNAL)
+_OLD = (RESULT, "provenance.json", JOURNAL)
 """What folders of isthmus 0.1 hold, which left no mark."""
 
 
@@ -74,7 +87,7 @@ class OwnedFolder:
                 for name in adopt:
                     if (path / name).is_file():
                         data = (path / name).read_bytes()
-                        mark.files[name] = Written("adopted", len(data), sha256(data))
+                        mark.files[name] = Written(ADOPTED, len(data), sha256(data))
             folder = cls(path, mark)
             folder._refuse_others(of, scenario)
             mark.points = max(mark.points, journal[0])
@@ -117,7 +130,9 @@ class OwnedFolder:
         self._refuse_foreign(name)
         written = Written(part) if varies else Written(part, len(content), sha256(content))
         self._now.add(name)
-        if self.mark.files.get(name) == written and not varies and self.intact(name):
+        held = self.mark.files.get(name)
+        # What was adopted stays that as long as it is what we would write.
+        if held in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
             return
         # First what will be there, then the file: a process that dies in between leaves no file
         # that the mark does not know.
@@ -217,10 +232,7 @@ class OwnedFolder:
         if written is None:
             raise IsthmusError(f"{place}: not written by isthmus; move it away")
         if not _fits(place, written):
-            what = "damaged result" if name == "result.json" else "changed since isthmus wrote it"
-            raise IsthmusError(
-                f"{place}: {what}; move it away to have it made again, or run with --fresh"
-            )
+            raise changed(place, written)
 
     def _check_way(self, name: str, *, make: bool = False) -> None:
         """Refuse a path that leads through a link or through something that is no folder."""
@@ -286,6 +298,24 @@ class OwnedFolder:
             return []
         files = [p.name for p in place.iterdir() if p.is_file() and not p.is_symlink()]
         return sorted(str(PurePosixPath(folder) / name) for name in files)
+
+
+def changed(place: Path, written: Written) -> IsthmusError:
+    """What to say of a listed file that is not as it was: what it is, and what would be right."""
+    if written.part == ADOPTED:
+        return IsthmusError(
+            f"{place}: changed since `isthmus report` took it over; put it back as it was, or move "
+            "it to an empty folder and report there"
+        )
+    if place.name == RESULT:
+        what = "damaged result: not the numbers that isthmus wrote"
+    else:
+        what = "changed since isthmus wrote it"
+    if written.part == "result":
+        right = "move it away and run the scenario again, or run it with --fresh"
+    else:
+        right = "move it away to have it made again, or run with --fresh"
+    return IsthmusError(f"{place}: {what}; {right}")
 
 
 def _fits(place: Path, written: Written) -> bool:

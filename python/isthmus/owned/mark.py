@@ -20,6 +20,8 @@ FORMAT = 1
 """Version of its form."""
 JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
+ADOPTED = "adopted"
+"""The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
 _ENTRY = re.compile(rf"{JOURNAL}/(?:journal|(point|search)-(\d{{5,}}))\.json")
 
 
@@ -135,6 +137,20 @@ def read_mark(folder: Path) -> Mark | None:
             f"{path}: damaged ({error}), so that nothing tells whose files these are; "
             "move the folder away, or give another one"
         ) from error
+
+
+def home_of(path: Path) -> Path | None:
+    """The folder of ours that a file is, or would be, part of: the one it lies in, or one further
+    up that lists it.
+    """
+    if read_mark(path.parent) is not None:
+        return path.parent
+    place = path.parent.resolve() / path.name
+    for folder in place.parents[1:]:
+        mark = read_mark(folder)
+        if mark is not None and mark.lists(place.relative_to(folder).as_posix()):
+            return folder
+    return None
 
 
 def sha256(data: bytes) -> str:

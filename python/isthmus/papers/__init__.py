@@ -41,8 +41,18 @@ A paper is a folder ``papers/NAME/``:
 Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes what is there.
 """
 
-from isthmus.papers.folder import Paper, Row, find, papers
+from isthmus.papers.folder import Paper, Row, find, papers, some_papers
 from isthmus.papers.run import How, run_paper
 from isthmus.papers.verdict import VERDICTS, Outcome
 
-__all__ = ["VERDICTS", "How", "Outcome", "Paper", "Row", "find", "papers", "run_paper"]
+__all__ = [
+    "VERDICTS",
+    "How",
+    "Outcome",
+    "Paper",
+    "Row",
+    "find",
+    "papers",
+    "run_paper",
+    "some_papers",
+]

@@ -139,7 +139,7 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
     """
     from isthmus import charts
     from isthmus.charts import curves
-    from isthmus.charts.chart import Mark
+    from isthmus.charts.chart import Symbol
 
     if figure.plot is not None:
         return replace(charts.chart(view(run), figure.plot), name=figure.name)
@@ -165,7 +165,7 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
     assert last is not None
     entries = curves.marks(view(run), model=any(panel.model for panel in figure.panels))
     if any(panel.bound for panel in figure.panels):
-        entries.append(Mark("analytic bound", "bound"))
+        entries.append(Symbol("analytic bound", "bound"))
     return curves.assembled(figure.name, last, drawn, entries)
 
 

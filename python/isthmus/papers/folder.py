@@ -122,6 +122,21 @@ def papers() -> list[Paper]:
     return []
 
 
+def some_papers() -> list[Paper]:
+    """All papers, of which there must be any.
+
+    Raises:
+        IsthmusError: there is none.
+
+    """
+    if known := papers():
+        return known
+    raise IsthmusError(
+        f"no papers found; set {ENVIRONMENT} to a folder that has some, or unset it for those "
+        "of the package"
+    )
+
+
 def find(name: str) -> Paper:
     """The paper of this name, or in the folder of this path.
 
@@ -131,15 +146,10 @@ def find(name: str) -> Paper:
     """
     if (Path(name) / "paper.toml").is_file():
         return read(Path(name))
-    known = papers()
+    known = some_papers()
     for paper in known:
         if paper.name == name:
             return paper
-    if not known:
-        raise IsthmusError(
-            f"no papers found; set {ENVIRONMENT} to a folder that has some, or unset it for those "
-            "of the package"
-        )
     raise IsthmusError(f"no paper {name!r}; there is {', '.join(p.name for p in known)}")
 
 

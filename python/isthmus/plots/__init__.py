@@ -20,26 +20,11 @@ from isthmus.plots import (
 )
 from isthmus.plots.style import Plot, image, styled
 from isthmus.progress import Tell, untold
-from isthmus.results import kinds
-from isthmus.results.kinds import others
+from isthmus.results.kinds import KINDS, others
 from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
 
-__all__ = ["KINDS", "Kind", "Picture", "draw", "draw_all", "image", "pictures"]
-
-
-"""What plots are written as."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of plot."""
-
-    name: str
-    caption: str
-    """What a reader should see in it."""
-    draw: Callable[..., Plot]
-    applies: Callable[[View], bool]
+__all__ = ["KINDS", "Picture", "draw", "draw_all", "image", "pictures"]
 
 
 def _response(layout: View, **options: Any) -> Plot:
@@ -60,9 +45,6 @@ _DRAWN: dict[str, Callable[..., Plot]] = {
     "percentiles": curves.percentiles,
     "distribution": distribution.distribution,
 }
-_ALL = [Kind(k.name, k.caption, _DRAWN[k.name], k.applies) for k in kinds.KINDS.values()]
-
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 
 
 def draw(run: RunResult, kind: str = "latency", **options: Any) -> Plot:
@@ -76,19 +58,19 @@ def draw(run: RunResult, kind: str = "latency", **options: Any) -> Plot:
     if kind not in KINDS:
         raise IsthmusError(f"no plot {kind!r}; there are {', '.join(KINDS)}")
     if not KINDS[kind].applies(layout):
-        have = ", ".join(k.name for k in _ALL if k.applies(layout)) or "none"
+        have = ", ".join(k.name for k in KINDS.values() if k.applies(layout)) or "none"
         raise IsthmusError(f"this run has nothing to draw for {kind!r}; it has {have}")
     with styled():
-        return KINDS[kind].draw(layout, **options)
+        return _DRAWN[kind](layout, **options)
 
 
 def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
     """Draw every plot that the run has material for, in the order of the report."""
     layout = view(run)
-    for kind in _ALL:
+    for kind in KINDS.values():
         if kind.applies(layout):
             with styled():
-                figure = kind.draw(layout)
+                figure = _DRAWN[kind.name](layout)
             yield kind.name, figure
 
 
@@ -107,7 +89,7 @@ def pictures(
     """Every plot that the run has material for; `tell` hears of each that is drawn."""
     drawn: list[Picture] = []
     layout = view(run)
-    number = sum(kind.applies(layout) for kind in _ALL)
+    number = sum(kind.applies(layout) for kind in KINDS.values())
     tell("drawing", 0, number)
     for name, figure in draw_all(run):
         drawn.append(Picture(name, {suffix: image(figure, suffix) for suffix in suffixes}))

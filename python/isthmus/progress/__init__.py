@@ -6,16 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
-PHASES = ("building", "simulating", "writing", "drawing")
-"""What a run does, in this order; writing and drawing may alternate."""
-
 
 @dataclass(frozen=True)
 class Progress:
     """How far a run is; a saturation search counts as a point."""
 
     phase: str = "building"
-    """One of `PHASES`."""
+    """``building``, ``simulating``, ``writing`` or ``drawing``; the last two may alternate."""
     points_done: int = 0
     points_total: int = 0
     """0 as long as nobody knows."""

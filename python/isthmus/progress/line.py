@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
+from isthmus.columns import columns, cut, flat
 from isthmus.progress import Progress
 from isthmus.wording import counted
 
@@ -102,7 +101,7 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
         return text[: max(width, 0)]
     title = ""
     if progress.title and (free := room - max(BAR_WIDTH[0], room // 2) - len(GAP)) >= TITLE_MIN:
-        title = short(progress.title, free) + GAP
+        title = cut(flat(progress.title), free) + GAP
     length = min(BAR_WIDTH[1], room - columns(title))
     return title + _bar(progress, length, blocks) + GAP + text
 
@@ -111,7 +110,7 @@ def plain_line(pace: Pace, now: float) -> str:
     """The same without a bar, for logs and terminals that draw nothing."""
     progress = pace.progress
     if progress.phase == "building":
-        return f"building machines{f' of {short(progress.title, 60)}' if progress.title else ''}"
+        return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
     if progress.phase != "simulating":
         steps = f", {progress.step} of {progress.steps} done" if progress.step else ""
         return f"{progress.phase}{steps}"
@@ -130,31 +129,6 @@ def share(progress: Progress) -> float:
     else:
         done, total = progress.step, progress.steps
     return min(done / total, 1.0) if total else 0.0
-
-
-def columns(text: str) -> int:
-    """Columns that a text takes on a terminal."""
-    return sum(_wide(letter) for letter in text)
-
-
-def short(text: str, width: int) -> str:
-    """A text of one line, cut to so many columns."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if columns(text) <= width:
-        return text
-    kept, used = "", 1
-    for letter in text:
-        used += _wide(letter)
-        if used > width:
-            break
-        kept += letter
-    return kept.rstrip() + "…"
-
-
-def _wide(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:

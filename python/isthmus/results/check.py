@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isthmus.columns import cut
+
 if TYPE_CHECKING:
     from isthmus.results.schema import RunResult
 
@@ -60,7 +62,7 @@ def _as_many(place: str, values: Sequence[object], run: RunResult) -> None:
 
 def _word(place: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
-        raise ValueError(f"{place}: {short(word)}; there are {', '.join(known)}")
+        raise ValueError(f"{place}: {cut(repr(word))}; there are {', '.join(known)}")
 
 
 def _counts(place: str, holder: object, names: Sequence[str]) -> None:
@@ -72,9 +74,3 @@ def _counts(place: str, holder: object, names: Sequence[str]) -> None:
 def _ordered(place: str, low: float | None, high: float | None) -> None:
     if low is not None and high is not None and low > high:
         raise ValueError(f"{place}: low {low!r} is above high {high!r}")
-
-
-def short(text: object) -> str:
-    """A value for a message, cut."""
-    told = repr(text)
-    return told if len(told) <= 60 else told[:60] + "…"

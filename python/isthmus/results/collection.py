@@ -154,13 +154,20 @@ class Results:
         return plots.draw(self.run, kind, **options)
 
     def report(self, path: str | Path) -> Path:
-        """Write the self-contained report to `path` and return it."""
-        from isthmus.files import write_text
-        from isthmus.report import render
+        """Write the self-contained report to `path` and return it.
+
+        In a folder that isthmus wrote, it becomes one of that folder's files.
+
+        Raises:
+            IsthmusError: that folder holds other results, or a file that was changed since is in
+                the way; or `path` cannot be written to.
+
+        """
+        from isthmus.results.folder import write_report
 
         arguments.path("path", path, "report.html")
         target = Path(path)
-        write_text(target, render(self))
+        write_report(target, self)
         return target
 
     def save(
@@ -197,13 +204,10 @@ class Results:
 
 def _refuse_changed(folder: Path, text: str) -> None:
     """Refuse numbers other than those that the folder's mark lists."""
-    from isthmus.owned import read_mark
+    from isthmus.owned import changed, read_mark
     from isthmus.owned.mark import sha256
 
     mark = read_mark(folder)
     written = mark.files.get("result.json") if mark else None
     if written and written.sha256 != sha256(text.encode()):
-        raise IsthmusError(
-            f"{folder / 'result.json'}: damaged result: not the numbers that isthmus wrote; "
-            "move it away and run the scenario again"
-        )
+        raise changed(folder / "result.json", written)

@@ -14,8 +14,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.owned import Identity, OwnedFolder
-from isthmus.owned.folder import SCENARIO
+from isthmus.errors import IsthmusError
+from isthmus.files import ready_folder, write_text
+from isthmus.owned import Identity, OwnedFolder, home_of
+from isthmus.owned.folder import RESULT, SCENARIO
 from isthmus.owned.mark import JOURNAL, sha256
 from isthmus.progress import Tell, untold
 
@@ -30,15 +32,16 @@ __all__ = [
     "identity",
     "keep_provenance",
     "keep_result",
-    "made_from",
     "opened_for",
+    "output_key",
     "parquet",
     "result_key",
+    "write_report",
     "write_results",
     "write_tables",
 ]
 
-RESULT = "result.json"
+REPORT = "report.html"
 
 
 def identity(results: Results) -> Identity:
@@ -73,7 +76,7 @@ def result_key(canonical: str) -> str:
     return sha256(canonical.encode())
 
 
-def made_from(results: Results, *forms: str) -> str:
+def output_key(results: Results, *forms: str) -> str:
     """What tables, pictures and pages are made from: the numbers, by this version."""
     import isthmus
 
@@ -117,17 +120,11 @@ def write_results(
         plots: the forms (``png``, ``svg``) in which every plot is written as a file, too.
 
     """
-    from isthmus.report import inputs_of, render
-
     tell("writing", 0, 0)
     keep_result(folder, results)
     write_tables(folder, results)
-    inputs = inputs_of(results)
-    if not folder.has("report", inputs):
-        tell("drawing", 0, 0)
-        with folder.part("report", inputs):
-            folder.write("report.html", render(results, inputs), "report")
-    key = made_from(results, *plots)
+    _write_page(folder, results, REPORT, "report", tell)
+    key = output_key(results, *plots)
     if plots and not folder.has("plots", key):
         from isthmus.plots import pictures
 
@@ -137,9 +134,49 @@ def write_results(
                     folder.write(f"plots/{picture.name}.{form}", data, "plots")
 
 
+def write_report(path: Path, results: Results) -> None:
+    """Write the report alone. In a folder of isthmus it is one of the files of that folder, which
+    must hold these results; elsewhere it replaces the file that is there.
+
+    Raises:
+        IsthmusError: the folder holds other results, or a file that we did not write or that was
+            changed since is in the way; or the folder cannot be written to.
+
+    """
+    from isthmus.report import render
+
+    home = home_of(path)
+    if home is None:
+        ready_folder(path.parent)
+        write_text(path, render(results))
+        return
+    with opened_for(home, results) as folder:
+        place = path.parent.resolve() / path.name
+        name = place.relative_to(home.resolve()).as_posix()
+        part = "report" if name == REPORT else name
+        there = folder.mark.files.get(name)
+        if there is not None and there.part != part:
+            raise IsthmusError(f"{path}: there isthmus keeps something else; give another name")
+        _write_page(folder, results, name, part)
+
+
+def _write_page(
+    folder: OwnedFolder, results: Results, name: str, part: str, tell: Tell = untold
+) -> None:
+    """Write the report as a part of the folder, unless it is there."""
+    from isthmus.report import inputs_of, render
+
+    inputs = inputs_of(results)
+    if folder.has(part, inputs):
+        return
+    tell("drawing", 0, 0)
+    with folder.part(part, inputs):
+        folder.write(name, render(results, inputs), part)
+
+
 def write_tables(folder: OwnedFolder, results: Results) -> None:
     """Write the tables as Parquet and CSV, unless they are there."""
-    key = made_from(results)
+    key = output_key(results)
     if folder.has("tables", key):
         return
     with folder.part("tables", key):

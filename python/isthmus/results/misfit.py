@@ -11,10 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from isthmus.results.check import short
-
-CUT = 60
-"""Most letters of a value that are told."""
+from isthmus.columns import cut
 
 _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
     inspect.IntType: (int, "int"),
@@ -76,7 +73,7 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
             return _expected(place, "an object", value)
         known = {each.tag: each for each in structs}
         if not isinstance(value.get("kind"), str) or value["kind"] not in known:
-            told = f"kind {short(value.get('kind'))}; there are {', '.join(map(str, known))}"
+            told = f"kind {cut(repr(value.get('kind')))}; there are {', '.join(map(str, known))}"
             return _at(place) + told
         return _misfit(known[value["kind"]], value, place)
     if value is None and any(isinstance(each, inspect.NoneType) for each in kind.types):
@@ -92,5 +89,4 @@ def _at(place: str) -> str:
 
 def _expected(place: str, name: str, value: Any) -> str:
     shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    shown = shown if len(shown) <= CUT else f"{shown[:CUT]} ..."
-    return f"{_at(place)}expected {name}, found {shown}"
+    return f"{_at(place)}expected {name}, found {cut(shown)}"

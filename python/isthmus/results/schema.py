@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from isthmus.columns import cut
 from isthmus.errors import IsthmusError
-from isthmus.results.check import check_result, short
+from isthmus.results.check import check_result
 from isthmus.results.machines import (
     FatTreeSummary,
     HypercubeSummary,
@@ -429,7 +430,7 @@ class RunResult:
             ) from error
         if version != SCHEMA:
             raise IsthmusError(
-                f"{source}: result schema {short(version)}; this isthmus reads schema {SCHEMA}"
+                f"{source}: result schema {cut(repr(version))}; this isthmus reads schema {SCHEMA}"
             )
         try:
             run = msgspec.json.decode(data, type=cls)
