@@ -149,6 +149,47 @@ def test_runs_shorter_than_a_period_are_told(tmp_path: Path) -> None:
     assert "--quick does not shorten it" in done.stderr
 
 
+def test_rates_of_runs_shorter_than_a_period_stay_unknown(tmp_path: Path) -> None:
+    """They would be those of one checkpoint: 316 MB/s where 50 MB/s were asked for."""
+    path = tmp_path / "dump.toml"
+    path.write_text(CHECKPOINTS)
+    names = {}
+    for time in ("9 ms", "20 ms"):
+        words = ("stop.time=" + time, "--json", "--out", str(tmp_path / time))
+        point = json.loads(isthmus("run", str(path), *words).stdout)["points"][0]
+        names[time] = {m["name"] for m in point["measures"]}
+    assert "dump.packet" in names["9 ms"]
+    assert not any(name.endswith(".accepted") for name in names["9 ms"])
+    assert "dump.accepted" in names["20 ms"]
+    told = isthmus("run", str(path), "stop.time=9 ms", "--out", str(tmp_path / "told"))
+    assert "accepted bandwidths stay unknown" in told.stderr
+    assert "MB/s" not in told.stdout
+
+
+def test_jobs_of_which_nothing_is_known_are_called_unknown(tmp_path: Path) -> None:
+    """It said that nothing was measured, and was judged by nothing."""
+    path = tmp_path / "dump.toml"
+    path.write_text(
+        CHECKPOINTS.replace(
+            "[workload.servers]", '[workload]\nmapping = "shared"\n[workload.servers]'
+        )
+        + '[workload.jobs.other]\ntraffic = "uniform"\nload = "330 MB/s"\n'
+        + '[sweep]\n"workload.active" = "pairs"\n'
+    )
+    told = isthmus("run", str(path), "stop.time=400 us", "--out", str(tmp_path / "out")).stdout
+    assert "How much the jobs disturb one another is unknown." in told
+    assert "Nothing of a job was measured both alone and beside others." in told
+
+
+def test_what_overrides_change_stands_beside_the_title() -> None:
+    """And variants are named by their axes, not by bare numbers."""
+    demo = str(Path(__file__).parents[2] / "examples/hypercube-128.toml")
+    told = isthmus("check", demo, "machine.dimension=5").stdout
+    assert "changed           dimension 7 → 5\n" in told
+    assert "asked for and possible: b = 1\n" in told
+    assert "changed" not in isthmus("check", demo).stdout
+
+
 def test_a_warm_up_longer_than_the_run_is_an_error(tmp_path: Path, tree: Path) -> None:
     """It was called converged, without a measure."""
     words = ("stop.time=100 us", "stop.warmup=fixed", "stop.warmup_messages=1000000")

@@ -1,12 +1,13 @@
 //! Arithmetic before any simulation: what is asked of each kind of part against what it can do.
 
+use crate::result::AxisValue;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Demand and supply of the parts of one variant.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
     /// The values of the axes but the load's.
-    pub variant: Vec<String>,
+    pub variant: Vec<AxisValue>,
     /// The load that demands are of, in the unit of the result's loads; none in closed loops.
     pub load: Option<f64>,
     /// The parts, in the order in which data pass them.

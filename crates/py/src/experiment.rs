@@ -56,6 +56,8 @@ struct Checked {
     description: String,
     changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
+    /// Position among the axes of the load, whose values are no variants.
+    load_axis: Option<usize>,
     points: usize,
     searches: usize,
     machines: Vec<MachineSummary>,
@@ -96,6 +98,7 @@ pub(crate) fn check(
                     values: axis.values.iter().map(|value| value.text.clone()).collect(),
                 })
                 .collect(),
+            load_axis: (scenario.axes.iter()).position(|axis| scenario.is_load(&axis.key)),
             points: scenario.points().len(),
             searches: scenario.search_lines().len(),
             machines: Vec::new(),

@@ -15,11 +15,16 @@ TIGHT = 0.7
 """Share of a supply from which a part is worth a look."""
 
 
-def print_capacity(variants: list[dict[str, Any]]) -> None:
-    """Print all parts of the variant that asks for most, and the fullest part of each other one."""
+def print_capacity(summary: dict[str, Any]) -> None:
+    """Print all parts of the variant that asks for most, and the fullest part of each other one.
+
+    `summary` is what a check of a scenario tells.
+    """
     from isthmus.cli.console import console
 
-    shown = [v for v in variants if v["parts"] or v["remarks"]]
+    axes = (axis for i, axis in enumerate(summary["axes"]) if i != summary["load_axis"])
+    labels = [axis["label"] for axis in axes]
+    shown = [v for v in summary["capacity"] if v["parts"] or v["remarks"]]
     if not shown:
         return
     out = console()
@@ -29,13 +34,13 @@ def print_capacity(variants: list[dict[str, Any]]) -> None:
         if all((other["parts"], other["remarks"]) != alike for other in unlike):
             unlike.append(variant)
     unlike.sort(key=_tightest, reverse=True)
-    out.text(f"[bold]{_plain(_title(unlike[0], named=len(unlike) > 1))}[/]")
+    out.text(f"[bold]{_plain(_title(unlike[0], labels if len(unlike) > 1 else []))}[/]")
     out.table(_table(unlike[0]))
     for remark in unlike[0]["remarks"]:
         out.text(_plain(remark))
     if len(unlike) > 1:
         out.text("")
-        out.table(_fullest(unlike[1 : 1 + VARIANTS]))
+        out.table(_fullest(unlike[1 : 1 + VARIANTS], labels))
     if len(unlike) > 1 + VARIANTS:
         out.text(f"{len(unlike) - 1 - VARIANTS} more variants ask for less; --json has all.")
 
@@ -56,11 +61,18 @@ def print_resolved(rows: list[dict[str, str]]) -> None:
     console().table(table)
 
 
-def _title(variant: dict[str, Any], *, named: bool) -> str:
-    title = "asked for and possible"
-    if named and variant["variant"]:
-        title += f": {', '.join(variant['variant'])}"
-    return title
+def _title(variant: dict[str, Any], labels: list[str]) -> str:
+    name = _name(variant, labels)
+    return f"asked for and possible: {name}" if name else "asked for and possible"
+
+
+def _name(variant: dict[str, Any], labels: list[str]) -> str:
+    """The values of its axes, each with its label or the letter at the end of that: ``b = 2``."""
+    from isthmus.results.schema import AxisValue
+    from isthmus.results.series import value_text
+
+    values = zip(labels, variant["variant"], strict=False)
+    return ", ".join(value_text(label, AxisValue(**value)) for label, value in values)
 
 
 def _table(variant: dict[str, Any]) -> Table:
@@ -79,7 +91,7 @@ def _table(variant: dict[str, Any]) -> Table:
     return table
 
 
-def _fullest(variants: list[dict[str, Any]]) -> Table:
+def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
     """A row for each variant: the part that is asked for most of what it can do."""
     from rich import box
     from rich.table import Table
@@ -94,7 +106,7 @@ def _fullest(variants: list[dict[str, Any]]) -> Table:
         if part is None:
             continue
         style, asked, can, share = _shares(part)
-        cells = (", ".join(variant["variant"]), part["name"], asked, can, share)
+        cells = (_name(variant, labels), part["name"], asked, can, share)
         table.add_row(*_styled(cells, style))
     return table
 

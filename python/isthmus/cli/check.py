@@ -131,10 +131,13 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 def _print_summary(summary: dict[str, Any], file: str) -> None:
     from isthmus.cli.capacity import print_capacity
     from isthmus.cli.console import print_facts
-    from isthmus.results.schema import read_machines
+    from isthmus.results.schema import FieldChange, read_machines
     from isthmus.wording import counted
 
     facts = [("scenario", f"{summary['name']} – {summary['title']}")]
+    if summary["changes"]:
+        changes = [FieldChange(each["key"], each["from"], each["to"]) for each in summary["changes"]]
+        facts.append(("changed", ", ".join(change.words for change in changes)))
     for axis in summary["axes"]:
         facts.append((axis["label"], _values(axis["values"])))
     for machine in read_machines(summary["machines"][:MACHINES]):
@@ -146,7 +149,7 @@ def _print_summary(summary: dict[str, Any], file: str) -> None:
     searches = counted(summary["searches"], "search", "searches")
     facts.append(("to run", f"{points}, {searches}"))
     print_facts(facts)
-    print_capacity(summary["capacity"])
+    print_capacity(summary)
     click.echo(f"{file}: well formed")
 
 

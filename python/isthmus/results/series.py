@@ -209,9 +209,13 @@ def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
         and not described.has_io_network
     ):
         return "no I/O network"
+    return value_text(field_.label, value)
+
+
+def value_text(label: str, value: AxisValue) -> str:
+    """One value of an axis in words, whatever machine it is of."""
     if value.number is None:
         return value.text
-    words = field_.label.split()
-    name = words[-1] if words and len(words[-1].strip("().")) == 1 else field_.label
-    name = name.strip("().")
-    return f"{name} = {value.text}"
+    words = label.split()
+    name = words[-1] if words and len(words[-1].strip("().")) == 1 else label
+    return f"{name.strip('().')} = {value.text}"

@@ -31,12 +31,12 @@ impl Experiment {
     pub fn capacity(&self) -> Vec<Capacity> {
         let load_axis =
             (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
-        let of_variant = |values: &[AxisValue]| -> Vec<String> {
+        let of_variant = |values: &[AxisValue]| -> Vec<AxisValue> {
             let values = values.iter().enumerate();
             let values = values.filter(|(axis, _)| Some(*axis) != load_axis);
-            values.map(|(_, value)| value.text.clone()).collect()
+            values.map(|(_, value)| value.clone()).collect()
         };
-        let mut variants: Vec<(Vec<String>, Arc<dyn Subject>)> = Vec::new();
+        let mut variants: Vec<(Vec<AxisValue>, Arc<dyn Subject>)> = Vec::new();
         for job in &self.points {
             let variant = of_variant(&job.values);
             match variants.iter_mut().find(|(known, _)| *known == variant) {
@@ -51,10 +51,10 @@ impl Experiment {
             for job in &self.searches {
                 let values = job.values.iter().flatten();
                 let subject = job.subject(self.machines.get(job.machine), job.search.high);
-                variants.push((values.map(|value| value.text.clone()).collect(), subject));
+                variants.push((values.cloned().collect(), subject));
             }
         }
-        let capacity = |(variant, subject): (Vec<String>, Arc<dyn Subject>)| Capacity {
+        let capacity = |(variant, subject): (Vec<AxisValue>, Arc<dyn Subject>)| Capacity {
             variant,
             load: subject.load(),
             ..subject.capacity()
