@@ -154,10 +154,10 @@ def test_rates_of_runs_shorter_than_a_period_stay_unknown(tmp_path: Path) -> Non
     path = tmp_path / "dump.toml"
     path.write_text(CHECKPOINTS)
     names = {}
-    for time in ("9 ms", "20 ms"):
-        words = ("stop.time=" + time, "--json", "--out", str(tmp_path / time))
+    for length in ("9 ms", "20 ms"):
+        words = ("stop.time=" + length, "--json", "--out", str(tmp_path / length))
         point = json.loads(isthmus("run", str(path), *words).stdout)["points"][0]
-        names[time] = {m["name"] for m in point["measures"]}
+        names[length] = {m["name"] for m in point["measures"]}
     assert "dump.packet" in names["9 ms"]
     assert not any(name.endswith(".accepted") for name in names["9 ms"])
     assert "dump.accepted" in names["20 ms"]

@@ -1,7 +1,10 @@
 import io
+import json
 
 import polars as pl
 
+from fixtures import synthetic
+from isthmus.results import Results
 from isthmus.results.folder import parquet
 
 COLUMNS = [
@@ -90,3 +93,14 @@ def test_pandas(load_sweep):
     frame = load_sweep.to_pandas()
     assert list(frame.columns) == COLUMNS
     assert len(frame) == load_sweep.table.height
+
+
+def test_a_point_without_measures_has_a_row():
+    """Its verdict would be missing from the table."""
+    data = synthetic.result()
+    data["points"][5]["measures"] = []
+    table = Results.from_json(json.dumps(data)).table
+    row = table.filter(point=5).row(0, named=True)
+    assert table.filter(point=5).height == 1
+    assert row["verdict"] == data["points"][5]["verdict"]["verdict"]
+    assert row["measure"] is None and row["value"] is None

@@ -58,7 +58,7 @@ def results_table(run: RunResult) -> pl.DataFrame:
     interval), ``resolved`` (of percentiles: false where a replication had fewer than ten
     observations above, so that the value is biased low), ``analytic``, ``residual``
     (value / analytic - 1), ``samples``, ``converged``, ``origin`` (of the verdict: simulation or
-    model).
+    model). A point of which nothing was measured has one row, without a measure.
     """
     import polars as pl
 
@@ -90,6 +90,9 @@ def results_table(run: RunResult) -> pl.DataFrame:
                 model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
                 right = [m.name, statistic, m.unit, value, low, high, resolved, *model]
                 rows.append((*left, *right, m.samples, point.converged, point.verdict.origin))
+        if not point.measures:
+            none = [None] * 9
+            rows.append((*left, *none, None, point.converged, point.verdict.origin))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
