@@ -136,7 +136,9 @@ def _print_summary(summary: dict[str, Any], file: str) -> None:
 
     facts = [("scenario", f"{summary['name']} – {summary['title']}")]
     if summary["changes"]:
-        changes = [FieldChange(each["key"], each["from"], each["to"]) for each in summary["changes"]]
+        changes = [
+            FieldChange(each["key"], each["from"], each["to"]) for each in summary["changes"]
+        ]
         facts.append(("changed", ", ".join(change.words for change in changes)))
     for axis in summary["axes"]:
         facts.append((axis["label"], _values(axis["values"])))
