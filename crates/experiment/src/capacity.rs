@@ -11,14 +11,14 @@ pub struct Capacity {
     /// The load that demands are of, in the unit of the result's loads; none in closed loops.
     pub load: Option<f64>,
     /// The parts, in the order in which data pass them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartKind>,
     /// What limits a node, and what the figures leave out: whole sentences.
     pub remarks: Vec<String>,
 }
 
 /// A kind of part. As JSON it also has its `share`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct PartKind {
     /// What it is: `interface of a node`.
     pub name: String,
     /// What the busiest part of the kind, or each where all are alike, is asked for; `None` if nothing says.
@@ -33,7 +33,7 @@ pub struct Part {
     pub basis: String,
 }
 
-impl Part {
+impl PartKind {
     /// Demand over supply, where both are known and it can do anything at all.
     pub fn share(&self) -> Option<f64> {
         let supply = self.supply.filter(|&supply| supply > 0.0)?;
@@ -41,9 +41,9 @@ impl Part {
     }
 }
 
-impl Serialize for Part {
+impl Serialize for PartKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut told = serializer.serialize_struct("Part", 7)?;
+        let mut told = serializer.serialize_struct("PartKind", 7)?;
         told.serialize_field("name", &self.name)?;
         told.serialize_field("demand", &self.demand)?;
         told.serialize_field("at_most", &self.at_most)?;
@@ -74,10 +74,10 @@ pub(crate) fn bandwidth(mb_per_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::PartKind;
 
-    fn part(demand: Option<f64>, supply: Option<f64>) -> Part {
-        Part {
+    fn part(demand: Option<f64>, supply: Option<f64>) -> PartKind {
+        PartKind {
             name: "link".to_owned(),
             demand,
             at_most: false,

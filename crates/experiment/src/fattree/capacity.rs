@@ -8,7 +8,7 @@
 //! ascent leads over it.
 
 use super::analysis;
-use crate::capacity::{Capacity, Part, bandwidth, number};
+use crate::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::Switching;
@@ -43,7 +43,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout
         Limit::Dma => engine(machine),
         Limit::Circuits => circuits(machine, &rules, 1),
     };
-    let part = |name: &str, demand: Option<f64>, supply: f64, basis: String| Part {
+    let part = |name: &str, demand: Option<f64>, supply: f64, basis: String| PartKind {
         name: name.to_owned(),
         demand: demand.map(|demand| demand * MB),
         at_most: asked.closed,
@@ -301,7 +301,7 @@ mod tests {
         capacity(&machine, traffic, &layout)
     }
 
-    fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c Part {
+    fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c PartKind {
         let found = capacity.parts.iter().find(|part| part.name == name);
         found.unwrap_or_else(|| panic!("no {name} in {:?}", capacity.parts))
     }

@@ -7,7 +7,7 @@
 
 use super::Built;
 use super::analysis::utilisation;
-use crate::capacity::{Capacity, Part, number};
+use crate::capacity::{Capacity, PartKind, number};
 use isthmus_analytic::hypercube_io::Reading;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Bytes;
@@ -70,7 +70,7 @@ fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
             1 => "1 lane".to_owned(),
             lanes => format!("{lanes} lanes"),
         };
-        capacity.parts.push(Part {
+        capacity.parts.push(PartKind {
             name: name.to_owned(),
             demand: Some(share * scale * supply),
             at_most: false,
@@ -109,7 +109,7 @@ fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: 
     } else {
         (None, "devices are pure delays and never fill".to_owned())
     };
-    capacity.parts.push(Part {
+    capacity.parts.push(PartKind {
         name: "I/O node, requests".to_owned(),
         demand,
         at_most: false,

@@ -5,7 +5,7 @@
 //! a link for the sum over its packets of sends times s + 1 and echoes times e + 1
 //! ([`bottleneck`](isthmus_analytic::sci::bottleneck)), and the fabric is full when the busiest link is.
 
-use crate::capacity::{Capacity, Part, bandwidth, number};
+use crate::capacity::{Capacity, PartKind, bandwidth, number};
 use crate::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_workload::packets::spec::PacketTraffic;
@@ -36,7 +36,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Ove
     let longest = f64::from(lengths.request.max(lengths.response.unwrap_or(0)));
     let slot = (longest + IDLE) * symbol;
     let mut capacity = Capacity::default();
-    capacity.parts.push(Part {
+    capacity.parts.push(PartKind {
         name: "link of a node".to_owned(),
         demand: Some(load * MB / senders.max(1) as f64),
         at_most: false,
@@ -50,7 +50,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Ove
     });
     if let Some(full) = overlay.saturation {
         let place = overlay.bottleneck.as_deref().unwrap_or("the busiest link");
-        capacity.parts.push(Part {
+        capacity.parts.push(PartKind {
             name: "fabric, by its busiest link".to_owned(),
             demand: Some(load * MB),
             at_most: false,
