@@ -119,7 +119,14 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
     """Bars with their interval; each prints its own value at its end, the model stands above."""
     scales = Scales(view)
     reach = [v for row in values for v in (row.get("end"), row.get("m")) if v is not None]
-    x = axis("y", x_title, "x", domain=[0, 1.2 * max(reach, default=1.0) or 1.0], tickCount=5)
+    x = axis(
+        "y",
+        x_title,
+        "x",
+        domain=[0, 1.2 * max(reach, default=1.0) or 1.0],
+        tickCount=5,
+        titleAnchor="end",
+    )
     y = rows_axis("variant")
     paint = scales.paint()
     told = _tips(view)

@@ -26,6 +26,8 @@ LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
 """The drawing library, in the order in which it is loaded."""
 WIDTH, GAP = 1176, 22
 """Of a page on a wide screen, and between its panels, in pixels."""
+NARROW = 300
+"""Most that a panel may want for three or more to stand beside one another on paper, in pixels."""
 
 _STROKE = 'stroke="currentColor" stroke-width="2" fill="none"'
 GLYPHS = {
@@ -115,9 +117,12 @@ def across(panels: Sequence[Panel]) -> Markup:
     and, as a class, on paper.
     """
     count = len(panels)
-    fit = max(1, (WIDTH + GAP) // (max(p.width for p in panels) + GAP))
+    widest = max(p.width for p in panels)
+    fit = max(1, (WIDTH + GAP) // (widest + GAP))
     columns = -(-count // -(-count // fit))
-    paper = " by3" if count % 3 == 0 or count == 5 else " by4" if count > 6 else ""
+    paper = ""
+    if widest <= NARROW:
+        paper = " by3" if count % 3 == 0 or count == 5 else " by4" if count > 6 else ""
     return Markup(f'class="panels{paper}" style="--columns: {columns}"')
 
 
