@@ -2,8 +2,9 @@ import io
 import json
 
 import polars as pl
+import pytest
 
-from fixtures import synthetic
+from fixtures import synthetic, trees
 from isthmus.results import Results
 from isthmus.results.folder import parquet
 
@@ -104,3 +105,18 @@ def test_a_point_without_measures_has_a_row():
     assert table.filter(point=5).height == 1
     assert row["verdict"] == data["points"][5]["verdict"]["verdict"]
     assert row["measure"] is None and row["value"] is None
+
+
+@pytest.mark.parametrize("name", ["nodes", "point", "kind", "job", "value"])
+def test_an_axis_may_have_the_name_of_a_column(name):
+    """Variants are named by their user: `[[sweep.nodes]]`, where the table of jobs has `nodes`."""
+    data = trees.result()
+    axis = next(axis for axis in data["axes"] if axis["key"] != "workload.active")
+    axis["key"] = axis["label"] = name
+    found = Results.from_json(json.dumps(data))
+    tables = [found.table, found.jobs, found.channels, found.nodes, found.interference]
+    columns = [table.columns for table in tables]
+    # Beside a column of that name it says where it is from.
+    assert all(f"sweep.{name}" in each or name in each for each in columns)
+    assert any(f"sweep.{name}" in each for each in columns)
+    assert all(table.height for table in tables)

@@ -321,7 +321,6 @@ def interference_table(found: Interference) -> pl.DataFrame:
     axes = [i for i in range(len(run.axes)) if i != found.axis]
     unit = run.load.plain
     schema: dict[str, Any] = {
-        **{run.axes[i].column: pl.String for i in axes},
         "job": pl.String,
         "beside": pl.String,
         f"alone [{unit}]": pl.Float64,
@@ -332,6 +331,7 @@ def interference_table(found: Interference) -> pl.DataFrame:
         if name == "slower_tail":
             schema.update({"slower_percent": pl.Float64, "slower_of": pl.String, "says": pl.String})
     schema.update({"percent": pl.Float64, "percent_of": pl.String})
+    schema = {**dict.fromkeys(run.columns(schema, axes), pl.String), **schema}
     rows = []
     for c in found.cells:
         means = [m.mean if (m := p.measure(f"{c.job}.accepted")) else None for p in _both(c)]

@@ -7,6 +7,7 @@ description: msgspec reads the JSON straight into them, and refuses what does no
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -399,6 +400,14 @@ class RunResult:
         if len(self.changes) > CHANGES:
             told.append(f"and {len(self.changes) - CHANGES} more")
         return f"changed: {', '.join(told)}"
+
+    def columns(self, own: Collection[str], axes: Iterable[int] | None = None) -> list[str]:
+        """Names of columns for the axes, or for some of them, in a table with columns of its `own`.
+
+        An axis that is named like one of these is ``sweep.NAME`` there.
+        """
+        names = [self.axes[i].column for i in (range(len(self.axes)) if axes is None else axes)]
+        return [f"sweep.{name}" if name in own else name for name in names]
 
     @property
     def ended_by_memory(self) -> bool:

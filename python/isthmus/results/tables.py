@@ -22,14 +22,13 @@ def _numeric_axes(run: RunResult) -> list[bool]:
     return [all(v.number is not None for v in column) for column in columns]
 
 
-def _axis_schema(run: RunResult) -> dict[str, Any]:
+def _schema(run: RunResult, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a table, those of the axes between its own."""
     import polars as pl
 
-    numeric = _numeric_axes(run)
-    return {
-        axis.column: pl.Float64 if is_number else pl.String
-        for axis, is_number in zip(run.axes, numeric, strict=True)
-    }
+    names = run.columns({*before, *after})
+    types = [pl.Float64 if is_number else pl.String for is_number in _numeric_axes(run)]
+    return {**before, **dict(zip(names, types, strict=True)), **after}
 
 
 def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[Any]:
@@ -62,9 +61,7 @@ def results_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema: dict[str, Any] = {
-        "point": pl.Int64,
-        **_axis_schema(run),
+    after = {
         run.load.column: pl.Float64,
         "verdict": pl.String,
         "measure": pl.String,
@@ -80,6 +77,7 @@ def results_table(run: RunResult) -> pl.DataFrame:
         "converged": pl.Boolean,
         "origin": pl.String,
     }
+    schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
     rows = []
     for point in run.points:
@@ -100,15 +98,14 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
     """One row per point, measure and occupied bin: ``lower``, ``upper`` (in ``unit``), count."""
     import polars as pl
 
-    schema: dict[str, Any] = {
-        "point": pl.Int64,
-        **_axis_schema(run),
+    after = {
         "measure": pl.String,
         "unit": pl.String,
         "lower": pl.Float64,
         "upper": pl.Float64,
         "count": pl.Int64,
     }
+    schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
     columns: list[list[Any]] = [[] for _ in schema]
     for p in run.points:
@@ -140,9 +137,7 @@ def channels_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema: dict[str, Any] = {
-        "point": pl.Int64,
-        **_axis_schema(run),
+    after = {
         "kind": pl.String,
         "from": pl.Int64,
         "to": pl.Int64,
@@ -154,6 +149,7 @@ def channels_table(run: RunResult) -> pl.DataFrame:
         "fills_first": pl.Boolean,
         "analytic": pl.Float64,
     }
+    schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
     columns: list[list[Any]] = [[] for _ in schema]
     for p in run.points:
@@ -195,14 +191,13 @@ def nodes_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema: dict[str, Any] = {
-        "point": pl.Int64,
-        **_axis_schema(run),
+    after = {
         "verdict": pl.String,
         "node": pl.Int64,
         run.load.column: pl.Float64,
         f"accepted [{run.load.plain}]": pl.Float64,
     }
+    schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
     rows = [
         (
@@ -229,9 +224,7 @@ def jobs_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema: dict[str, Any] = {
-        "point": pl.Int64,
-        **_axis_schema(run),
+    after = {
         "verdict": pl.String,
         "job": pl.String,
         "active": pl.Boolean,
@@ -241,6 +234,7 @@ def jobs_table(run: RunResult) -> pl.DataFrame:
         "low": pl.Float64,
         "high": pl.Float64,
     }
+    schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
     rows = []
     for p in run.points:
@@ -263,8 +257,7 @@ def searches_table(run: RunResult) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema: dict[str, Any] = {
-        **_axis_schema(run),
+    after = {
         "over": pl.String,
         "unit": pl.String,
         "highest_stable": pl.Float64,
@@ -276,6 +269,7 @@ def searches_table(run: RunResult) -> pl.DataFrame:
         "error_rate": pl.Float64,
         "trials": pl.Int64,
     }
+    schema = _schema(run, {}, after)
     numeric = _numeric_axes(run)
     rows = [
         (
@@ -293,5 +287,5 @@ def searches_table(run: RunResult) -> pl.DataFrame:
         for s in run.searches
     ]
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    load = None if run.load_axis is None else run.axes[run.load_axis].column
+    load = None if run.load_axis is None else run.columns(after)[run.load_axis]
     return table.drop(load) if load else table
