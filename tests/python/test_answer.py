@@ -1,10 +1,12 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from fixtures import synthetic
 from isthmus.answer import SAME, Bracket, Ratio, answer
+from isthmus.answer.sentences import conclusion
 from isthmus.results import Results, RunResult
 from isthmus.results.series import view
 
@@ -291,3 +293,24 @@ def test_where_nothing_was_simulated_the_model_answers():
     said = answer(RunResult.from_json(json.dumps(data)))
     assert said.series[1].badge == "far worse"
     assert said.basis.endswith("from the queueing model.")
+
+
+def test_many_variants_alike_are_not_listed(load_sweep):
+    """Eleven names in a headline tell nobody anything."""
+    said = load_sweep.answer
+    alike = [replace(s, badge="unknown") for s in said.series]
+    told = conclusion([alike[0], *alike[1:] * 3], said.view)
+    assert told.endswith("of all others it is unknown, the intervals are too wide.")
+
+
+def test_variants_without_a_point_to_compare_say_so():
+    """They were said to have too wide intervals, and no numbers."""
+
+    def undecided(data):
+        for point in data["points"]:
+            point["verdict"]["verdict"] = "undecided"
+        data["searches"] = []
+
+    said = changed(undecided)
+    assert "no point of both is stable" in said.conclusion
+    assert said.series[1].sentence.startswith("undecided at every load tried (at 0.8–12.8 ")

@@ -14,6 +14,7 @@ from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.lessons import basis as lessons_basis
 from isthmus.answer.reason import Reason, reason, reasons_sentence
 from isthmus.answer.sentences import (
+    apart_words,
     baseline_sentence,
     basis,
     collapse_part,
@@ -76,6 +77,11 @@ class SeriesAnswer:
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
     """What fills first."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything of it could be compared with the baseline."""
+        return bool(self.ratios or self.saturation or self.peak_ratio)
 
     def cell(self, measure: str) -> str:
         """The measure at the point compared, with its half-width."""
@@ -342,7 +348,7 @@ def _series_answer(
     if own_peak:
         parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
     parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
-    sentence = join(parts[:3]) or "no numbers"
+    sentence = join(parts[:3]) or apart_words(series, base)
     return SeriesAnswer(
         series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio, why
     )

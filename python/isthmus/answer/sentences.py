@@ -16,6 +16,10 @@ NODES = 12
 """Most of the nodes that wait for one another that are told one by one."""
 
 
+NAMED = 4
+"""Most variants with the same outcome that a conclusion names."""
+
+
 def join(parts: list[str]) -> str:
     """Parts of a sentence; empty ones are left out."""
     return "; ".join(p for p in parts if p)
@@ -54,6 +58,13 @@ def verdict_words(series: Series) -> str:
     reasons = dict.fromkeys(ended(p.ended_by).removeprefix("; ") for p in series.points)
     told = f"{' or '.join(verdicts)}, so that no latency is known" if verdicts else ""
     return join([told or "no stable point to compare with", *reasons])
+
+
+def apart_words(series: Series, base: Series) -> str:
+    """Why nothing of a series can be compared with the baseline."""
+    if any(p.verdict.verdict == "stable" for p in series.points):
+        return f"no point at which both this and {base.label} are stable"
+    return verdict_words(series)
 
 
 def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:
@@ -157,13 +168,15 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
     base = found[0].series.label
     groups: dict[str, list[str]] = {}
     for each in found[1:]:
-        groups.setdefault(each.badge, []).append(each.series.label)
+        badge = each.badge if each.badge != "unknown" or each.compared else "not compared"
+        groups.setdefault(badge, []).append(each.series.label)
     order = (
         "collapses",
         "far worse",
         "worse",
         "mixed",
         "unknown",
+        "not compared",
         "no clear difference",
         "better",
         "far better",
@@ -172,6 +185,8 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
     for badge in order:
         if badge in groups:
             names = listed(groups[badge])
+            if len(groups[badge]) > NAMED:
+                names = "all others" if len(groups) == 1 else f"{len(groups[badge])} variants"
             verb = "is" if len(groups[badge]) == 1 else "are"
             if badge == "collapses":
                 parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
@@ -181,6 +196,8 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
                 parts.append(f"{names} {verb} not clearly different")
             elif badge == "unknown":
                 parts.append(f"of {names} it is unknown, the intervals are too wide")
+            elif badge == "not compared":
+                parts.append(f"of {names} it is unknown, no point of both is stable")
             else:
                 parts.append(f"{names} {verb} {badge}")
     return f"Against {base}: {'; '.join(parts)}."
