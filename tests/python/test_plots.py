@@ -5,12 +5,12 @@ import pytest
 
 from fixtures import synthetic
 from isthmus import plots
-from isthmus.charts.cube import project
 from isthmus.errors import IsthmusError
 from isthmus.plots import curves
 from isthmus.plots.style import MARKERS
 from isthmus.results import Results
 from isthmus.results.series import view
+from isthmus.scenes.cube import project
 
 ALL = [
     "latency",

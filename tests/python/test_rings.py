@@ -12,7 +12,6 @@ from fixtures import rings
 from isthmus import plots
 from isthmus.answer.grounds import Peak
 from isthmus.answer.sentences import collapse_words
-from isthmus.charts.rings import Layout, failed_nodes, used_links
 from isthmus.cli.fabric import _distances
 from isthmus.plots.curves import load_bound
 from isthmus.plots.nodes import loaded_point
@@ -20,6 +19,7 @@ from isthmus.report import render
 from isthmus.results import Results
 from isthmus.results.schema import Collapse, read_fabric, read_machines
 from isthmus.results.series import view
+from isthmus.scenes.rings import Layout, failed_nodes, used_links
 from test_cli import one_line
 
 

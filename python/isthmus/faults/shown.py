@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isthmus.charts.machines import DRAWN_NODES
 from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.looks import BASELINE, COLOURS, colour_number
 from isthmus.results.machines import SciSummary
 from isthmus.results.schema import RunResult
+from isthmus.scenes.rings import is_drawn
 
 
 def worst_cases(
@@ -27,7 +27,7 @@ def worst_cases(
         if least is None or least.machine is None:
             continue
         machine = run.machines[least.machine]
-        if isinstance(machine, SciSummary) and machine.places and machine.nodes <= DRAWN_NODES:
+        if isinstance(machine, SciSummary) and is_drawn(machine):
             shown.append((site.label, machine, least))
     return shown
 

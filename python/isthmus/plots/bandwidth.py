@@ -8,11 +8,8 @@ from isthmus.results.curves import Number, Pick, mean_of, model_label
 from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
-from isthmus.results.shown import at_work, compared_point, rates
+from isthmus.results.shown import ROWS, at_work, compared_point, rates
 from isthmus.wording import number, with_unit
-
-ROWS = 24
-"""Most variants that are drawn as bars."""
 
 
 def bandwidth(view: View) -> Plot:
