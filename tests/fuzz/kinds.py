@@ -16,64 +16,18 @@ from mutate import mutated
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
+
+def _small(name: str) -> str:
+    return (REPOSITORY / f"tests/scenarios/{name}.toml").read_text(encoding="utf-8")
+
+
 SMALL = {
-    "hypercube": """\
-version = 1
-name = "small-cube"
-[machine]
-kind = "hypercube"
-dimension = 3
-[workload]
-locality = 0.2
-[sweep]
-"machine.lanes.io_link" = [0, 1]
-"workload.rate" = ["2 /ms", "4 /ms"]
-[stop]
-precision = "20%"
-of = ["pe_pe.header", "read.network"]
-messages_first = 2000
-messages_max = 8000
-replications = 4
-""",
-    "sci": """\
-version = 1
-name = "small-torus"
-[machine]
-kind = "sci"
-fabric = "torus"
-size = "3x3"
-[sweep]
-"workload.load" = ["0.5 GB/s", "1 GB/s"]
-[stop]
-rule = "fixed"
-time = "20 us"
-warmup = "none"
-replications = 2
-""",
-    "fat-tree": """\
-version = 1
-name = "small-tree"
-[machine]
-kind = "fat-tree"
-arity = 2
-levels = 3
-[workload.servers]
-placement = "clustered"
-count = 2
-[workload.jobs.compute]
-traffic = "uniform"
-nodes = "part 2 of 2"
-[workload.jobs.io]
-traffic = "io"
-nodes = "part 1 of 2"
-load = "30%"
-[sweep]
-"workload.mapping" = ["dedicated", "shared"]
-[stop]
-rule = "fixed"
-time = "2 ms"
-replications = 2
-""",
+    "hypercube": _small("small-cube")
+    .replace('precision = "10%"', 'precision = "20%"')
+    .replace("messages_first = 4000", "messages_first = 2000")
+    .replace("messages_max = 40000", "messages_max = 8000"),
+    "sci": _small("small-torus"),
+    "fat-tree": _small("small-tree"),
 }
 """One scenario for each kind of machine, done within a second."""
 

@@ -16,29 +16,8 @@ from isthmus.results import Results
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-SMALL = """\
-version = 1
-name = "small"
-title = "A small machine"
-
-[machine]
-kind = "hypercube"
-dimension = 3
-
-[workload]
-locality = 0.2
-
-[sweep]
-"machine.lanes.io_link" = [0, 1]
-"workload.rate" = ["2 /ms", "4 /ms"]
-
-[stop]
-precision = "10%"
-of = ["pe_pe.header", "read.network"]
-messages_first = 4000
-messages_max = 40000
-replications = 4
-"""
+SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf-8")
+"""A scenario that runs in about a second."""
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,11 @@
+import ast
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import isthmus
 from fixtures import rings, synthetic, trees
 from isthmus.charts import chart, charts
 from isthmus.charts.matrix import contrast, parts
@@ -188,3 +191,23 @@ def test_links_tell_how_busy_they_are(load_sweep):
     assert svg.count("<path") == 7 * 64
     assert "var(--u" in svg
     assert chart(view(load_sweep.run), "machine").panels[0].svg == svg
+
+
+def test_what_pictures_show_is_known_without_either_way_to_draw_them():
+    """`scenes` and `results` draw nothing; `charts` and `plots` know nothing of one another."""
+    package = Path(isthmus.__file__).parent
+    barred = {"scenes": ("charts", "plots"), "results": ("charts",)}
+    barred |= {"charts": ("plots",), "plots": ("charts",)}
+    for name, others in barred.items():
+        files = sorted((package / name).glob("*.py"))
+        assert files
+        for file in files:
+            for other in others:
+                assert f"isthmus.{other}" not in imports(file), (file, other)
+
+
+def imports(file: Path) -> str:
+    """The import statements of a module, in lines."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return "\n".join(ast.unparse(each) for each in found)

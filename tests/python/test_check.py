@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-TREE = """
+SERVERS = """
 version = 1
 name = "x"
 [machine]
@@ -20,6 +20,8 @@ levels = 2
 [workload.servers]
 placement = "clustered"
 count = 4
+"""
+TREE = f"""{SERVERS}
 [workload.jobs.io]
 traffic = "io"
 load = "100 MB/s"
@@ -29,16 +31,7 @@ messages = 20000
 warmup_messages = 0
 replications = 2
 """
-CHECKPOINTS = """
-version = 1
-name = "x"
-[machine]
-kind = "fat-tree"
-arity = 4
-levels = 2
-[workload.servers]
-placement = "clustered"
-count = 4
+CHECKPOINTS = f"""{SERVERS}
 [workload.jobs.dump]
 traffic = "checkpoint"
 period = "10 ms"

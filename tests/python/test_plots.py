@@ -5,12 +5,13 @@ import pytest
 
 from fixtures import synthetic
 from isthmus import plots
-from isthmus.charts.cube import project
 from isthmus.errors import IsthmusError
 from isthmus.plots import curves
 from isthmus.plots.style import MARKERS
 from isthmus.results import Results
+from isthmus.results.curves import CAP
 from isthmus.results.series import view
+from isthmus.scenes.cube import project
 
 ALL = [
     "latency",
@@ -90,7 +91,7 @@ def test_values_of_saturated_points_do_not_press_the_others_flat(load_sweep):
         for p in load_sweep.run.points
         if p.verdict.verdict == "stable"
     ]
-    assert figure.axes[0].get_ylim()[1] < 3 * curves.CAP * max(stable)
+    assert figure.axes[0].get_ylim()[1] < 3 * CAP * max(stable)
 
 
 def test_unresolved_percentiles_are_left_out_and_the_legend_says_so(load_sweep):

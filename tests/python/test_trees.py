@@ -11,9 +11,9 @@ import isthmus
 from fixtures import trees
 from isthmus import plots
 from isthmus.answer.lessons import felt_text, percent, slower
-from isthmus.plots.curves import model_label
 from isthmus.report import render
 from isthmus.results import Results
+from isthmus.results.curves import model_label
 from isthmus.results.interference import Change, combined, interference, quotient
 from isthmus.results.schema import FatTreeSummary, Percentile
 from isthmus.results.series import view

@@ -1,5 +1,7 @@
 import pytest
 
+from isthmus.columns import columns, cut, flat
+from isthmus.errors import meant
 from isthmus.wording import (
     channel_label,
     estimate,
@@ -62,3 +64,22 @@ def test_labels():
     assert measure_label("some_new.thing") == "Some new, thing"
     assert with_unit("latency", "us") == "latency (µs)"
     assert with_unit("ratio", "1") == "ratio"
+
+
+def test_what_is_longer_than_its_room_is_cut_by_columns():
+    assert cut("x" * 60) == "x" * 60
+    assert cut("x" * 61) == "x" * 59 + "…"
+    assert cut("a b c", 3) == "a…"
+    for text in ("図" * 40, "e\u0301" * 40, "aé図 " * 20):
+        assert cut(text, columns(text)) == text
+        for width in range(1, columns(text)):
+            told = cut(text, width)
+            assert told.endswith("…")
+            assert columns(told) <= width
+            assert text.startswith(told[:-1])
+    assert flat("a\n\tb  c\x1b[0m") == "a b c [0m"
+
+
+def test_the_nearest_word_is_told_or_else_a_hint():
+    assert meant("locallity", ["locality", "rate"], "see the guide") == "did you mean 'locality'?"
+    assert meant("zzz", ["locality", "rate"], "see the guide") == "see the guide"

@@ -23,13 +23,11 @@ from isthmus.results.curves import mean_of, model_label, ordered
 from isthmus.results.machines import MachineSummary
 from isthmus.results.schema import Measure, PointResult
 from isthmus.results.series import Series, View, belongs
-from isthmus.results.shown import at_work, compared_point, has_brackets, rates
+from isthmus.results.shown import ROWS, at_work, compared_point, has_brackets, rates
 from isthmus.wording import channel_label, interval, number, unit_label, with_unit
 
 STEP = 30
 """Height of a row in pixels."""
-ROWS = 24
-"""Most variants that are drawn as bars; the table has all."""
 
 
 def bandwidth(view: View) -> Chart:

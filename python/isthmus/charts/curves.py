@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,53 +21,15 @@ from isthmus.charts.spec import (
     layered,
     tip,
 )
-from isthmus.results.curves import (
-    LOG_SPAN,
-    OVER,
-    Pick,
-    drawable,
-    load_bound,
-    mean_of,
-    model_label,
-    model_of,
-    numbers,
-    ordered,
-    percentile_of,
-    residual_of,
-    value_cap,
-    with_percentiles,
-    with_residuals,
-)
+from isthmus.results.curves import OVER, load_bound, model_label, numbers
 from isthmus.results.kinds import others
-from isthmus.results.schema import PointResult
 from isthmus.results.series import Series, View
-from isthmus.results.shown import at_work, rates
+from isthmus.scenes import curves as scene
+from isthmus.scenes.curves import Curves
 from isthmus.wording import interval, number, unit_label, with_unit
 
 HEIGHT = 250
 """Height of a panel in pixels."""
-
-
-@dataclass(frozen=True)
-class Curves:
-    """What one panel of curves shows."""
-
-    title: str
-    pick: Pick
-    unit: str
-    y_title: str
-    model: Pick | None = None
-    log: bool | None = None
-    """Whether the scale is logarithmic; decided by the values if None."""
-    zero: bool | None = None
-    """Whether it begins at zero; by the values if None."""
-    capped: bool = False
-    """Whether values of saturated points are cut off: a latency grows with the run there."""
-    stable_only: bool = False
-    diagonal: bool = False
-    """Whether to draw the line on which all that is offered is accepted."""
-    bound: bool = False
-    """Whether to draw what the analysis lets each series accept."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +42,7 @@ class Drawn:
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
     """The measures asked for (or `measures`) against the x axis, a panel each."""
-    names = list(measures or [m for m in ordered(view) if drawable(view, m)])
-    told = [
-        Curves(
-            view.label(m),
-            mean_of(m),
-            view.unit(m),
-            with_unit("mean", view.unit(m)),
-            model_of(m),
-            capped=view.unit(m) == "us",
-        )
-        for m in names
-    ]
-    return chart(name, view, told, marks(view))
+    return chart(name, view, scene.latency(view, measures), marks(view))
 
 
 def response(view: View) -> Chart:
@@ -103,23 +52,7 @@ def response(view: View) -> Chart:
 
 def accepted(view: View) -> Chart:
     """What is completed against what is offered, of all messages and of I/O demands."""
-    panels = []
-    flows: list[tuple[str, str | None, str]] = [("accepted", None, "All messages")]
-    if view.unit("io.accepted") and view.unit("io.offered"):
-        flows.append(("io.accepted", "io.offered", "I/O demands"))
-    for measure, offered, title in flows:
-        flow = view if offered is None else replace(view, x_measure=offered)
-        curves = Curves(
-            title if len(flows) > 1 else "",
-            mean_of(measure),
-            view.unit(measure),
-            with_unit(view.run.load.accepted, view.unit(measure)),
-            log=False,
-            zero=True,
-            diagonal=True,
-            bound=offered is None,
-        )
-        panels.append(curve_panel(flow, curves))
+    panels = [curve_panel(flow, told) for _, flow, told in scene.accepted(view)]
     entries = marks(view, model=False)
     entries.append(Symbol("all that is offered", "diagonal"))
     if any(load_bound(view, s) is not None for s in view.series):
@@ -129,12 +62,7 @@ def accepted(view: View) -> Chart:
 
 def residuals(view: View) -> Chart:
     """How far the simulation lies above the model, in percent, at stable points."""
-    told = [
-        Curves(view.label(m), residual_of(m), "%", "simulation over model − 1 (%)", log=False)
-        for m in with_residuals(view)
-    ]
-    told = [replace(each, stable_only=True) for each in told]
-    return chart("residuals", view, told, [])
+    return chart("residuals", view, scene.residuals(view), [])
 
 
 def percentiles(view: View) -> Chart:
@@ -142,53 +70,14 @@ def percentiles(view: View) -> Chart:
 
     Percentiles with too few observations above them are biased low and left out.
     """
-    name = next(iter(with_percentiles(view)))
-    found: dict[float, None] = {}
-    left_out = 0
-    for point in view.run.points:
-        for p in at.percentiles if (at := point.measure(name)) else ():
-            if p.resolved:
-                found[p.percent] = None
-            else:
-                left_out += 1
-    told = [
-        Curves(
-            "median" if percent == 50 else f"{percent:g}% are below",
-            percentile_of(name, percent),
-            view.unit(name),
-            with_unit(view.label(name), view.unit(name)),
-            capped=view.unit(name) == "us",
-        )
-        for percent in sorted(found)
-    ]
+    told, left_out = scene.percentiles(view)
     note = f"Left out: {left_out} with too few observations above." if left_out else ""
     return replace(chart("percentiles", view, told, marks(view, model=False)), note=note)
 
 
 def bandwidth(view: View) -> Chart:
     """What each job and the I/O servers get through, against the load."""
-    told = []
-    for name in rates(view):
-        per = "server" if name.startswith("servers.") else "node"
-        told.append(
-            Curves(
-                view.label(name).partition(":")[0],
-                _while_at_work(name, mean_of(name)),
-                view.unit(name),
-                with_unit(f"accepted bandwidth per {per}", view.unit(name)),
-                _while_at_work(name, model_of(name)),
-                log=False,
-                zero=True,
-            )
-        )
-    return chart("bandwidth", view, told, marks(view))
-
-
-def _while_at_work(name: str, pick: Pick) -> Pick:
-    def picked(point: PointResult) -> Any:
-        return pick(point) if at_work(point, name) else (None, None, None)
-
-    return picked
+    return chart("bandwidth", view, scene.bandwidth(view), marks(view))
 
 
 def chart(name: str, view: View, told: Sequence[Curves], entries: list[Symbol]) -> Chart:
@@ -208,18 +97,19 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
 def curve_panel(view: View, told: Curves) -> Drawn:
     """One panel: a curve per series with its points, intervals and the model's curve."""
     scales = Scales(view)
-    cap = value_cap(view, told.pick) if told.capped else math.inf
+    cap = scene.cap_of(view, told)
     values: list[Spec] = []
     curves: list[Spec] = []
     rows: list[tuple[list[Any], int]] = []
     for series in view.series:
         values += _values(view, series, told, cap)
         if told.model:
-            curves += _model_values(view, series, told.model, cap)
+            curve = scene.model_curve(view, series, told.model, cap)
+            curves += [{"variant": series.label, "x": brief(x), "m": brief(v)} for x, v in curve]
         rows += _rows(view, series, told)
     if told.stable_only:
         values = [v for v in values if v["verdict"] == "stable"]
-    y = _y_axis(told, [v["y"] for v in values if "y" in v] or [v["m"] for v in curves], curves)
+    y = _y_axis(told, [v["y"] for v in values if "y" in v] or [v["m"] for v in curves])
     x = _x_axis(view, told)
     paint, form = scales.paint(), scales.form()
     both = {"x": x, "y": y}
@@ -340,7 +230,8 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
     found: list[Spec] = []
     unit = unit_label(told.unit)
     at = {view.x(p): p for p in series.points}
-    for x, y, low, high, verdict in numbers(view, series, told.pick, cap):
+    rows = numbers(view, series, told.pick, cap)
+    for x, y, low, high, verdict in rows:
         point = at[x]
         value, own_low, own_high = told.pick(point)
         row: Spec = {
@@ -361,20 +252,9 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
         if verdict == OVER:
             row["over"] = True
         found.append(row)
-    first = next((i for i, r in enumerate(found) if r["verdict"] != "stable"), len(found))
-    over = next((i for i, r in enumerate(found) if "over" in r), len(found))
-    if first < len(found):
-        for row in found[max(first - 1, 0) : over + 1]:
-            row["tail"] = True
+    for row in found[scene.tail(rows)]:
+        row["tail"] = True
     return found
-
-
-def _model_values(view: View, series: Series, model: Pick, cap: float) -> list[Spec]:
-    # Beyond the cap the model's curve would press everything else flat, too.
-    curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
-    beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
-    curve = curve[: next(beyond, len(curve))]
-    return [{"variant": series.label, "x": brief(x), "m": brief(v)} for x, v in curve]
 
 
 def _collapsed(view: View) -> list[Spec]:
@@ -417,41 +297,18 @@ def _rows(view: View, series: Series, told: Curves) -> list[tuple[list[Any], int
     return found
 
 
-def _y_axis(told: Curves, drawn: list[float], curves: list[Spec]) -> Spec:
-    positive = [v for v in drawn if v > 0]
-    spans = bool(positive) and len(positive) == len(drawn)
-    log = told.log
-    if log is None:
-        log = spans and max(positive) / min(positive) > LOG_SPAN
-    elif log and not spans:
-        log = False
-    zero = told.zero if told.zero is not None else spans and not log and told.log is None
-    _ = curves
-    return axis("y", told.y_title, "y", log=bool(log), zero=bool(zero))
+def _y_axis(told: Curves, drawn: list[float]) -> Spec:
+    log, zero = scene.is_log(told, drawn), scene.from_zero(told, drawn)
+    return axis("y", told.y_title, "y", log=log, zero=zero)
 
 
 def _x_axis(view: View, told: Curves) -> Spec:
     title = with_unit(view.run.load.label if told.diagonal else view.x_label, view.x_unit)
     if view.by_load or told.diagonal:
         return axis("x", title, "x", zero=True)
-    xs = [x for p in view.run.points if (x := view.x(p)) is not None]
-    log = bool(xs) and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN
-    return axis("x", title, "x", log=log)
+    return axis("x", title, "x", log=scene.x_is_log(view))
 
 
 def marks(view: View, model: bool = True) -> list[Symbol]:
     """The key of marks, only those that occur."""
-    verdicts = {p.verdict.verdict for p in view.run.points}
-    simulated = view.run.simulated
-    entries = []
-    if simulated:
-        entries.append(Symbol(f"simulated, {view.run.confidence:.0%} interval", "simulated"))
-    if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
-        entries.append(Symbol(model_label(view), "model"))
-    if simulated and "saturated" in verdicts:
-        entries.append(Symbol("saturated: grows with the run (▲ off the plot)", "saturated"))
-    if simulated and "undecided" in verdicts:
-        entries.append(Symbol("undecided", "undecided"))
-    if simulated and "collapsed" in verdicts:
-        entries.append(Symbol("collapsed: nothing arrives any more", "collapsed"))
-    return entries
+    return [Symbol(words, glyph) for glyph, words in scene.symbols(view, "▲", model=model).items()]

@@ -11,7 +11,6 @@ from isthmus.results.curves import ordered
 from isthmus.results.grid import ends, grid_of
 from isthmus.results.interference import (
     Cell,
-    Change,
     Felt,
     Interference,
     Variant,
@@ -19,14 +18,9 @@ from isthmus.results.interference import (
 )
 from isthmus.results.schema import AxisValue, PointResult
 from isthmus.results.series import View
+from isthmus.scenes.matrix import PALE, QUICKER, SLOWER, below, headline, is_clear
 from isthmus.wording import interval, number, unit_label, with_unit
 
-SLOWER = [(0.0, "#ffffff"), (0.5, "#d55e00"), (1.0, "#8c1d04")]
-"""From no change to longer times."""
-QUICKER = [(0.0, "#0072b2"), (0.5, "#8fc4e4"), (1.0, "#ffffff")]
-"""From shorter times to no change."""
-PALE = 0.35
-"""How much of its colour a change has that cannot be told from none."""
 DARK, LIGHT = "#14181d", "#fefefe"
 """Ink on a cell: the page's changes with its theme, the colours of cells do not."""
 LEAST = 5
@@ -138,18 +132,17 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
 def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
     """What a cell says: how much longer the job takes, and its tail."""
     change = felt.mean
-    clear = felt.piles_up or change.less or change.more
+    clear = is_clear(felt)
     low, high = ends(found)
     if change.value >= 1:
         full = between(SLOWER, (change.value - 1) / (high - 1))
     else:
         full = between(QUICKER, (change.value - low) / (1 - low) if low < 1 else 1.0)
     fill = mixed(hexed(full), 1.0 if clear else PALE)
-    unknown = change.tells == "unknown"
     told: Spec = {
         "fill": hexed(fill),
         "ink": ink_on(fill),
-        "text": "unknown" if unknown else "piles up" if felt.piles_up else slower(change),
+        "text": headline(felt),
         "told": f"{felt.of}: {slower(change)}" + (", they pile up" if felt.piles_up else ""),
         "clear": clear,
         "point": cell.together.index,
@@ -161,12 +154,7 @@ def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
         told["tail"] = f"{tail} ({felt.tail_of})"
     if cell.accepted is not None:
         told["bandwidth"] = f"×{cell.accepted.value:.2f}"
-    return {**told, "more": _unsaid(change) if unknown else tail}
-
-
-def _unsaid(change: Change) -> str:
-    """The interval of a change that is unknown."""
-    return slower(change).removeprefix("unknown (").removesuffix(")")
+    return {**told, "more": below(felt)}
 
 
 def parts(colour: str) -> Colour:

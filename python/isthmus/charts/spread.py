@@ -17,27 +17,25 @@ from isthmus.charts.spec import (
     tip,
 )
 from isthmus.looks import colour_number, look
+from isthmus.results.curves import LOG_SPAN
 from isthmus.results.schema import PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import (
+    distributions,
     histogram_of,
     histogram_unit,
-    loaded_point,
     survival,
-    with_histograms,
 )
+from isthmus.scenes import nodes as scene
 from isthmus.wording import number, unit_label, with_unit
 
 EDGES = 110
 """Most steps of a curve: more cannot be seen."""
-PANELS = 3
-SHOWN = 6
-"""Most variants whose nodes are drawn."""
 
 
 def distribution(view: View) -> Chart:
     """Per measure with a histogram, a falling curve per series, at the load compared."""
-    names = with_histograms(view)[:PANELS]
+    names = distributions(view)
     place = answer(view.run).busy_place
     panels, rows = [], []
     for name in names:
@@ -82,7 +80,7 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
 def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Spec:
     scales = Scales(view)
     xs = [v["x"] for v in values if v["x"] > 0]
-    log = bool(xs) and max(xs) / min(xs) > 12
+    log = bool(xs) and max(xs) / min(xs) > LOG_SPAN
     if log:
         values = [v for v in values if v["x"] > 0]
     x = axis("x", title, "x", log=log)
@@ -110,29 +108,24 @@ def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Sp
 
 def nodes(view: View) -> Chart:
     """Per series the accepted load of each node at the highest load that has not collapsed."""
-    drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
-    most = max((len(p.active) for _, p in drawn), default=0)
-    shown = [(s, p) for s, p in drawn if len(p.active) == most][:SHOWN]
+    shown = scene.shown_of(view)
     unit = view.run.load.unit
-    top = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
+    top = scene.top(shown)
     panels, rows, points = [], [], []
     for series, point in shown:
-        spec = _node_spec(view, series, point, 1.08 * top or 1.0)
-        title = [series.label] if len(view.series) > 1 else []
-        if point.load is not None and not point.jobs:
-            title.append(f"offered {number(point.load)} {unit_label(unit)}")
-        accepted = [n.accepted for n in point.nodes]
-        note = f"{number(min(accepted))} to {number(max(accepted))} {unit_label(unit)} a node"
-        panels.append(Panel(", ".join(title), spec, note=note))
+        spec = _node_spec(view, series, point, top)
+        title = scene.title(view, series, point)
+        panels.append(Panel(title, spec, note=scene.span(view, point)))
         for n in point.nodes:
-            rows.append([series.label, n.node, _job(point, n.node) or "", n.offered, n.accepted])
+            rows.append(
+                [series.label, n.node, scene.job_of(point, n.node) or "", n.offered, n.accepted]
+            )
             points.append(point.index)
     entries = [Symbol("accepted", "block")]
     jobs = _job_numbers(shown[0][1])
-    if any(p.jobs for _, p in shown):
-        ran = [job for job in jobs if any(job in p.active for _, p in shown)]
+    if ran := scene.jobs_that_ran(shown):
         entries = [Symbol(f"accepted, {job}", "block", colour(jobs[job])) for job in ran]
-    if any(n.offered is not None for _, p in shown for n in p.nodes):
+    if scene.any_offered(shown):
         entries.append(Symbol("offered", "diagonal"))
     if any(p.servers for _, p in shown):
         entries.append(Symbol("I/O server", "diamond", INK))
@@ -146,7 +139,7 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
     servers = set(point.servers)
     values: list[Spec] = []
     for n in point.nodes:
-        job = _job(point, n.node)
+        job = scene.job_of(point, n.node)
         told = f"{number(n.accepted, 4)} {unit}"
         row: Spec = {"x": n.node, "y": brief(n.accepted), "value": told, "variant": job or ""}
         row["of"] = job or series.label
@@ -207,9 +200,3 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
 def _job_numbers(point: PointResult) -> dict[str, int]:
     """The colour of each job, whether it ran or not."""
     return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}
-
-
-def _job(point: PointResult, node: int) -> str | None:
-    """The job that ran on a node, where just one did."""
-    ran = [job.name for job in point.jobs if job.active and node in job.nodes]
-    return ran[0] if len(ran) == 1 else None

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from isthmus.charts.chart import Panel, Spec, brief
-from isthmus.charts.spec import INK, axis, layered, rows_axis, tip
+from isthmus.charts.chart import Panel
+from isthmus.charts.strips import Told, strips
 from isthmus.charts.svg import Drawing, busy_colour
 from isthmus.looks import colour_number
 from isthmus.results.machines import FatTreeSummary
-from isthmus.results.schema import ChannelUse, PointResult
+from isthmus.results.schema import PointResult
+from isthmus.scenes import tree
+from isthmus.scenes.machine import busiest_last, uses
 from isthmus.wording import channel_label
-
-DRAWN_NODES = 128
-"""Most nodes of a tree that is drawn link by link."""
-ORDER = {"inject": 0, "up": 1, "down": 2, "eject": 3}
 
 
 def tree_panels(
     label: str, described: FatTreeSummary, point: PointResult, top: float
 ) -> list[Panel]:
     """A tree with its links coloured by how busy they were; by level if it is large."""
-    single = [c for c in point.channels if c.from_ is not None and c.to is not None]
-    if described.nodes > DRAWN_NODES or not single:
+    single = tree.single_links(described, point)
+    if not single:
         return [_strips(label, described, point, top)]
-    places = tree_places(described)
-    used: dict[tuple[int, int], float] = {}
-    for each in single:
-        assert each.from_ is not None
-        assert each.to is not None
-        ends = (min(each.from_, each.to), max(each.from_, each.to))
-        used[ends] = max(used.get(ends, 0.0), each.utilisation)
+    places = tree.places(described)
+    used = uses(single)
     drawing = Drawing(size=460.0, wide=1.0)
-    for a, b in sorted(used, key=lambda ends: (used[ends], ends)):
+    for a, b in busiest_last(used):
         told = f"{_name(described, a)} – {_name(described, b)}: {used[a, b]:.0%} busy"
         drawing.line([places[a], places[b]], busy_colour(used[a, b], top), 1.2, told)
     for vertex in range(described.nodes, len(places)):
@@ -46,15 +39,6 @@ def _name(described: FatTreeSummary, vertex: int) -> str:
     return f"node {vertex}" if level == 0 else f"switch {vertex} (level {level})"
 
 
-def tree_places(described: FatTreeSummary) -> list[tuple[float, float]]:
-    """Nodes below, switches of each level spread over the same width."""
-    width, height = float(described.nodes), described.nodes / 5
-    places = [(n + 0.5, 0.0) for n in range(described.nodes)]
-    for level, count in enumerate(described.switches, 1):
-        places += [((s + 0.5) * width / count, level * height) for s in range(count)]
-    return places
-
-
 def _rows(
     drawing: Drawing,
     described: FatTreeSummary,
@@ -62,17 +46,12 @@ def _rows(
     places: list[tuple[float, float]],
 ) -> str:
     """Nodes, and a row of marks below the tree for each job that ran and for the I/O servers."""
-    step = described.nodes / 26
+    step = tree.row_step(described)
     for node in range(described.nodes):
         drawing.dot(places[node], 1.9, "circle", "pe", f"node {node}")
-    rows: list[tuple[str, list[int], str]] = [
-        (job.name, job.nodes, f"job s{colour_number(n + 1)}")
-        for n, job in enumerate(point.jobs)
-        if job.active
-    ]
-    if point.servers:
-        rows.append(("I/O servers", point.servers, "io"))
-    for row, (name, nodes, css) in enumerate(rows, 1):
+    rows = tree.rows_below(point)
+    for row, (name, nodes, job) in enumerate(rows, 1):
+        css = "io" if job is None else f"job s{colour_number(job + 1)}"
         for n in nodes:
             drawing.dot((places[n][0], -row * step), 2.4, "square", css, f"node {n}: {name}")
     if not rows:
@@ -82,39 +61,9 @@ def _rows(
 
 def _strips(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
     """For trees too large to draw: of each level and direction the mean and the busiest link."""
-    means = sorted((c for c in point.channels if c.from_ is None and c.is_link), key=crossed)
-    values: list[Spec] = [
-        {
-            "variant": channel_label(c.kind, described.kind),
-            "x": brief(c.utilisation, 4),
-            "high": brief(c.highest, 4),
-            "fill": busy_colour(c.utilisation, top),
-            "value": f"{c.utilisation:.1%}",
-            "most": "" if c.highest is None else f"{c.highest:.1%}",
-        }
-        for c in means
+    told = [
+        Told(channel_label(c.kind, described.kind), c.utilisation, c.highest)
+        for c in tree.level_means(point)
     ]
-    x = axis("x", "mean of a kind of link, and to the busiest", "x", percent=True, domain=[0, 1])
-    y = rows_axis("variant")
-    fields = [("variant", "links"), ("value", "mean"), ("most", "busiest")]
-    paint = {"fill": {"field": "fill", "type": "nominal", "scale": None}}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "bar", "height": {"band": 0.7}, "clip": True},
-            "encoding": {"x": x, "y": y, **paint, **tip(fields)},
-        },
-        {
-            "transform": [{"filter": "isValid(datum.high)"}],
-            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.4, "clip": True},
-            "encoding": {"x": x, "x2": {"field": "high"}, "y": y},
-        },
-    ]
-    spec = layered(layers, values, {"step": 24}, f"How busy the links of {label} are")
-    return Panel(label, spec, note=described.title, width=360)
-
-
-def crossed(use: ChannelUse) -> tuple[int, int]:
-    """The order in which packets cross links: up through the levels, then down."""
-    way, _, level = use.kind.partition(" ")
-    number = int(level or 0)
-    return ORDER.get(way, len(ORDER)), -number if way == "down" else number
+    x_title = "mean of a kind of link, and to the busiest"
+    return strips(label, told, top, described.title, x_title=x_title, step=24, ends=False)

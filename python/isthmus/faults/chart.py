@@ -9,26 +9,24 @@ from typing import Any
 from isthmus.charts.chart import Chart, Key, Panel, Spec, Symbol, Table, brief
 from isthmus.charts.machines import fabric_svg
 from isthmus.charts.spec import INK, LIT, MUTED, PAPER, axis, layered, nominal, tip
-from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.outcome import CaseOutcome, Summary
 from isthmus.faults.plan import Study
 from isthmus.faults.shown import (
+    GROUP,
+    SPREAD,
+    Mean,
     bound_sign,
+    group_at,
     kind_label,
-    latency_added_ns,
-    nodes_kept,
-    throughput_kept,
+    kinds_of,
+    levels,
+    quantities,
     worst_cases,
     worst_words,
 )
 from isthmus.looks import colour_number
 from isthmus.results.schema import RunResult
 from isthmus.wording import number
-
-Mean = tuple[float | None, float | None, float | None]
-GROUP = 0.8
-"""Width of a group of fabrics, of the distance between two kinds of failure."""
-SPREAD = 12
-"""Most dots of one value beside one another."""
 
 
 def study_chart(
@@ -37,17 +35,9 @@ def study_chart(
     """A dot for each case and the mean of each kind, a panel each for the nodes that are left, the
     throughput and the latency added at the load `light` (in words).
     """
-    rows: list[tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]] = [
-        ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
-        ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
-        (
-            f"latency added (ns) at {light}",
-            latency_added_ns,
-            lambda s: s.latency_added_us.scaled(1000),
-        ),
-    ]
     panels, cells = [], []
-    for title, pick, mean in rows:
+    for quantity, pick, mean in quantities():
+        title = f"{quantity} at {light}" if "latency" in quantity else quantity
         panels.append(Panel(title, _spec(study, found, told, title, pick, mean)))
         for o in found:
             label = study.sites[o.case.site].label
@@ -73,7 +63,7 @@ def _spec(
     mean: Callable[[Summary], Mean],
 ) -> Spec:
     percent = "latency" not in title
-    kinds = [kind for kind in KINDS if any(s.kind == kind for s in told)]
+    kinds = kinds_of(told)
     labels = [site.label for site in study.sites]
     scale = {
         "domain": labels,
@@ -82,7 +72,7 @@ def _spec(
     dots, means = [], []
     for position, label in enumerate(labels):
         for place, kind in enumerate(kinds):
-            at = place + (position - (len(labels) - 1) / 2) * GROUP / max(len(labels), 1)
+            at = group_at(place, position, len(labels))
             group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
             summary = next(s for s in told if (s.site, s.kind) == (position, kind))
             words = kind_label(kind, study).replace("\n", " ")
@@ -154,13 +144,9 @@ def _dots(
 ) -> list[dict[str, Any]]:
     """Dots of equal values lie beside one another, to the left of the mean at a place so wide."""
     having = [(v, o) for o in group if (v := pick(o)) is not None]
-    span = max((v for v, _ in having), default=0.0) - min((v for v, _ in having), default=0.0)
-    seen: dict[int, int] = {}
+    having.sort(key=lambda each: each[0])
     dots = []
-    for value, outcome in sorted(having, key=lambda each: each[0]):
-        level = round(value / (span / 60)) if span > 0 else 0
-        count = seen.get(level, 0)
-        seen[level] = count + 1
+    for (value, outcome), count in zip(having, levels([v for v, _ in having]), strict=True):
         dots.append(
             {
                 "variant": label,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from isthmus.faults.outcome import KINDS, CaseOutcome, Summary
+from isthmus.faults.outcome import CaseOutcome, Summary
 from isthmus.faults.plan import Study
 from isthmus.faults.shown import (
+    GROUP,
+    SPREAD,
+    Mean,
     colour,
+    group_at,
     kind_label,
-    latency_added_ns,
-    nodes_kept,
-    throughput_kept,
+    kinds_of,
+    levels,
+    quantities,
     worst_cases,
     worst_words,
 )
@@ -22,31 +26,19 @@ from isthmus.plots.fabric import panel
 from isthmus.plots.style import INK, MUTED, PAPER, Plot, bare, key, panels
 from isthmus.results.schema import RunResult
 
-Mean = tuple[float | None, float | None, float | None]
-"""A mean with its interval."""
-SPREAD = 0.8
-"""Width of a group of fabrics, of the distance between two kinds of failure."""
-COLUMNS = 12
-"""Dots of one value beside one another."""
-
 
 def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str) -> Plot:
     """Draw a dot for each case and the mean of each kind, a panel each for the nodes that are left,
     the throughput and the latency added at the load `light` (in words).
     """
     figure, axes = panels(3, width=4.4, height=3.7)
-    rows: list[tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]] = [
-        ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
-        ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
-        ("latency added (ns)", latency_added_ns, lambda s: s.latency_added_us.scaled(1000)),
-    ]
-    kinds = [kind for kind in KINDS if any(s.kind == kind for s in told)]
-    for ax, (title, pick, mean) in zip(axes, rows, strict=True):
+    kinds = kinds_of(told)
+    for ax, (title, pick, mean) in zip(axes, quantities(), strict=True):
         for position in range(len(study.sites)):
             for place, kind in enumerate(kinds):
                 group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
                 (summary,) = (s for s in told if (s.site, s.kind) == (position, kind))
-                x = place + _offset(position, len(study.sites))
+                x = group_at(place, position, len(study.sites))
                 _dots(ax, x, [v for o in group if (v := pick(o)) is not None], position, study)
                 _mark(ax, x, mean(summary), position)
         ax.set_xticks(range(len(kinds)), [kind_label(kind, study) for kind in kinds])
@@ -86,22 +78,11 @@ def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Pl
     return figure
 
 
-def _offset(position: int, count: int) -> float:
-    return (position - (count - 1) / 2) * SPREAD / max(count, 1)
-
-
 def _dots(ax: Axes, x: float, values: list[float], position: int, study: Study) -> None:
     """Dots of equal values lie beside one another, to the left of the mean."""
-    width = SPREAD / max(len(study.sites), 1) * 0.6
-    seen: dict[float, int] = {}
-    xs, ys = [], []
-    span = max(values, default=0.0) - min(values, default=0.0)
-    for value in sorted(values):
-        level = round(value / (span / 60)) if span > 0 else 0
-        number = seen.get(level, 0)
-        seen[level] = number + 1
-        xs.append(x - width / 2 + width * (number % COLUMNS) / COLUMNS)
-        ys.append(value)
+    width = GROUP / max(len(study.sites), 1) * 0.6
+    ys = sorted(values)
+    xs = [x - width / 2 + width * (count % SPREAD) / SPREAD for count in levels(ys)]
     ax.scatter(xs, ys, s=7, color=colour(position), alpha=0.5, linewidth=0, zorder=2)
 
 

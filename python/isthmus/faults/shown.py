@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from isthmus.charts.machines import DRAWN_NODES
-from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome
+from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome, Summary
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.looks import BASELINE, COLOURS, colour_number
 from isthmus.results.machines import SciSummary
 from isthmus.results.schema import RunResult
+from isthmus.scenes.rings import is_drawn
+
+Mean = tuple[float | None, float | None, float | None]
+"""A mean with its interval."""
+GROUP = 0.8
+"""Width of a group of fabrics, of the distance between two kinds of failure."""
+SPREAD = 12
+"""Most dots of one value beside one another."""
+
+
+def quantities() -> list[
+    tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]
+]:
+    """What is drawn of each case and as the mean of each kind of failure, a panel each."""
+    return [
+        ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
+        ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
+        ("latency added (ns)", latency_added_ns, lambda s: s.latency_added_us.scaled(1000)),
+    ]
+
+
+def kinds_of(told: Sequence[Summary]) -> list[str]:
+    """The kinds of failure that were tried, in the order in which they stand."""
+    return [kind for kind in KINDS if any(s.kind == kind for s in told)]
+
+
+def group_at(place: int, position: int, count: int) -> float:
+    """Where the dots of a fabric stand, of so many, at the place of a kind of failure."""
+    return place + (position - (count - 1) / 2) * GROUP / max(count, 1)
+
+
+def levels(values: Sequence[float]) -> list[int]:
+    """For ascending values, how many about equal ones come before each: they lie side by side."""
+    span = max(values, default=0.0) - min(values, default=0.0)
+    seen: dict[int, int] = {}
+    counts = []
+    for value in values:
+        level = round(value / (span / 60)) if span > 0 else 0
+        counts.append(seen.get(level, 0))
+        seen[level] = counts[-1] + 1
+    return counts
 
 
 def worst_cases(
@@ -27,7 +67,7 @@ def worst_cases(
         if least is None or least.machine is None:
             continue
         machine = run.machines[least.machine]
-        if isinstance(machine, SciSummary) and machine.places and machine.nodes <= DRAWN_NODES:
+        if isinstance(machine, SciSummary) and is_drawn(machine):
             shown.append((site.label, machine, least))
     return shown
 

@@ -20,23 +20,21 @@ In place of panels a figure may name a plot of reports: ``plot = "nodes"``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, read_toml
 from isthmus.papers.select import conditions, points
-from isthmus.results.schema import PointResult, RunResult
+from isthmus.results.curves import load_bound, mean_of, model_of
+from isthmus.results.schema import RunResult
 from isthmus.results.series import View, view
+from isthmus.scenes.curves import Curves
 from isthmus.wording import measure_label, with_unit
 
 if TYPE_CHECKING:
     from isthmus.charts import Chart
     from isthmus.plots.style import Plot
-
-Number = tuple[float | None, float | None, float | None]
-Pick = Callable[[PointResult], Number]
 
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """How the analytic bound is drawn."""
@@ -108,20 +106,12 @@ def draw(figure: Figure, run: RunResult) -> Plot:
     with styled():
         plot, axes = panels(len(views), columns=columns)
         for ax, panel, layout in zip(axes, figure.panels, views, strict=True):
-            model = _model_of(panel.measure) if panel.model else None
-            unit = layout.unit(panel.measure)
-            is_rate = unit != "us"
-            log = False if is_rate and panel.log is None else panel.log
-            for series in layout.series if panel.bound else ():
-                if (limit := curves.load_bound(layout, series)) is not None:
+            told = _curves(panel, layout)
+            for series in layout.series if told.bound else ():
+                if (limit := load_bound(layout, series)) is not None:
                     ax.axhline(limit, color=look(layout, series).colour, **BOUND)
-            curves.curve_panel(ax, layout, _mean_of(panel.measure), model, log=log)
-            ax.set_title(panel.title)
-            label = measure_label(panel.measure) if is_rate else "mean latency"
-            ax.set_ylabel(with_unit(label, unit))
+            curves.curve_panel(ax, layout, told)
             curves.finish(ax, layout)
-            if is_rate and not log:
-                ax.set_ylim(bottom=0)
         modelled = any(panel.model for panel in figure.panels)
         entries = curves.marks(view(run), model=modelled)
         if any(panel.bound for panel in figure.panels):
@@ -146,22 +136,7 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
     drawn, last = [], None
     for panel in figure.panels:
         last = _view(figure, panel, run)
-        unit = last.unit(panel.measure)
-        is_rate = unit != "us"
-        log = False if is_rate and panel.log is None else panel.log
-        label = measure_label(panel.measure) if is_rate else "mean latency"
-        told = curves.Curves(
-            panel.title,
-            _mean_of(panel.measure),
-            unit,
-            with_unit(label, unit),
-            _model_of(panel.measure) if panel.model else None,
-            log=log,
-            zero=True if is_rate and not log else None,
-            capped=not is_rate,
-            bound=panel.bound,
-        )
-        drawn.append(curves.curve_panel(last, told))
+        drawn.append(curves.curve_panel(last, _curves(panel, last)))
     assert last is not None
     entries = curves.marks(view(run), model=any(panel.model for panel in figure.panels))
     if any(panel.bound for panel in figure.panels):
@@ -169,24 +144,26 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
     return curves.assembled(figure.name, last, drawn, entries)
 
 
+def _curves(panel: Panel, layout: View) -> Curves:
+    """What a panel shows, on the page and on paper."""
+    unit = layout.unit(panel.measure)
+    is_rate = unit != "us"
+    log = False if is_rate and panel.log is None else panel.log
+    return Curves(
+        panel.title,
+        mean_of(panel.measure),
+        unit,
+        with_unit(measure_label(panel.measure) if is_rate else "mean latency", unit),
+        model_of(panel.measure) if panel.model else None,
+        log=log,
+        zero=True if is_rate and not log else None,
+        capped=not is_rate,
+        bound=panel.bound,
+    )
+
+
 def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
     found = points(run, conditions(panel.at))
     if not found:
         raise IsthmusError(f"figure {figure.name}: {panel.at!r} fits no point")
     return view(replace(run, points=found))
-
-
-def _mean_of(measure: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        found = point.measure(measure)
-        return (found.mean, found.low, found.high) if found else (None, None, None)
-
-    return pick
-
-
-def _model_of(measure: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        found = point.measure(measure)
-        return (found.analytic if found else None, None, None)
-
-    return pick

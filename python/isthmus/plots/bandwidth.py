@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-from isthmus.plots.curves import curve_panel, finish, marks
+from isthmus.plots import curves
 from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
-from isthmus.results.curves import Number, Pick, mean_of, model_label
+from isthmus.results.curves import model_label
 from isthmus.results.interference import interference
-from isthmus.results.schema import PointResult
 from isthmus.results.series import View
-from isthmus.results.shown import at_work, compared_point, rates
+from isthmus.results.shown import ROWS, at_work, compared_point, rates
 from isthmus.wording import number, with_unit
-
-ROWS = 24
-"""Most variants that are drawn as bars."""
 
 
 def bandwidth(view: View) -> Plot:
     """Draw a panel per job and one for the I/O servers."""
     alone = interference(view.run) is None
-    return _curves(view) if alone and view.x_axis is not None else _bars(view)
-
-
-def _pick(name: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        return mean_of(name)(point) if at_work(point, name) else (None, None, None)
-
-    return pick
-
-
-def _model(name: str) -> Pick:
-    def pick(point: PointResult) -> Number:
-        at = point.measure(name)
-        return (at.analytic if at and at_work(point, name) else None, None, None)
-
-    return pick
-
-
-def _curves(view: View) -> Plot:
-    names = rates(view)
-    figure, axes = panels(len(names))
-    for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, _pick(name), _model(name), log=False, capped=False)
-        ax.set_title(view.label(name).partition(":")[0])
-        per = "server" if name.startswith("servers.") else "node"
-        ax.set_ylabel(with_unit(f"accepted bandwidth per {per}", view.unit(name)))
-        finish(ax, view)
-        ax.set_ylim(bottom=0)
-    legend_above(figure, view, marks(view))
-    return figure
+    return curves.bandwidth(view) if alone and view.x_axis is not None else _bars(view)
 
 
 def _bars(view: View) -> Plot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,11 +21,7 @@ from isthmus.plots.style import (
     panels,
 )
 from isthmus.results.curves import (
-    CAP,
-    LOG_SPAN,
     OVER,
-    Number,
-    Pick,
     Row,
     drawable,
     load_bound,
@@ -35,35 +30,13 @@ from isthmus.results.curves import (
     model_of,
     numbers,
     ordered,
-    percentile_of,
-    residual_of,
-    value_cap,
-    with_percentiles,
-    with_residuals,
 )
 from isthmus.results.series import View
+from isthmus.scenes import curves as scene
+from isthmus.scenes.curves import Curves
 from isthmus.wording import with_unit
 
 UP = r"$\uparrow$"
-
-__all__ = [
-    "CAP",
-    "Number",
-    "Pick",
-    "accepted",
-    "curve_panel",
-    "finish",
-    "latency",
-    "load_bound",
-    "marks",
-    "mean_of",
-    "model_label",
-    "percentiles",
-    "residuals",
-    "variants",
-    "with_percentiles",
-    "with_residuals",
-]
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Plot:
@@ -71,16 +44,26 @@ def latency(view: View, measures: Sequence[str] | None = None, *, height: float 
 
     Where there is no x axis, the series are rows.
     """
-    names = list(measures or [m for m in ordered(view) if drawable(view, m)])
     if view.x_axis is None:
+        names = list(measures or [m for m in ordered(view) if drawable(view, m)])
         return variants(view, names)
-    figure, axes = panels(len(names), height=height)
-    for ax, name in zip(axes, names, strict=True):
-        curve_panel(ax, view, mean_of(name), model_of(name), capped=view.unit(name) == "us")
-        ax.set_title(view.label(name))
-        ax.set_ylabel(with_unit("mean", view.unit(name)))
+    told = scene.latency(view, measures)
+    return _figure(view, told, marks(view), height=height)
+
+
+def _figure(
+    view: View,
+    told: Sequence[Curves],
+    entries: Sequence[Any],
+    *,
+    width: float = 4.6,
+    height: float = 3.5,
+) -> Plot:
+    figure, axes = panels(len(told), width, height)
+    for ax, each in zip(axes, told, strict=True):
+        curve_panel(ax, view, each)
         finish(ax, view)
-    legend_above(figure, view, marks(view))
+    legend_above(figure, view, entries)
     return figure
 
 
@@ -130,41 +113,28 @@ def percentiles(view: View, measure: str | None = None) -> Plot:
 
     Percentiles with too few observations above them are biased low and left out.
     """
-    name = measure or next(iter(with_percentiles(view)))
-    found: dict[float, None] = {}
-    left_out = 0
-    for point in view.run.points:
-        for p in at.percentiles if (at := point.measure(name)) else ():
-            if p.resolved:
-                found[p.percent] = None
-            else:
-                left_out += 1
-    if not found:
-        raise IsthmusError(f"{name!r} has no percentile with enough observations above it")
-    figure, axes = panels(len(found), width=3.7)
-    for ax, percent in zip(axes, sorted(found), strict=True):
-        curve_panel(ax, view, percentile_of(name, percent), None)
-        ax.set_title("median" if percent == 50 else f"{percent:g}% are below")
-        ax.set_ylabel(with_unit(view.label(name), view.unit(name)))
-        finish(ax, view)
+    told, left_out = scene.percentiles(view, measure)
+    if not told:
+        raise IsthmusError(f"{measure!r} has no percentile with enough observations above it")
     entries = marks(view, model=False)
     if left_out:
         entries.append(key(f"left out: {left_out} with too few observations above", ls=""))
-    legend_above(figure, view, entries)
-    return figure
+    return _figure(view, told, entries, width=3.7)
+
+
+def bandwidth(view: View) -> Plot:
+    """Draw what each job and the I/O servers get through, against the load."""
+    return _figure(view, scene.bandwidth(view), marks(view))
 
 
 def accepted(view: View) -> Plot:
     """Draw what is completed against what is offered, of all messages and of I/O demands."""
-    flows: list[tuple[str, str | None, str]] = [("accepted", None, "All messages")]
-    if view.unit("io.accepted") and view.unit("io.offered"):
-        flows.append(("io.accepted", "io.offered", "I/O demands"))
+    flows = scene.accepted(view)
     figure, axes = panels(len(flows))
-    for ax, (name, offered, title) in zip(axes, flows, strict=True):
-        flow = view if offered is None else replace(view, x_measure=offered)
+    for ax, (name, flow, told) in zip(axes, flows, strict=True):
         top = max((x for s in flow.series for x, _ in s.values(flow, name)), default=1.0)
         ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
-        curve_panel(ax, flow, mean_of(name), None, log=False)
+        curve_panel(ax, flow, told)
         ax.annotate(
             "all that is offered",
             (top, top),
@@ -175,11 +145,8 @@ def accepted(view: View) -> Plot:
             color=MUTED,
             fontsize=8.5,
         )
-        ax.set_title(title if len(flows) > 1 else "")
-        ax.set_xlabel(with_unit(view.run.load.label, view.unit(name)))
-        ax.set_ylabel(with_unit(view.run.load.accepted, view.unit(name)))
+        ax.set_xlabel(with_unit(view.run.load.label, told.unit))
         ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
     bounds = [(s, bound) for s in view.series if (bound := load_bound(view, s)) is not None]
     for series, bound in bounds:
         colour = look(view, series).colour
@@ -193,64 +160,41 @@ def accepted(view: View) -> Plot:
 
 def residuals(view: View) -> Plot:
     """Draw how far the simulation lies above the model, in percent, at stable points."""
-    names = with_residuals(view)
-    figure, axes = panels(len(names))
-    for ax, name in zip(axes, names, strict=True):
+    figure = _figure(view, scene.residuals(view), ())
+    for ax in figure.axes:
         ax.axhline(0, color=MUTED, lw=0.9)
-        curve_panel(ax, view, residual_of(name), None, log=False, stable_only=True)
-        ax.set_title(view.label(name))
-        ax.set_ylabel("simulation over model − 1 (%)")
-        finish(ax, view)
-    legend_above(figure, view)
     return figure
 
 
-def curve_panel(
-    ax: Axes,
-    view: View,
-    pick: Pick,
-    model: Pick | None,
-    *,
-    log: bool | None = None,
-    stable_only: bool = False,
-    capped: bool = True,
-) -> None:
-    """Draw every series into one panel; the y axis becomes logarithmic where values span much.
-
-    Of what grows with the run where it is saturated, such as a latency, values are `capped`.
-    """
+def curve_panel(ax: Axes, view: View, told: Curves) -> None:
+    """Draw every series into one panel, with its titles and the scale of its y axis."""
     drawn: list[float] = []
-    cap = value_cap(view, pick) if capped else math.inf
+    cap = scene.cap_of(view, told)
     for series in view.series:
         style = look(view, series)
-        drawn += _points(ax, numbers(view, series, pick, cap), style, stable_only)
-        if not stable_only:
+        drawn += _points(ax, numbers(view, series, told.pick, cap), style, told.stable_only)
+        if not told.stable_only:
             _collapses(ax, [x for p in series.points if p.collapsed and (x := view.x(p))], style)
-        if model:
-            # Beyond the cap the model's curve would press everything else flat, too.
-            curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
-            beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
-            curve = curve[: next(beyond, len(curve))]
+        if told.model:
+            curve = scene.model_curve(view, series, told.model, cap)
             if not view.run.simulated:
                 drawn += [v for _, v in curve]
             ax.plot(*_columns(curve), color=style.colour, ls=(0, (4, 2)), lw=1.1, zorder=2)
-    positive = [v for v in drawn if v > 0]
-    spans = bool(positive) and len(positive) == len(drawn)
-    if log if log is not None else spans and max(positive) / min(positive) > LOG_SPAN:
+    if scene.is_log(told, drawn):
         ax.set_yscale("log")
-        log_axis(ax.yaxis, min(positive), max(positive))
-    elif spans and log is None:
+        log_axis(ax.yaxis, min(drawn), max(drawn))
+    elif scene.from_zero(told, drawn):
         ax.set_ylim(bottom=0)
+    ax.set_title(told.title)
+    ax.set_ylabel(told.y_title)
 
 
 def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
     stable = [r for r in rows if r[4] == "stable"]
     ax.plot(*_columns(stable), color=style.colour, ls=style.dash, zorder=3)
-    if not stable_only and len(rows) > len(stable):
-        first = next(i for i, r in enumerate(rows) if r[4] != "stable")
-        over = next((i for i, r in enumerate(rows) if r[4] == OVER), len(rows))
-        tail = rows[max(first - 1, 0) : over + 1]
-        ax.plot(*_columns(tail), color=style.colour, ls=(0, (1, 2)), lw=1.1, zorder=2.5)
+    beyond = [] if stable_only else rows[scene.tail(rows)]
+    if beyond:
+        ax.plot(*_columns(beyond), color=style.colour, ls=(0, (1, 2)), lw=1.1, zorder=2.5)
     drawn = []
     for x, value, low, high, verdict in rows:
         if stable_only and verdict != "stable":
@@ -297,29 +241,22 @@ def finish(ax: Axes, view: View) -> None:
     if view.by_load:
         ax.set_xlim(left=0)
         return
-    xs = [x for p in view.run.points if (x := view.x(p)) is not None]
-    if xs and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN:
+    if scene.x_is_log(view):
+        xs = [x for p in view.run.points if (x := view.x(p)) is not None]
         ax.set_xscale("log")
         log_axis(ax.xaxis, min(xs), max(xs))
 
 
+_MARKS: dict[str, dict[str, Any]] = {
+    "simulated": {"marker": "o", "ls": "-"},
+    "model": {"ls": (0, (4, 2)), "lw": 1.1},
+    "saturated": {"marker": "o", "ls": "", "markerfacecolor": PAPER},
+    "undecided": {"marker": "o", "ls": "", "fillstyle": "left", "markerfacecoloralt": PAPER},
+    "collapsed": {"marker": "X", "ls": "", "ms": 9},
+}
+
+
 def marks(view: View, model: bool = True) -> list[Any]:
     """The key of marks, only those that occur."""
-    verdicts = {p.verdict.verdict for p in view.run.points}
-    simulated = any(m.mean is not None for p in view.run.points for m in p.measures)
-    entries = []
-    if simulated:
-        confidence = f"{view.run.confidence:.0%}"
-        entries.append(key(f"simulated, {confidence} interval", marker="o", ls="-"))
-    if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
-        entries.append(key(model_label(view), ls=(0, (4, 2)), lw=1.1))
-    if simulated and "saturated" in verdicts:
-        label = "saturated: grows with the run (↑ off the plot)"
-        entries.append(key(label, marker="o", ls="", markerfacecolor=PAPER))
-    if simulated and "undecided" in verdicts:
-        entries.append(
-            key("undecided", marker="o", ls="", fillstyle="left", markerfacecoloralt=PAPER)
-        )
-    if simulated and "collapsed" in verdicts:
-        entries.append(key("collapsed: nothing arrives any more", marker="X", ls="", ms=9))
-    return entries
+    found = scene.symbols(view, "↑", model=model)
+    return [key(words, **_MARKS[name]) for name, words in found.items()]

@@ -6,14 +6,15 @@ from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer import answer
 from isthmus.plots.style import Plot, legend_above, log_axis, look, panels
+from isthmus.results.curves import LOG_SPAN
 from isthmus.results.series import View
-from isthmus.results.shown import histogram_of, histogram_unit, survival, with_histograms
+from isthmus.results.shown import distributions, histogram_of, histogram_unit, survival
 from isthmus.wording import with_unit
 
 
 def distribution(view: View) -> Plot:
     """Draw, per measure with a histogram, one falling curve per series, at the load compared."""
-    names = with_histograms(view)[:3]
+    names = distributions(view)
     figure, axes = panels(len(names))
     place = answer(view.run).busy_place
     for ax, name in zip(axes, names, strict=True):
@@ -31,7 +32,7 @@ def distribution(view: View) -> Plot:
         ax.set_yscale("log")
         ax.set_ylim(max(least, 1e-6) / 1.5, 1.4)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
-        if xs and max(xs) / min(xs) > 12:
+        if xs and max(xs) / min(xs) > LOG_SPAN:
             ax.set_xscale("log")
             log_axis(ax.xaxis, min(xs), max(xs))
         ax.set_title(view.label(name))

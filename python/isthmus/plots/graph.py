@@ -8,12 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from isthmus.charts.cube import project
 from isthmus.errors import IsthmusError
 from isthmus.plots.fabric import panel
-from isthmus.plots.machine import DRAWN_DIMENSION
 from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
 from isthmus.results.machines import SciSummary
+from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400
 """Most nodes of a graph that are drawn one by one."""
@@ -120,7 +119,7 @@ def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) 
 
 def _io_network(ax: Axes, told: dict[str, Any]) -> None:
     count = len(told["io_nodes"])
-    dimension = max(count - 1, 1).bit_length()
+    dimension = io_dimension(count)
     if dimension > DRAWN_DIMENSION:
         bare(ax, f"I/O network of {count} nodes")
         return

@@ -8,26 +8,24 @@ from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from isthmus.answer.lessons import felt_text, percent, slower, tail_text
+from isthmus.answer.lessons import percent
 from isthmus.plots.style import MUTED, Plot
 from isthmus.results.grid import MOST, ends, grid_of
 from isthmus.results.interference import (
     Cell,
     Change,
-    Felt,
     Interference,
     Variant,
     interference,
 )
 from isthmus.results.series import View
+from isthmus.scenes.matrix import PALE, QUICKER, SLOWER, below, headline, is_clear
 from isthmus.wording import number
 
 CHANGE = LinearSegmentedColormap.from_list(
-    "change", ["#0072b2", "#8fc4e4", "#ffffff", "#d55e00", "#8c1d04"]
+    "change", [colour for _, colour in [*QUICKER, *SLOWER[1:]]]
 )
 """From quicker over no change to slower."""
-PALE = 0.35
-"""How much of its colour a change has that cannot be told from none."""
 
 
 def matrix(view: View) -> Plot:
@@ -121,7 +119,7 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     told = cell.felt
     if told is None:
         return
-    clear = told.piles_up or told.mean.less or told.mean.more
+    clear = is_clear(told)
     share = 1.0 if clear else PALE
     value = min(told.mean.value, norm.vmax or MOST)
     colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
@@ -132,24 +130,14 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     ax.text(
         x,
         y - 0.16,
-        _headline(told),
+        headline(told),
         ha="center",
         va="center",
         fontsize=9.5,
         fontweight="bold" if clear else "normal",
         color=ink,
     )
-    below = tail_text(told)
-    if told.mean.tells == "unknown":
-        below = slower(told.mean).removeprefix("unknown (").removesuffix(")")
-    ax.text(x, y + 0.2, below, ha="center", va="center", fontsize=6.8, color=ink)
-
-
-def _headline(told: Felt) -> str:
-    """The mean in a cell, which is narrow."""
-    if told.mean.tells == "unknown":
-        return "unknown"
-    return "piles up" if told.piles_up else felt_text(told)
+    ax.text(x, y + 0.2, below(told), ha="center", va="center", fontsize=6.8, color=ink)
 
 
 __all__ = ["matrix"]

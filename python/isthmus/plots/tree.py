@@ -12,19 +12,18 @@ from isthmus.looks import job_colours
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
 from isthmus.results.machines import FatTreeSummary
 from isthmus.results.schema import ChannelUse, PointResult
-
-DRAWN_NODES = 128
-"""Most nodes of a tree that is drawn link by link."""
-ORDER = {"inject": 0, "up": 1, "down": 2, "eject": 3}
+from isthmus.scenes import tree
+from isthmus.scenes.machine import busiest_last, uses
+from isthmus.wording import channel_label
 
 
 def tree_panel(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
     """Draw a tree with its links coloured by how busy they were; by level if it is large."""
-    single = [c for c in point.channels if c.from_ is not None and c.to is not None]
-    if described.nodes > DRAWN_NODES or not single:
+    single = tree.single_links(described, point)
+    if not single:
         _strips(ax, described, point, norm)
         return
-    places = _places(described)
+    places = tree.places(described)
     _links(ax, places, single, norm)
     switches = range(described.nodes, len(places))
     ax.scatter(
@@ -44,26 +43,12 @@ def tree_panel(ax: Axes, described: FatTreeSummary, point: PointResult, norm: No
     ax.margins(0.02, 0.06)
 
 
-def _places(described: FatTreeSummary) -> list[tuple[float, float]]:
-    """Nodes below, switches of each level spread over the same width."""
-    width, height = float(described.nodes), described.nodes / 5
-    places = [(n + 0.5, 0.0) for n in range(described.nodes)]
-    for level, count in enumerate(described.switches, 1):
-        places += [((s + 0.5) * width / count, level * height) for s in range(count)]
-    return places
-
-
 def _links(
     ax: Axes, places: list[tuple[float, float]], single: list[ChannelUse], norm: Normalize
 ) -> None:
     """Each pair of opposite links as one line with the colour of the busier one, busiest on top."""
-    used: dict[tuple[int, int], float] = {}
-    for each in single:
-        assert each.from_ is not None
-        assert each.to is not None
-        ends = (min(each.from_, each.to), max(each.from_, each.to))
-        used[ends] = max(used.get(ends, 0.0), each.utilisation)
-    ordered = sorted(used, key=lambda ends: (used[ends], ends))
+    used = uses(single)
+    ordered = busiest_last(used)
     lines = [(places[a], places[b]) for a, b in ordered]
     colours = [BUSY(norm(used[ends])) for ends in ordered]
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1, zorder=2))
@@ -73,7 +58,7 @@ def _nodes(
     ax: Axes, described: FatTreeSummary, point: PointResult, places: list[tuple[float, float]]
 ) -> None:
     """A row of marks below the tree for each job that ran, and one for the I/O servers."""
-    step = described.nodes / 26
+    step = tree.row_step(described)
     ax.scatter(
         [x for x, _ in places[: described.nodes]],
         [0.0] * described.nodes,
@@ -83,12 +68,9 @@ def _nodes(
         linewidth=0.6,
         zorder=4,
     )
-    handles = []
-    rows = [(job.name, job.nodes, job_colours(point)[job.name]) for job in point.jobs if job.active]
-    if point.servers:
-        rows.append(("I/O servers", point.servers, INK))
-    for row, (name, nodes, colour) in enumerate(rows, 1):
-        marker = "D" if name == "I/O servers" else "s"
+    handles, colours = [], job_colours(point)
+    for row, (name, nodes, job) in enumerate(tree.rows_below(point), 1):
+        marker, colour = ("D", INK) if job is None else ("s", colours[name])
         ax.scatter(
             [places[n][0] for n in nodes],
             [-row * step] * len(nodes),
@@ -118,10 +100,7 @@ def _nodes(
 
 def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
     """For trees too large to draw: of each level and direction the mean and the busiest link."""
-    from isthmus.wording import channel_label
-
-    means = [c for c in point.channels if c.from_ is None and c.is_link]
-    means.sort(key=_crossed)
+    means = tree.level_means(point)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))
         ax.barh(y, each.utilisation, height=0.7, color=colour, zorder=2)
@@ -134,10 +113,3 @@ def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Norma
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(f"{described.title}\nmean of a kind of link, and to the busiest", color=MUTED)
-
-
-def _crossed(use: ChannelUse) -> tuple[int, int]:
-    """The order in which packets cross links: up through the levels, then down."""
-    way, _, level = use.kind.partition(" ")
-    number = int(level or 0)
-    return ORDER.get(way, len(ORDER)), -number if way == "down" else number

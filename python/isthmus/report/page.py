@@ -167,7 +167,7 @@ def digest_of(*parts: str) -> str:
 def source_digest() -> str:
     """Digest of all of the package that takes part in making a page."""
     total = hashlib.sha256()
-    for name in ("report", "charts", "answer", "results", "faults", "papers"):
+    for name in ("report", "charts", "scenes", "answer", "results", "faults", "papers"):
         for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):
             total.update(path.name.encode())
             total.update(path.read_bytes())

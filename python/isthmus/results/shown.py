@@ -6,6 +6,11 @@ from isthmus.answer import answer, bracket, judged, ranked
 from isthmus.results.schema import Histogram, PointResult
 from isthmus.results.series import Series, View
 
+DISTRIBUTIONS = 3
+"""Most distributions that are drawn."""
+ROWS = 24
+"""Most variants that are drawn as bars; tables have all."""
+
 
 def with_histograms(view: View) -> list[str]:
     """What was asked for and whole responses, where they have a histogram; else all that do."""
@@ -13,6 +18,11 @@ def with_histograms(view: View) -> list[str]:
     responses = [m for m in view.measures if m.endswith(".response")]
     wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])
     return [m for m in wanted if m in have] or list(have)
+
+
+def distributions(view: View) -> list[str]:
+    """The measures whose distributions are drawn."""
+    return with_histograms(view)[:DISTRIBUTIONS]
 
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:

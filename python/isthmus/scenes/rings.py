@@ -1,14 +1,19 @@
-"""Where the links of a fabric of rings run on paper: bent arrows, stubs of links that wrap."""
+"""A fabric of rings: where its links run on paper, which are out of service, how busy each is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from isthmus.results.machines import SciSummary, rings_text
 from isthmus.results.schema import PointResult
 from isthmus.wording import counted
 
+DRAWN_NODES = 100
+"""Most nodes of a fabric that is drawn node by node."""
+NAMED_NODES = 64
+"""Most nodes whose numbers are written."""
 BEND = 0.13
 """How far a link bends to one side, so that opposite links lie beside one another."""
 STUB = 0.36
@@ -30,6 +35,35 @@ def used_links(described: SciSummary, point: PointResult) -> list[float]:
         return []
     assert all((c.from_, c.to) == (a, b) for c, (_, a, b) in zip(single, links, strict=True))
     return [c.utilisation for c in single]
+
+
+def mean_link(point: PointResult) -> float:
+    """Utilisation of the mean link."""
+    means = (c.utilisation for c in point.channels if c.from_ is None and c.kind == "link")
+    return float(next(means, 0.0))
+
+
+def is_drawn(described: SciSummary) -> bool:
+    """Whether a fabric is small enough to be drawn node by node."""
+    return described.nodes <= DRAWN_NODES and bool(described.places)
+
+
+def by_ring(described: SciSummary, used: Sequence[float]) -> dict[int, list[float]]:
+    """For fabrics too large to draw: the utilisations of the links of each ring in service."""
+    rings: dict[int, list[float]] = {}
+    for (ring, _, _), value in zip(described.links() if used else [], used, strict=True):
+        rings.setdefault(ring, []).append(value)
+    return rings
+
+
+def dead_links(described: SciSummary) -> list[Link]:
+    """The links of rings that are out of service."""
+    return [(0, a, b) for r in described.dead_rings for a, b in steps(described.rings[r])]
+
+
+def lost_nodes(described: SciSummary) -> list[int]:
+    """Nodes that have failed or are cut off."""
+    return sorted(set(described.cut_off) | set(failed_nodes(described)))
 
 
 def failed_nodes(described: SciSummary) -> list[int]:
@@ -146,3 +180,29 @@ def head(before: Place, at: Place, step: float) -> list[Place]:
         (foot[0] - dy * wide, foot[1] + dx * wide),
         (foot[0] + dy * wide, foot[1] - dx * wide),
     ]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A directed link on paper: its line, or both stubs of it, and its head."""
+
+    lines: list[list[Place]]
+    head: list[Place]
+
+
+def arrows(layout: Layout, links: Iterable[Link]) -> list[Arrow]:
+    """Links as arrows, several between the same nodes beside one another."""
+    found = []
+    seen: dict[tuple[int, int], int] = {}
+    for _, a, b in links:
+        beside = seen.get((a, b), 0)
+        seen[a, b] = beside + 1
+        start, end = layout.places[a], layout.places[b]
+        if layout.around(a, b):
+            out, back = stubs(start, end, layout.step * layout.side, layout.step, beside)
+            found.append(Arrow([out, back], head(out[-2], out[-1], layout.step)))
+        else:
+            line = curve(start, end, layout.side * BEND * (1 + 0.8 * beside))
+            middle = STEPS // 2
+            found.append(Arrow([line], head(line[middle], line[middle + 1], layout.step)))
+    return found

@@ -1,0 +1,106 @@
+"""The networks of a hypercube: where nodes lie on paper, how busy each link is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isthmus.results.machines import HypercubeSummary
+from isthmus.results.schema import PointResult
+from isthmus.scenes.machine import Use, uses
+
+DRAWN_DIMENSION = 7
+"""Largest hypercube that is drawn node by node."""
+
+# Where one step in each dimension leads on paper: small cubes within larger ones, no two links on
+# one line.
+_STEPS = [
+    (1.0, 0.0),
+    (0.0, 1.0),
+    (0.42, 0.33),
+    (2.35, 0.16),
+    (-0.16, 2.3),
+    (5.1, -0.3),
+    (0.3, 4.9),
+]
+
+_SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
+"""The same for up to four dimensions, where there is room for a rounder picture."""
+
+
+def project(node: int, dimension: int) -> tuple[float, float]:
+    """Where a node of a hypercube lies on paper."""
+    table = _SMALL_STEPS if dimension <= len(_SMALL_STEPS) else _STEPS
+    steps = [table[bit] for bit in range(dimension) if node >> bit & 1]
+    return sum(s[0] for s in steps), sum(s[1] for s in steps)
+
+
+def io_dimension(count: int) -> int:
+    """Dimension of the hypercube of so many I/O nodes, which may be incomplete."""
+    return max(count - 1, 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of PEs, or that of I/O nodes, at one point."""
+
+    dimension: int
+    nodes: int
+    lanes: int
+    """Lanes of a link."""
+    mean: float | None
+    """Utilisation of the mean link."""
+    used: Use = field(repr=False)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is small enough to be drawn node by node."""
+        return self.dimension <= DRAWN_DIMENSION
+
+    def places(self) -> list[tuple[float, float]]:
+        """Where its nodes lie."""
+        return [project(node, self.dimension) for node in range(self.nodes)]
+
+    def links(self) -> list[tuple[int, int, float]]:
+        """Both ends and utilisation of each link, the busiest last."""
+        found = [
+            (node, other)
+            for node in range(self.nodes)
+            for bit in range(self.dimension)
+            if (other := node | 1 << bit) != node and other < self.nodes
+        ]
+        rest = self.mean or 0.0
+        found.sort(key=lambda ends: self.used.get(ends, rest))
+        return [(a, b, self.used.get((a, b), rest)) for a, b in found]
+
+    def by_dimension(self) -> list[tuple[int, float, float | None]]:
+        """For cubes too large to draw: each dimension with its mean and its busiest link."""
+        values: list[list[float]] = [[] for _ in range(self.dimension)]
+        for (a, b), value in self.used.items():
+            values[(a ^ b).bit_length() - 1].append(value)
+        told = []
+        for bit, each in enumerate(values):
+            mean = sum(each) / len(each) if each else self.mean
+            if mean is not None:
+                told.append((bit, mean, max(each) if each else None))
+        return told
+
+
+def pe_network(described: HypercubeSummary, point: PointResult) -> Network:
+    """The network of the PEs."""
+    return _network("link", described.dimension, described.pes, described, point)
+
+
+def io_network(described: HypercubeSummary, point: PointResult) -> Network:
+    """The network of the I/O nodes."""
+    count = len(described.io_nodes)
+    return _network("io_link", io_dimension(count), count, described, point)
+
+
+def _network(
+    kind: str, dimension: int, nodes: int, described: HypercubeSummary, point: PointResult
+) -> Network:
+    channels = [use for use in point.channels if use.kind == kind]
+    means = [c.utilisation for c in channels if c.from_ is None or c.to is None]
+    mean = means[-1] if means else None
+    lanes = dict(described.lanes).get(kind, 1)
+    return Network(dimension, nodes, lanes, mean, uses(channels))

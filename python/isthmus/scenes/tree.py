@@ -1,0 +1,56 @@
+"""A fat tree: nodes in a row below the switches of each level, the jobs below them."""
+
+from __future__ import annotations
+
+from isthmus.results.machines import FatTreeSummary
+from isthmus.results.schema import ChannelUse, PointResult
+
+DRAWN_NODES = 128
+"""Most nodes of a tree that is drawn link by link."""
+_ORDER = {"inject": 0, "up": 1, "down": 2, "eject": 3}
+
+
+def single_links(described: FatTreeSummary, point: PointResult) -> list[ChannelUse]:
+    """The links that are drawn one by one; none where a tree is too large, or nothing tells."""
+    if described.nodes > DRAWN_NODES:
+        return []
+    return [c for c in point.channels if c.from_ is not None and c.to is not None]
+
+
+def places(described: FatTreeSummary) -> list[tuple[float, float]]:
+    """Nodes below, switches of each level spread over the same width."""
+    width, height = float(described.nodes), described.nodes / 5
+    found = [(n + 0.5, 0.0) for n in range(described.nodes)]
+    for level, count in enumerate(described.switches, 1):
+        found += [((s + 0.5) * width / count, level * height) for s in range(count)]
+    return found
+
+
+def row_step(described: FatTreeSummary) -> float:
+    """How far the rows of jobs lie below one another."""
+    return described.nodes / 26
+
+
+def rows_below(point: PointResult) -> list[tuple[str, list[int], int | None]]:
+    """What stands below the tree: each job that ran, with its nodes and its position among all
+    jobs, then the I/O servers, without one.
+    """
+    rows: list[tuple[str, list[int], int | None]] = [
+        (job.name, job.nodes, n) for n, job in enumerate(point.jobs) if job.active
+    ]
+    if point.servers:
+        rows.append(("I/O servers", point.servers, None))
+    return rows
+
+
+def level_means(point: PointResult) -> list[ChannelUse]:
+    """For trees too large to draw: the mean link of each level and direction, as packets pass."""
+    means = [c for c in point.channels if c.from_ is None and c.is_link]
+    return sorted(means, key=_crossed)
+
+
+def _crossed(use: ChannelUse) -> tuple[int, int]:
+    """The order in which packets cross links: up through the levels, then down."""
+    way, _, level = use.kind.partition(" ")
+    number = int(level or 0)
+    return _ORDER.get(way, len(_ORDER)), -number if way == "down" else number
