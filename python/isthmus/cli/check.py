@@ -102,14 +102,11 @@ def _matching(fields: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]
         if (fnmatchcase(field["key"], pattern) if wild else pattern.lower() in field["key"].lower())
     ]
     if not found:
-        from difflib import get_close_matches
-
-        from isthmus.errors import IsthmusError
+        from isthmus.errors import IsthmusError, meant
 
         words = sorted({word for field in fields for word in field["key"].split(".")})
-        near = get_close_matches(pattern.rpartition(".")[2], words, n=1)
-        meant = f"did you mean {near[0]!r}?" if near else "`isthmus check --fields` lists all"
-        raise IsthmusError(f"--fields: no key of a scenario matches {pattern!r}; {meant}")
+        hint = meant(pattern.rpartition(".")[2], words, "`isthmus check --fields` lists all")
+        raise IsthmusError(f"--fields: no key of a scenario matches {pattern!r}; {hint}")
     return found
 
 
@@ -117,14 +114,14 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
 
-    from isthmus.cli.console import console
+    from isthmus.cli.console import console, plain
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in ("key", "type", "default", "range", "meaning"):
         table.add_column(name, overflow="fold")
     for each in fields:
         row = (each.get(name) for name in ("key", "type", "default", "range", "meaning"))
-        table.add_row(*("" if cell is None else str(cell).replace("[", "\\[") for cell in row))
+        table.add_row(*("" if cell is None else plain(str(cell)) for cell in row))
     console().table(table)
 
 
