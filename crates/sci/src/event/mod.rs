@@ -16,9 +16,9 @@
 //! # Data
 //! - When each node and each output has something to do next is one number, in an array of its own
 //!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
-//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a
-//!   window touches only those with work, so that its cost grows with what moves, not with the
-//!   size of the fabric. The rule: whoever changes a number of these arrays notes it there.
+//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a window in which
+//!   little moves touches only those with work; where many have work it looks at everybody. The
+//!   rule: whoever changes a number of these arrays notes it there.
 //! - What an event touches of an interface is one record for what comes in and one for what leaves.
 
 mod agenda;
@@ -300,14 +300,15 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while !handler.finished() {
-            let nodes = self.nodes_agenda.first(&self.nodes_due);
-            let begin = nodes.min(self.outputs_agenda.first(&self.outputs_due));
+            let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
+            let outputs = self.outputs_agenda.first(&self.outputs_due, self.now);
+            let begin = nodes.min(outputs);
             if begin >= limit || begin >= time_of(NEVER) {
                 self.now = self.now.max(limit);
                 return;
             }
-            self.nodes_agenda.begin(begin);
-            self.outputs_agenda.begin(begin);
+            self.nodes_agenda.begin(begin, &self.nodes_due);
+            self.outputs_agenda.begin(begin, &self.outputs_due);
             let end = limit.min(begin + self.rules.hop);
             self.run_nodes(end, handler);
             self.run_outputs(end);
