@@ -94,6 +94,12 @@ impl Agenda {
         self.in_heap.fill(Cycles::MAX);
     }
 
+    /// Whether there are notes at all.
+    #[inline]
+    pub fn has_notes(&self) -> bool {
+        !self.looks
+    }
+
     /// Notes that `number` is due at `time`, no sooner than the present window begins;
     /// `Cycles::MAX` is never.
     #[inline]

@@ -105,17 +105,15 @@ impl Headers {
         self.free = place;
     }
 
-    /// Puts a header at the end of a line. Returns whether it is the only one.
+    /// Puts a header at the end of a line. Without a branch: whether the line is empty cannot be
+    /// foreseen. What is said to follow the place of no header has no meaning.
     #[inline]
-    pub fn push(&mut self, line: &mut Line, place: u32) -> bool {
+    pub fn push(&mut self, line: &mut Line, place: u32) {
         let only = line.first == NO_HEADER;
-        if only {
-            line.first = place;
-        } else {
-            self.headers[line.last as usize].next = place;
-        }
+        let last = if only { NO_HEADER } else { line.last };
+        self.headers[last as usize].next = place;
+        line.first = if only { place } else { line.first };
         line.last = place;
-        only
     }
 
     /// Takes the first header of a line, which it is ready to leave for another. Returns its place,

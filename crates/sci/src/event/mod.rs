@@ -191,8 +191,9 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn node_is_due(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
-        if time < *due {
-            *due = time;
+        let sooner = time < *due;
+        *due = time.min(*due);
+        if self.nodes_agenda.has_notes() && sooner {
             self.nodes_agenda.note(node, time);
         }
     }
@@ -200,8 +201,8 @@ impl<T: Copy> Engine<T> {
     /// An output has something to do at `due`.
     #[inline]
     fn output_is_due(&mut self, port: usize, due: Cycles) {
-        if self.outputs_due[port] != due {
-            self.outputs_due[port] = due;
+        let before = std::mem::replace(&mut self.outputs_due[port], due);
+        if self.outputs_agenda.has_notes() && before != due {
             self.outputs_agenda.note(port as u32, due);
         }
     }

@@ -17,12 +17,10 @@ impl<T: Copy> Engine<T> {
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(port as usize);
-                if due < end {
-                    busy[still] = port;
-                    still += 1;
-                } else {
-                    self.outputs_agenda.note(port, due);
-                }
+                // Without a branch: whether there is more to do cannot be foreseen.
+                busy[still] = port;
+                still += usize::from(due < end);
+                self.outputs_agenda.note(port, due);
             }
             count = still;
         }
@@ -99,7 +97,7 @@ impl<T: Copy> Engine<T> {
         if header.left > 0 {
             self.put_passing(to, place, header.time);
         } else {
-            self.put_arriving(to, place, header);
+            self.put_arriving(to, place);
         }
         due
     }
@@ -110,10 +108,12 @@ impl<T: Copy> Engine<T> {
         let out = &mut self.outputs[port];
         let (place, header, next) = self.headers.pop(&mut out.line);
         let start = header.time.max(out.free);
+        let time = start + self.rules.hop;
         let size = u64::from(header.size);
-        header.time = start + self.rules.hop;
-        header.left -= 1;
-        let header = *header;
+        let left = header.left - 1;
+        header.time = time;
+        header.left = left;
+        let of_send = size * u64::from(header.kind == Kind::Send);
         out.pass = next;
         out.free = start + size;
         // Never stays never.
@@ -121,13 +121,12 @@ impl<T: Copy> Engine<T> {
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
-        let of_send = size * u64::from(header.kind == Kind::Send);
         self.counters.send_symbols[port] += of_send;
         self.counters.echo_symbols[port] += size - of_send;
-        if header.left > 0 {
-            self.put_passing(to, place, header.time);
+        if left > 0 {
+            self.put_passing(to, place, time);
         } else {
-            self.put_arriving(to, place, header);
+            self.put_arriving(to, place);
         }
         due
     }
@@ -136,16 +135,17 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn put_passing(&mut self, to: usize, place: u32, time: Cycles) {
         let out = &mut self.outputs[to];
-        if self.headers.push(&mut out.line, place) {
-            out.pass = time;
-            let due = out.due();
-            self.output_is_due(to, due);
-        }
+        self.headers.push(&mut out.line, place);
+        // What is on the line already comes before.
+        out.pass = out.pass.min(time);
+        let due = out.due();
+        self.output_is_due(to, due);
     }
 
     /// A header goes to `to` and no further.
     #[inline]
-    fn put_arriving(&mut self, to: usize, place: u32, header: Header) {
+    fn put_arriving(&mut self, to: usize, place: u32) {
+        let header = *self.headers.get_mut(place);
         if header.kind == Kind::Send {
             // The echo takes the last places of the send. It is busy unless the target says
             // otherwise when the send is there.
@@ -162,11 +162,10 @@ impl<T: Copy> Engine<T> {
             self.put_passing(to, echo, follows);
         }
         let input = &mut self.inputs[to];
-        if self.headers.push(&mut input.line, place) {
-            input.arrival = key(header.time, ARRIVE);
-            self.inputs_due[to] = input.due();
-            let node = input.node;
-            self.node_is_due(node, header.time);
-        }
+        self.headers.push(&mut input.line, place);
+        input.arrival = input.arrival.min(key(header.time, ARRIVE));
+        self.inputs_due[to] = input.due();
+        let node = input.node;
+        self.node_is_due(node, header.time);
     }
 }
