@@ -94,17 +94,27 @@ impl Agenda {
         self.in_heap.fill(Cycles::MAX);
     }
 
-    /// Whether there are notes at all.
-    #[inline]
-    pub fn has_notes(&self) -> bool {
-        !self.looks
-    }
-
     /// Notes that `number` is due at `time`, no sooner than the present window begins;
     /// `Cycles::MAX` is never.
     #[inline]
     pub fn note(&mut self, number: u32, time: Cycles) {
         if !self.looks {
+            self.put(number, time);
+        }
+    }
+
+    /// Notes that `number` is due at `time` if it was at another `before`.
+    #[inline]
+    pub fn note_change(&mut self, number: u32, before: Cycles, time: Cycles) {
+        // Only here the two are compared: without notes, whether they differ cannot be foreseen.
+        if !self.looks {
+            self.put_change(number, before, time);
+        }
+    }
+
+    #[inline(never)]
+    fn put_change(&mut self, number: u32, before: Cycles, time: Cycles) {
+        if time != before {
             self.put(number, time);
         }
     }

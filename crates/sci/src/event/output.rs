@@ -39,7 +39,10 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Lets leave what is next. Returns when there is more to do, which the caller is to note.
-    #[inline]
+    ///
+    /// Never a part of the loops that call it: there the compiler makes branches of its choices,
+    /// which cannot be foreseen.
+    #[inline(never)]
     fn step(&mut self, port: usize) -> Cycles {
         let out = &self.outputs[port];
         // An own packet goes first if it can leave when a header comes.
@@ -51,20 +54,29 @@ impl<T: Copy> Engine<T> {
     }
 
     /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
+    #[inline(never)]
     fn start(&mut self, port: usize) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues as usize;
         let queues = base..base + out.queue_count as usize;
-        let mut ready = 0;
-        for (place, &time) in self.queues.ready[queues.clone()].iter().enumerate() {
-            ready |= u64::from(time <= now) << place;
+        // Which queues have a packet that is ready, and when the first of the others will have one.
+        let (mut ready, mut next) = (0, Cycles::MAX);
+        for (place, &time) in self.queues.ready[queues].iter().enumerate() {
+            let is_ready = time <= now;
+            ready |= u64::from(is_ready) << place;
+            next = next.min(if is_ready { Cycles::MAX } else { time });
         }
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
         let place = if later == 0 { ready } else { later }.trailing_zeros();
         let flights = &mut self.packets.flights;
-        let packet = self.queues.pop(base + place as usize, flights);
+        let queue = base + place as usize;
+        let packet = self.queues.pop(queue, flights);
+        if ready & (ready - 1) != 0 {
+            next = now;
+        }
+        next = next.min(self.queues.ready[queue]);
         out.turn = place + 1;
         if out.turn == out.queue_count {
             out.turn = 0;
@@ -77,22 +89,22 @@ impl<T: Copy> Engine<T> {
             next: NO_HEADER,
             number: packet,
             echo: NO_HEADER,
+            from: 0,
             left: flight.on.hops - 1,
             back: flight.on.back,
             size,
             kind: Kind::Send,
+            class: flight.class,
         };
+        out.symbols[0] += u64::from(size);
         out.free = now + u64::from(size);
-        let ready = self.queues.ready[queues].iter();
-        let ready = ready.fold(Cycles::MAX, |first, &time| first.min(time));
         // Never stays never.
-        out.own = ready.max(out.free);
+        out.own = next.max(out.free);
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
         self.last_start = self.last_start.max(now);
         self.counters.sends[port] += 1;
-        self.counters.send_symbols[port] += u64::from(size);
         let place = self.headers.add(header);
         if header.left > 0 {
             self.put_passing(to, place, header.time);
@@ -103,7 +115,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// What has come leaves when the link is free.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, port: usize) -> Cycles {
         let out = &mut self.outputs[port];
         let (place, header, next) = self.headers.pop(&mut out.line);
@@ -113,7 +125,8 @@ impl<T: Copy> Engine<T> {
         let left = header.left - 1;
         header.time = time;
         header.left = left;
-        let of_send = size * u64::from(header.kind == Kind::Send);
+        let kind = usize::from(header.kind != Kind::Send);
+        out.symbols[kind] += size;
         out.pass = next;
         out.free = start + size;
         // Never stays never.
@@ -121,8 +134,6 @@ impl<T: Copy> Engine<T> {
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
-        self.counters.send_symbols[port] += of_send;
-        self.counters.echo_symbols[port] += size - of_send;
         if left > 0 {
             self.put_passing(to, place, time);
         } else {
@@ -132,7 +143,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A header goes to `to`, where it is passed on.
-    #[inline]
+    #[inline(always)]
     fn put_passing(&mut self, to: usize, place: u32, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, place);
@@ -143,7 +154,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A header goes to `to` and no further.
-    #[inline]
+    #[inline(never)]
     fn put_arriving(&mut self, to: usize, place: u32) {
         let header = *self.headers.get_mut(place);
         if header.kind == Kind::Send {
