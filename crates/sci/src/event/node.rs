@@ -241,7 +241,7 @@ impl<T: Copy> Engine<T> {
         handler: &mut H,
     ) {
         let node = self.inputs[port].node;
-        let flight = self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet as usize];
         let origin = self.packets.origins[packet as usize];
         let links = self.packets.route(packet);
         let links = links.iter().map(|stretch| u32::from(stretch.hops)).sum();

@@ -4,6 +4,7 @@ use super::Engine;
 use super::lines::{Header, Kind, NO_HEADER};
 use super::port::{ARRIVE, key};
 use isthmus_kernel::Cycles;
+use std::hint::select_unpredictable;
 
 impl<T: Copy> Engine<T> {
     /// Lets leave all that comes to an output before `end` or starts there.
@@ -65,7 +66,7 @@ impl<T: Copy> Engine<T> {
         for (place, &time) in self.queues.ready[queues].iter().enumerate() {
             let is_ready = time <= now;
             ready |= u64::from(is_ready) << place;
-            next = next.min(if is_ready { Cycles::MAX } else { time });
+            next = select_unpredictable(is_ready, next, next.min(time));
         }
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
