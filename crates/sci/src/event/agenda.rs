@@ -359,4 +359,36 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn takes_the_form_that_is_cheaper_and_finds_the_same() {
+        let (count, hop) = (300, 16);
+        let mut due = vec![Cycles::MAX; count];
+        let mut agenda = Agenda::new(count, hop);
+        let mut busy = vec![0; count + 1];
+        let mut now = 0;
+        // One in so many is due in each window, the others far ahead.
+        for one_in in [1, 100, 1, 150, 2] {
+            for number in 0..count as u32 {
+                due[number as usize] = now;
+                agenda.note(number, now);
+            }
+            for _ in 0..3 * WINDOWS {
+                let first = *due.iter().min().unwrap();
+                assert_eq!(agenda.first(&due, now), first);
+                agenda.begin(first, &due);
+                now = first + hop;
+                let found = agenda.collect(&due, now, &mut busy);
+                let is_due = |&number: &u32| due[number as usize] < now;
+                let expected: Vec<u32> = (0..count as u32).filter(is_due).collect();
+                assert_eq!(&busy[..found], &expected[..]);
+                for number in expected {
+                    let ahead = if number % one_in == 0 { 3 } else { 5_000 * hop };
+                    due[number as usize] = now + ahead;
+                    agenda.note(number, now + ahead);
+                }
+            }
+            assert_eq!(agenda.looks, one_in <= 2, "one in {one_in}");
+        }
+    }
 }
