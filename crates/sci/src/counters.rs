@@ -2,7 +2,7 @@
 
 use crate::Fabric;
 
-/// Counts since the beginning, or since [`Counters::reset`].
+/// Counts since the beginning, or since they were reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link (by the interface that it leaves): symbols of sends, with their idles. A
@@ -35,7 +35,7 @@ impl Counters {
     }
 
     /// Begins anew.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         for counts in [
             &mut self.send_symbols,
             &mut self.echo_symbols,

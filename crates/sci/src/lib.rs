@@ -129,11 +129,11 @@ pub trait Engine<T: Copy>: Sized {
     /// Packets generated and neither delivered nor dropped.
     fn under_way(&self) -> u64;
 
-    /// The counts.
-    fn counters(&self) -> &Counters;
+    /// The counts. Looks at everything.
+    fn counters(&self) -> Counters;
 
-    /// The counts, to begin anew.
-    fn counters_mut(&mut self) -> &mut Counters;
+    /// Lets the counts begin anew.
+    fn reset_counters(&mut self);
 
     /// Whether packets are under way and nothing has been delivered for `limit` cycles. Looks at
     /// everything: to be asked between runs, not after every cycle.

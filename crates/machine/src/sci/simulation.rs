@@ -211,7 +211,7 @@ impl Simulation {
 
     /// Counts what links carry and nodes send from now on.
     pub fn restart_counts(&mut self) {
-        either!(&mut self.engine, engine => engine.counters_mut().reset());
+        either!(&mut self.engine, engine => engine.reset_counters());
         self.state.nodes.fill(NodeCount::default());
     }
 

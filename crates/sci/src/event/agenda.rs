@@ -9,7 +9,10 @@
 //! for the time at which each number is due, and others that are out of date, which are dropped
 //! when they are come across.
 //!
-//! A small fabric does without notes: to look at everybody costs less.
+//! Where many are due in every window, as in a small fabric or near saturation, notes cost more
+//! than they save. The agenda then changes to another form, without notes: it looks at everybody.
+//! Every so many windows it counts how many were found and takes the form that is cheaper for
+//! these. Who is found, and in which order, is the same in both.
 
 use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
@@ -18,14 +21,22 @@ use std::collections::BinaryHeap;
 /// Slots that have a bitmap, as many as one word can tell.
 const SLOTS: u64 = 64;
 
-/// Up to so many everybody is looked at.
-const FEW: usize = 256;
+/// Windows after which the form is chosen anew.
+const WINDOWS: u32 = 64;
+
+/// What it costs to note and find one that is due, and what a window with notes costs at least, in
+/// looks at one number.
+const NOTE_COST: u64 = 6;
+const WINDOW_COST: u64 = 16;
 
 /// Notes of who is due when.
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
-    /// Whether these are so few that nothing is noted.
-    few: bool,
+    /// Whether everybody is looked at and nothing is noted.
+    looks: bool,
+    /// Windows since the form was chosen, and how many were found due in them.
+    windows: u32,
+    found: u64,
     /// A slot has 2 to the power of this cycles.
     shift: u32,
     /// The slot of the present window, counted from cycle 0. It and the 63 after it have bitmaps;
@@ -52,7 +63,9 @@ impl Agenda {
         let words_each = count.div_ceil(64);
         let used_each = words_each.div_ceil(64);
         Self {
-            few: count <= FEW,
+            looks: true,
+            windows: 0,
+            found: 0,
             shift: hop.ilog2(),
             base: 0,
             slots: 0,
@@ -67,7 +80,13 @@ impl Agenda {
 
     /// Empties the agenda and goes back to cycle 0. Keeps the memory.
     pub fn clear(&mut self) {
+        (self.looks, self.windows, self.found) = (true, 0, 0);
         self.base = 0;
+        self.forget();
+    }
+
+    /// Drops all notes.
+    fn forget(&mut self) {
         self.slots = 0;
         self.used.fill(0);
         self.words.fill(0);
@@ -79,9 +98,28 @@ impl Agenda {
     /// `Cycles::MAX` is never.
     #[inline]
     pub fn note(&mut self, number: u32, time: Cycles) {
-        if self.few {
-            return;
+        if !self.looks {
+            self.put(number, time);
         }
+    }
+
+    /// Notes that `number` is due at `time` if it was at another `before`.
+    #[inline]
+    pub fn note_change(&mut self, number: u32, before: Cycles, time: Cycles) {
+        // Only here the two are compared: without notes, whether they differ cannot be foreseen.
+        if !self.looks {
+            self.put_change(number, before, time);
+        }
+    }
+
+    #[inline(never)]
+    fn put_change(&mut self, number: u32, before: Cycles, time: Cycles) {
+        if time != before {
+            self.put(number, time);
+        }
+    }
+
+    fn put(&mut self, number: u32, time: Cycles) {
         let slot = time >> self.shift;
         debug_assert!(slot >= self.base, "slot {slot} before {}", self.base);
         if slot - self.base < SLOTS {
@@ -100,11 +138,18 @@ impl Agenda {
         self.slots |= 1 << slot;
     }
 
-    /// The first time at which any of those is due whose times are `due`; `Cycles::MAX` for never.
-    pub fn first(&mut self, due: &[Cycles]) -> Cycles {
-        if self.few {
-            return due.iter().fold(Cycles::MAX, |first, &time| first.min(time));
+    /// The first time at which any of those is due whose times are `due`, none of them before
+    /// `now`; `Cycles::MAX` for never.
+    #[inline]
+    pub fn first(&mut self, due: &[Cycles], now: Cycles) -> Cycles {
+        if self.looks {
+            first_of(due, now)
+        } else {
+            self.first_noted(due)
         }
+    }
+
+    fn first_noted(&mut self, due: &[Cycles]) -> Cycles {
         let mut first = Cycles::MAX;
         while self.slots != 0 && first == Cycles::MAX {
             let turned = self.slots.rotate_right((self.base % SLOTS) as u32);
@@ -155,23 +200,47 @@ impl Agenda {
         }
     }
 
-    /// A window begins at `begin`, before which nothing is due.
+    /// A window begins at `begin`, before which none of `due` is.
     #[inline]
-    pub fn begin(&mut self, begin: Cycles) {
+    pub fn begin(&mut self, begin: Cycles, due: &[Cycles]) {
         self.base = begin >> self.shift;
+        self.windows += 1;
+        if self.windows == WINDOWS {
+            self.choose(due);
+        }
+    }
+
+    /// Takes the form that would have been cheaper for the last windows.
+    #[cold]
+    fn choose(&mut self, due: &[Cycles]) {
+        let windows = u64::from(self.windows);
+        let looks = self.found * NOTE_COST + windows * WINDOW_COST >= windows * due.len() as u64;
+        (self.windows, self.found) = (0, 0);
+        if looks == self.looks {
+            return;
+        }
+        self.looks = looks;
+        self.forget();
+        if !looks {
+            for (number, &time) in (0..).zip(due) {
+                self.put(number, time);
+            }
+        }
     }
 
     /// Collects the numbers of those that are due before the window ends, in rising order, and
     /// drops their notes: each needs a new one when it has been served. Returns how many.
     pub fn collect(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
-        if self.few {
-            let mut count = 0;
-            for (number, &due) in due.iter().enumerate() {
-                busy[count] = number as u32;
-                count += usize::from(due < end);
-            }
-            return count;
-        }
+        let count = if self.looks {
+            look(due, end, busy)
+        } else {
+            self.collect_noted(due, end, busy)
+        };
+        self.found += count as u64;
+        count
+    }
+
+    fn collect_noted(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         while let Some(&Reverse((time, number))) = self.far.peek()
             && time < end
         {
@@ -204,6 +273,29 @@ impl Agenda {
         }
         count
     }
+}
+
+/// The first time of all, none of them before `now`: nobody is looked at behind one at `now`.
+fn first_of(due: &[Cycles], now: Cycles) -> Cycles {
+    let mut first = Cycles::MAX;
+    for &time in due {
+        first = first.min(time);
+        if time <= now {
+            break;
+        }
+    }
+    first
+}
+
+/// Collects those of all that are due before `end`. Without a branch: whether one is due cannot be
+/// foreseen.
+fn look(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
+    let mut count = 0;
+    for (number, &due) in due.iter().enumerate() {
+        busy[count] = number as u32;
+        count += usize::from(due < end);
+    }
+    count
 }
 
 /// The places of the bits of a word that are set, in rising order.
@@ -243,7 +335,7 @@ mod tests {
                     continue;
                 }
                 let first = *due.iter().min().unwrap();
-                prop_assert_eq!(agenda.first(&due), first);
+                prop_assert_eq!(agenda.first(&due, now), first);
                 // A run may end before anything is due, and what comes then may be due sooner.
                 let limit = now + u64::from(seed % 7) * hop;
                 if first >= limit {
@@ -251,7 +343,7 @@ mod tests {
                     continue;
                 }
                 let end = limit.min(first + hop);
-                agenda.begin(first);
+                agenda.begin(first, &due);
                 let found = agenda.collect(&due, end, &mut busy);
                 let expected: Vec<u32> =
                     (0..count as u32).filter(|&number| due[number as usize] < end).collect();
@@ -265,6 +357,38 @@ mod tests {
                 }
                 now = end;
             }
+        }
+    }
+
+    #[test]
+    fn takes_the_form_that_is_cheaper_and_finds_the_same() {
+        let (count, hop) = (300, 16);
+        let mut due = vec![Cycles::MAX; count];
+        let mut agenda = Agenda::new(count, hop);
+        let mut busy = vec![0; count + 1];
+        let mut now = 0;
+        // One in so many is due in each window, the others far ahead.
+        for one_in in [1, 100, 1, 150, 2] {
+            for number in 0..count as u32 {
+                due[number as usize] = now;
+                agenda.note(number, now);
+            }
+            for _ in 0..3 * WINDOWS {
+                let first = *due.iter().min().unwrap();
+                assert_eq!(agenda.first(&due, now), first);
+                agenda.begin(first, &due);
+                now = first + hop;
+                let found = agenda.collect(&due, now, &mut busy);
+                let is_due = |&number: &u32| due[number as usize] < now;
+                let expected: Vec<u32> = (0..count as u32).filter(is_due).collect();
+                assert_eq!(&busy[..found], &expected[..]);
+                for number in expected {
+                    let ahead = if number % one_in == 0 { 3 } else { 5_000 * hop };
+                    due[number as usize] = now + ahead;
+                    agenda.note(number, now + ahead);
+                }
+            }
+            assert_eq!(agenda.looks, one_in <= 2, "one in {one_in}");
         }
     }
 }

@@ -3,7 +3,9 @@
 //! What is on a link arrives in the order in which it left, so a list for each is enough. All lists
 //! share one small store, so that what is in use stays close together.
 
+use crate::traffic::Class;
 use isthmus_kernel::Cycles;
+use std::hint::select_unpredictable;
 
 /// The place that stands for no header. It is never due.
 pub(super) const NO_HEADER: u32 = 0;
@@ -20,8 +22,9 @@ pub(super) enum Kind {
     Busy,
 }
 
-/// A header on its way.
+/// A header on its way. None is in two lines of a processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Header {
     /// When it comes to the interface that the link leads to.
     pub time: Cycles,
@@ -31,6 +34,8 @@ pub(super) struct Header {
     pub number: u32,
     /// For a send that goes no further, the place of the echo that follows it.
     pub echo: u32,
+    /// For an echo of an accepted send, the interface from which the packet came to the queue.
+    pub from: u32,
     /// Links still to go, those after the interface that it comes to.
     pub left: u16,
     /// Links that the echo of a send goes.
@@ -38,6 +43,8 @@ pub(super) struct Header {
     /// Symbols with the idle.
     pub size: u16,
     pub kind: Kind,
+    /// The class of the packet.
+    pub class: Class,
 }
 
 /// What comes to an interface, in order of time.
@@ -68,10 +75,12 @@ impl Headers {
             next: NO_HEADER,
             number: 0,
             echo: NO_HEADER,
+            from: 0,
             left: 0,
             back: 0,
             size: 0,
             kind: Kind::Send,
+            class: Class::Request,
         };
         Self {
             headers: vec![none],
@@ -105,17 +114,15 @@ impl Headers {
         self.free = place;
     }
 
-    /// Puts a header at the end of a line. Returns whether it is the only one.
+    /// Puts a header at the end of a line. Without a branch: whether the line is empty cannot be
+    /// foreseen. What is said to follow the place of no header has no meaning.
     #[inline]
-    pub fn push(&mut self, line: &mut Line, place: u32) -> bool {
+    pub fn push(&mut self, line: &mut Line, place: u32) {
         let only = line.first == NO_HEADER;
-        if only {
-            line.first = place;
-        } else {
-            self.headers[line.last as usize].next = place;
-        }
+        let last = select_unpredictable(only, NO_HEADER, line.last);
+        self.headers[last as usize].next = place;
+        line.first = select_unpredictable(only, place, line.first);
         line.last = place;
-        only
     }
 
     /// Takes the first header of a line, which it is ready to leave for another. Returns its place,

@@ -16,9 +16,9 @@
 //! # Data
 //! - When each node and each output has something to do next is one number, in an array of its own
 //!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
-//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a
-//!   window touches only those with work, so that its cost grows with what moves, not with the
-//!   size of the fabric. The rule: whoever changes a number of these arrays notes it there.
+//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a window in which
+//!   little moves touches only those with work; where many have work it looks at everybody. The
+//!   rule: whoever changes a number of these arrays notes it there.
 //! - What an event touches of an interface is one record for what comes in and one for what leaves.
 
 mod agenda;
@@ -43,8 +43,6 @@ use std::collections::VecDeque;
 /// A node's client.
 #[derive(Debug, Clone)]
 struct Client {
-    /// When it generates its next packet.
-    key: Key,
     /// Packets to be generated and when, in order of time.
     to_come: VecDeque<(Cycles, u32)>,
     /// Packets that wait for a slot, by class.
@@ -68,6 +66,8 @@ pub struct Engine<T> {
     now: Cycles,
     /// For each node, a cycle before which neither an input nor the client has anything to do.
     nodes_due: Vec<Cycles>,
+    /// For each client, when it generates its next packet.
+    clients_due: Vec<Key>,
     /// For each input, when it has something to do.
     inputs_due: Vec<Key>,
     /// For each output, the first cycle in which it has something to do.
@@ -84,6 +84,7 @@ pub struct Engine<T> {
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
+    /// All but the symbols of links, which are counted in `outputs`.
     counters: Counters,
     /// Packets that ever entered an output queue.
     entered: u64,
@@ -102,11 +103,10 @@ impl<T: Copy> Engine<T> {
                 arrival: NEVER,
                 crossbar: NEVER,
                 done: 0,
-                moving: 0,
+                moving: Class::Request,
                 line: Line::EMPTY,
                 node: interface.node,
-                port: interface.port,
-                ports: count,
+                port: interface.port as u16,
                 queues: [Fifo::default(); CLASSES],
             });
             outputs.push(Output {
@@ -118,6 +118,7 @@ impl<T: Copy> Engine<T> {
                 queues: queues.slots.len() as u32,
                 queue_count: count * CLASSES as u32,
                 turn: 0,
+                symbols: [0; 2],
             });
             for _ in Class::ALL {
                 for from in 0..count {
@@ -183,7 +184,7 @@ impl<T: Copy> Engine<T> {
             let place = to_come.partition_point(|&(other, _)| other <= time);
             to_come.insert(place, (time, packet));
         }
-        client.key = key(to_come[0].0, GENERATE);
+        self.clients_due[node as usize] = key(to_come[0].0, GENERATE);
         self.node_is_due(node, time);
     }
 
@@ -191,19 +192,16 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn node_is_due(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
-        if time < *due {
-            *due = time;
-            self.nodes_agenda.note(node, time);
-        }
+        let before = *due;
+        *due = before.min(time);
+        self.nodes_agenda.note_change(node, before, *due);
     }
 
     /// An output has something to do at `due`.
     #[inline]
     fn output_is_due(&mut self, port: usize, due: Cycles) {
-        if self.outputs_due[port] != due {
-            self.outputs_due[port] = due;
-            self.outputs_agenda.note(port as u32, due);
-        }
+        let before = std::mem::replace(&mut self.outputs_due[port], due);
+        self.outputs_agenda.note_change(port as u32, before, due);
     }
 
     /// Takes over what a handler has offered when told about `node` at `now`.
@@ -234,13 +232,13 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         let (inputs, outputs, queues) = Self::interfaces(fabric, &rules);
         let nodes = fabric.node_count() as usize;
         let client = Client {
-            key: NEVER,
             to_come: VecDeque::new(),
             waiting: [VecDeque::new(), VecDeque::new()],
         };
         Ok(Self {
             now: 0,
             nodes_due: vec![Cycles::MAX; nodes],
+            clients_due: vec![NEVER; nodes],
             inputs_due: vec![NEVER; inputs.len()],
             outputs_due: vec![Cycles::MAX; outputs.len()],
             nodes_agenda: Agenda::new(nodes, rules.hop),
@@ -268,12 +266,12 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.headers = Headers::new();
         self.now = 0;
         self.nodes_due.fill(Cycles::MAX);
+        self.clients_due.fill(NEVER);
         self.inputs_due.fill(NEVER);
         self.outputs_due.fill(Cycles::MAX);
         self.nodes_agenda.clear();
         self.outputs_agenda.clear();
         for client in &mut self.clients {
-            client.key = NEVER;
             client.to_come.clear();
             client.waiting.iter_mut().for_each(VecDeque::clear);
         }
@@ -300,14 +298,15 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
         while !handler.finished() {
-            let nodes = self.nodes_agenda.first(&self.nodes_due);
-            let begin = nodes.min(self.outputs_agenda.first(&self.outputs_due));
+            let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
+            let outputs = self.outputs_agenda.first(&self.outputs_due, self.now);
+            let begin = nodes.min(outputs);
             if begin >= limit || begin >= time_of(NEVER) {
                 self.now = self.now.max(limit);
                 return;
             }
-            self.nodes_agenda.begin(begin);
-            self.outputs_agenda.begin(begin);
+            self.nodes_agenda.begin(begin, &self.nodes_due);
+            self.outputs_agenda.begin(begin, &self.outputs_due);
             let end = limit.min(begin + self.rules.hop);
             self.run_nodes(end, handler);
             self.run_outputs(end);
@@ -319,12 +318,20 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.under_way
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self) -> Counters {
+        let mut counters = self.counters.clone();
+        let links = counters.send_symbols.iter_mut();
+        for ((send, echo), out) in links.zip(&mut counters.echo_symbols).zip(&self.outputs) {
+            [*send, *echo] = out.symbols;
+        }
+        counters
     }
 
-    fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
+    fn reset_counters(&mut self) {
+        self.counters.reset();
+        for out in &mut self.outputs {
+            out.symbols = [0; 2];
+        }
     }
 
     fn stalled(&self, limit: Cycles) -> Option<Stall> {

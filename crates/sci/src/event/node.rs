@@ -1,7 +1,7 @@
 //! What happens at one node.
 
 use super::lines::{Header, Kind};
-use super::port::{ARRIVE, GENERATE, Input, Key, NEVER, TRANSFER, key, phase_of, time_of};
+use super::port::{ARRIVE, GENERATE, Key, NEVER, TRANSFER, key, phase_of, time_of};
 use super::{Engine, Waiting};
 use crate::traffic::{Class, Delivery, Dropped};
 use crate::{Handler, Source};
@@ -26,7 +26,7 @@ impl<T: Copy> Engine<T> {
         let range = self.fabric.of_node(node as u32);
         loop {
             let (first, port) = first_due(&self.inputs_due[range.clone()]);
-            let client = self.clients[node].key;
+            let client = self.clients_due[node];
             let due = time_of(first.min(client));
             if due >= end {
                 self.nodes_due[node] = due;
@@ -46,7 +46,7 @@ impl<T: Copy> Engine<T> {
     fn generate<H: Handler<Tag = T>>(&mut self, node: usize, now: Cycles, handler: &mut H) {
         let client = &mut self.clients[node];
         let (_, packet) = client.to_come.pop_front().expect("a packet is to come");
-        client.key = match client.to_come.front() {
+        self.clients_due[node] = match client.to_come.front() {
             Some(&(time, _)) => key(time, GENERATE),
             None => NEVER,
         };
@@ -85,7 +85,7 @@ impl<T: Copy> Engine<T> {
     pub(super) fn queue_for(&self, packet: u32, from: Option<u32>) -> usize {
         let flight = &self.packets.flights[packet as usize];
         let port = flight.on.port as usize;
-        let from = from.unwrap_or(self.inputs[port].port);
+        let from = from.unwrap_or(u32::from(self.inputs[port].port));
         self.outputs[port].queue(flight.class.number(), from)
     }
 
@@ -93,14 +93,16 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
         self.packets.origins[wait.packet as usize].admitted = now;
-        self.enter(wait, now);
+        self.enter(wait, wait.port, now);
     }
 
-    /// A packet takes a slot of an output queue, from where it may leave at `ready`.
+    /// A packet that came `from` an interface, or to that of the queue itself from the client, takes
+    /// a slot of an output queue, from where it may leave at `ready`.
     #[inline]
-    fn enter(&mut self, wait: Waiting, ready: Cycles) {
+    fn enter(&mut self, wait: Waiting, from: u32, ready: Cycles) {
         let flight = &mut self.packets.flights[wait.packet as usize];
         flight.queue = wait.queue;
+        flight.from = from;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
@@ -133,7 +135,7 @@ impl<T: Copy> Engine<T> {
         self.inputs_due[port] = input.due();
         match header.kind {
             Kind::Send => self.strip(port, &header, now, handler),
-            Kind::Good => self.release(port, header.number, now),
+            Kind::Good => self.release(port, &header, now),
             Kind::Busy => self.retry(port, header.number, now),
         }
     }
@@ -154,24 +156,13 @@ impl<T: Copy> Engine<T> {
 
     /// A good echo has come: a slot of an output queue is free.
     #[inline]
-    fn release(&mut self, port: usize, queue: u32, now: Cycles) {
-        self.queues.slots[queue as usize].held -= 1;
-        let Input {
-            node,
-            port: own,
-            ports,
-            ..
-        } = self.inputs[port];
-        let place = queue - self.outputs[port].queues;
-        let (class, from) = if place < ports {
-            (0, place)
+    fn release(&mut self, port: usize, echo: &Header, now: Cycles) {
+        self.queues.slots[echo.number as usize].held -= 1;
+        let (from, class) = (echo.from as usize, echo.class.number());
+        if from == port {
+            self.admit_waiting(self.inputs[port].node as usize, class, now);
         } else {
-            (1, place - ports)
-        };
-        if from == own {
-            self.admit_waiting(node as usize, class, now);
-        } else {
-            self.look(port - own as usize + from as usize, class, now);
+            self.look(from, class, now);
         }
     }
 
@@ -217,7 +208,7 @@ impl<T: Copy> Engine<T> {
         let input = &mut self.inputs[port];
         // The packet in transfer holds its slot to the end. One that is for the client is gone
         // before the next header comes, so nobody ever finds its slot held.
-        let moving = input.done > now && input.moving == class as u32;
+        let moving = input.done > now && input.moving == flight.class;
         let held = input.queues[class].len + u32::from(moving);
         if held >= self.rules.input_slots {
             return;
@@ -225,6 +216,7 @@ impl<T: Copy> Engine<T> {
         let echo = self.headers.get_mut(send.echo);
         echo.kind = Kind::Good;
         echo.number = flight.queue;
+        echo.from = flight.from;
         let stretch = flight.stretch + 1;
         if stretch == flight.stretches {
             self.deliver(port, packet, now, handler);
@@ -249,7 +241,7 @@ impl<T: Copy> Engine<T> {
         handler: &mut H,
     ) {
         let node = self.inputs[port].node;
-        let flight = self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet as usize];
         let origin = self.packets.origins[packet as usize];
         let links = self.packets.route(packet);
         let links = links.iter().map(|stretch| u32::from(stretch.hops)).sum();
@@ -277,37 +269,38 @@ impl<T: Copy> Engine<T> {
 
     /// The crossbar behind an input takes the first packet that finds a slot, responses first.
     fn transfer(&mut self, port: usize, now: Cycles) {
-        let mut input = self.inputs[port];
+        let input = &mut self.inputs[port];
         input.crossbar = NEVER;
         if input.done <= now {
             for class in [Class::Response, Class::Request] {
-                let class = class.number();
-                if input.queues[class].len == 0 {
+                let input = &self.inputs[port];
+                let waiting = input.queues[class.number()];
+                if waiting.len == 0 {
                     continue;
                 }
-                let packet = input.queues[class].head;
-                let queue = self.queue_for(packet, Some(input.port));
+                let packet = waiting.head;
+                let queue = self.queue_for(packet, Some(u32::from(input.port)));
                 if self.queues.slots[queue].is_full() {
                     continue;
                 }
-                input.queues[class].pop(&self.packets.flights);
-                let symbols = self.packets.flights[packet as usize].symbols;
-                input.done = now + u64::from(symbols);
-                input.moving = class as u32;
+                let flight = &self.packets.flights[packet as usize];
+                let input = &mut self.inputs[port];
+                input.queues[class.number()].pop(&self.packets.flights);
+                input.done = now + u64::from(flight.symbols);
+                input.moving = class;
                 if input.queues.iter().any(|queue| queue.len > 0) {
                     input.crossbar = key(input.done, TRANSFER);
                 }
                 let wait = Waiting {
                     packet,
-                    port: self.packets.flights[packet as usize].on.port,
+                    port: flight.on.port,
                     queue: queue as u32,
                 };
-                self.enter(wait, now + self.rules.ring_change);
+                self.enter(wait, port as u32, now + self.rules.ring_change);
                 break;
             }
         }
-        self.inputs_due[port] = input.due();
-        self.inputs[port] = input;
+        self.inputs_due[port] = self.inputs[port].due();
     }
 }
 

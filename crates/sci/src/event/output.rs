@@ -4,6 +4,7 @@ use super::Engine;
 use super::lines::{Header, Kind, NO_HEADER};
 use super::port::{ARRIVE, key};
 use isthmus_kernel::Cycles;
+use std::hint::select_unpredictable;
 
 impl<T: Copy> Engine<T> {
     /// Lets leave all that comes to an output before `end` or starts there.
@@ -17,12 +18,10 @@ impl<T: Copy> Engine<T> {
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(port as usize);
-                if due < end {
-                    busy[still] = port;
-                    still += 1;
-                } else {
-                    self.outputs_agenda.note(port, due);
-                }
+                // Without a branch: whether there is more to do cannot be foreseen.
+                busy[still] = port;
+                still += usize::from(due < end);
+                self.outputs_agenda.note(port, due);
             }
             count = still;
         }
@@ -41,7 +40,10 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Lets leave what is next. Returns when there is more to do, which the caller is to note.
-    #[inline]
+    ///
+    /// Never a part of the loops that call it: there the compiler makes branches of its choices,
+    /// which cannot be foreseen.
+    #[inline(never)]
     fn step(&mut self, port: usize) -> Cycles {
         let out = &self.outputs[port];
         // An own packet goes first if it can leave when a header comes.
@@ -53,20 +55,29 @@ impl<T: Copy> Engine<T> {
     }
 
     /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
+    #[inline(never)]
     fn start(&mut self, port: usize) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues as usize;
         let queues = base..base + out.queue_count as usize;
-        let mut ready = 0;
-        for (place, &time) in self.queues.ready[queues.clone()].iter().enumerate() {
-            ready |= u64::from(time <= now) << place;
+        // Which queues have a packet that is ready, and when the first of the others will have one.
+        let (mut ready, mut next) = (0, Cycles::MAX);
+        for (place, &time) in self.queues.ready[queues].iter().enumerate() {
+            let is_ready = time <= now;
+            ready |= u64::from(is_ready) << place;
+            next = select_unpredictable(is_ready, next, next.min(time));
         }
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
         let place = if later == 0 { ready } else { later }.trailing_zeros();
         let flights = &mut self.packets.flights;
-        let packet = self.queues.pop(base + place as usize, flights);
+        let queue = base + place as usize;
+        let packet = self.queues.pop(queue, flights);
+        if ready & (ready - 1) != 0 {
+            next = now;
+        }
+        next = next.min(self.queues.ready[queue]);
         out.turn = place + 1;
         if out.turn == out.queue_count {
             out.turn = 0;
@@ -79,41 +90,44 @@ impl<T: Copy> Engine<T> {
             next: NO_HEADER,
             number: packet,
             echo: NO_HEADER,
+            from: 0,
             left: flight.on.hops - 1,
             back: flight.on.back,
             size,
             kind: Kind::Send,
+            class: flight.class,
         };
+        out.symbols[0] += u64::from(size);
         out.free = now + u64::from(size);
-        let ready = self.queues.ready[queues].iter();
-        let ready = ready.fold(Cycles::MAX, |first, &time| first.min(time));
         // Never stays never.
-        out.own = ready.max(out.free);
+        out.own = next.max(out.free);
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
         self.last_start = self.last_start.max(now);
         self.counters.sends[port] += 1;
-        self.counters.send_symbols[port] += u64::from(size);
         let place = self.headers.add(header);
         if header.left > 0 {
             self.put_passing(to, place, header.time);
         } else {
-            self.put_arriving(to, place, header);
+            self.put_arriving(to, place);
         }
         due
     }
 
     /// What has come leaves when the link is free.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, port: usize) -> Cycles {
         let out = &mut self.outputs[port];
         let (place, header, next) = self.headers.pop(&mut out.line);
         let start = header.time.max(out.free);
+        let time = start + self.rules.hop;
         let size = u64::from(header.size);
-        header.time = start + self.rules.hop;
-        header.left -= 1;
-        let header = *header;
+        let left = header.left - 1;
+        header.time = time;
+        header.left = left;
+        let kind = usize::from(header.kind != Kind::Send);
+        out.symbols[kind] += size;
         out.pass = next;
         out.free = start + size;
         // Never stays never.
@@ -121,31 +135,29 @@ impl<T: Copy> Engine<T> {
         let due = out.due();
         let to = out.next as usize;
         self.outputs_due[port] = due;
-        let of_send = size * u64::from(header.kind == Kind::Send);
-        self.counters.send_symbols[port] += of_send;
-        self.counters.echo_symbols[port] += size - of_send;
-        if header.left > 0 {
-            self.put_passing(to, place, header.time);
+        if left > 0 {
+            self.put_passing(to, place, time);
         } else {
-            self.put_arriving(to, place, header);
+            self.put_arriving(to, place);
         }
         due
     }
 
     /// A header goes to `to`, where it is passed on.
-    #[inline]
+    #[inline(always)]
     fn put_passing(&mut self, to: usize, place: u32, time: Cycles) {
         let out = &mut self.outputs[to];
-        if self.headers.push(&mut out.line, place) {
-            out.pass = time;
-            let due = out.due();
-            self.output_is_due(to, due);
-        }
+        self.headers.push(&mut out.line, place);
+        // What is on the line already comes before.
+        out.pass = out.pass.min(time);
+        let due = out.due();
+        self.output_is_due(to, due);
     }
 
     /// A header goes to `to` and no further.
-    #[inline]
-    fn put_arriving(&mut self, to: usize, place: u32, header: Header) {
+    #[inline(never)]
+    fn put_arriving(&mut self, to: usize, place: u32) {
+        let header = *self.headers.get_mut(place);
         if header.kind == Kind::Send {
             // The echo takes the last places of the send. It is busy unless the target says
             // otherwise when the send is there.
@@ -162,11 +174,10 @@ impl<T: Copy> Engine<T> {
             self.put_passing(to, echo, follows);
         }
         let input = &mut self.inputs[to];
-        if self.headers.push(&mut input.line, place) {
-            input.arrival = key(header.time, ARRIVE);
-            self.inputs_due[to] = input.due();
-            let node = input.node;
-            self.node_is_due(node, header.time);
-        }
+        self.headers.push(&mut input.line, place);
+        input.arrival = input.arrival.min(key(header.time, ARRIVE));
+        self.inputs_due[to] = input.due();
+        let node = input.node;
+        self.node_is_due(node, header.time);
     }
 }

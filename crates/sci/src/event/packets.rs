@@ -20,13 +20,16 @@ pub(super) struct Stretch {
     pub back: u16,
 }
 
-/// What moves with a packet.
+/// What moves with a packet: one line of a processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Flight {
     /// The next packet in the list that this one is in.
     pub next: u32,
     /// The output queue that holds or held it last.
     pub queue: u32,
+    /// The interface from which it came to that queue: the queue's own one if from the client.
+    pub from: u32,
     /// Its rank by age in that queue.
     pub age: u64,
     /// The earliest cycle in which it may leave.
@@ -86,6 +89,7 @@ impl<T: Copy> Packets<T> {
         let flight = Flight {
             next: NONE,
             queue: NONE,
+            from: NONE,
             age: 0,
             ready: 0,
             sent: Cycles::MAX,

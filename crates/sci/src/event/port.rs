@@ -2,7 +2,7 @@
 
 use super::lines::Line;
 use super::packets::Fifo;
-use crate::traffic::CLASSES;
+use crate::traffic::{CLASSES, Class};
 use isthmus_kernel::Cycles;
 
 /// When something is due at a node: the cycle, and its place in the order within the cycle.
@@ -33,8 +33,10 @@ pub(super) fn phase_of(key: Key) -> u64 {
     key & 3
 }
 
-/// The side of an interface that faces its node: arrivals and the crossbar.
+/// The side of an interface that faces its node: arrivals and the crossbar. One line of a
+/// processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Input {
     /// When the next header comes that goes no further.
     pub arrival: Key,
@@ -43,13 +45,12 @@ pub(super) struct Input {
     /// The cycle from which on the crossbar is free.
     pub done: Cycles,
     /// The class of the packet that it transfers or transferred last.
-    pub moving: u32,
+    pub moving: Class,
     /// Headers on their way here that go no further.
     pub line: Line,
     pub node: u32,
-    /// Its number among the interfaces of its node, and how many these are.
-    pub port: u32,
-    pub ports: u32,
+    /// Its number among the interfaces of its node.
+    pub port: u16,
     /// Packets to be transferred, by class.
     pub queues: [Fifo; CLASSES],
 }
@@ -61,8 +62,10 @@ impl Input {
     }
 }
 
-/// The side of an interface that faces the ring: what passes through, and what starts here.
+/// The side of an interface that faces the ring: what passes through, and what starts here. One
+/// line of a processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Output {
     /// When the next header comes that is passed on; `Cycles::MAX` if there is none.
     pub pass: Cycles,
@@ -80,6 +83,8 @@ pub(super) struct Output {
     pub queue_count: u32,
     /// The queue to be looked at first.
     pub turn: u32,
+    /// Symbols of sends, and of echoes, that the link has carried, as [`crate::Counters`] has them.
+    pub symbols: [u64; 2],
 }
 
 impl Output {

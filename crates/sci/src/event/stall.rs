@@ -97,7 +97,7 @@ impl<T: Copy> Engine<T> {
         for (index, input) in self.inputs.iter().enumerate() {
             for (class, packets) in input.queues.iter().enumerate() {
                 if packets.len == self.rules.input_slots {
-                    let queue = self.queue_for(packets.head, Some(input.port));
+                    let queue = self.queue_for(packets.head, Some(u32::from(input.port)));
                     if self.queues.slots[queue].is_full() {
                         inputs[Waiting::input(index as u32, class) as usize] = Some(queue as u32);
                     }

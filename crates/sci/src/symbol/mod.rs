@@ -259,12 +259,12 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.under_way
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self) -> Counters {
+        self.counters.clone()
     }
 
-    fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
+    fn reset_counters(&mut self) {
+        self.counters.reset();
     }
 
     fn stalled(&self, limit: Cycles) -> Option<Stall> {

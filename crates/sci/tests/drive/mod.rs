@@ -115,6 +115,6 @@ pub fn run<E: Engine<(u32, Class)>>(
         delivered: recorder.delivered,
         dropped: recorder.dropped,
         parts: seen,
-        counters: engine.counters().clone(),
+        counters: engine.counters(),
     }
 }

@@ -1,5 +1,7 @@
 //! Tori: where their rings lie and what leads along which dimension, by arithmetic.
 
+use std::hint::select_unpredictable;
+
 /// Of what a torus is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -44,6 +46,23 @@ pub(super) struct Offset {
     pub direction: Direction,
     /// Whether the other direction is as long.
     pub tie: bool,
+}
+
+/// What lies between two nodes along one line of a torus, and where it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Way {
+    pub offset: Offset,
+    /// The node at the end.
+    pub end: u32,
+    /// The ring of rising coordinates.
+    ring: u32,
+}
+
+impl Way {
+    /// The ring in a direction.
+    pub fn ring(&self, direction: Direction) -> u32 {
+        self.ring + u32::from(direction == Direction::Down)
+    }
 }
 
 impl Grid {
@@ -170,24 +189,43 @@ impl Grid {
             self.coordinate(from, dimension),
             self.coordinate(to, dimension),
         );
+        self.between(from, to, size)
+    }
+
+    /// What lies between two coordinates along an axis of `size`; nothing when they are equal.
+    fn between(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
         if from == to {
             return None;
         }
-        let up = if to > from {
-            to - from
-        } else {
-            to + size - from
-        };
+        let around = if to > from { 0 } else { size };
+        let up = to + around - from;
         let down = size - up;
-        let way = |hops, direction, tie| Offset {
-            hops,
-            direction,
-            tie,
-        };
-        Some(match self.kind {
-            Kind::OneWay => way(up, Direction::Up, false),
-            _ if down < up => way(down, Direction::Down, false),
-            _ => way(up, Direction::Up, up == down),
+        let both = self.kind != Kind::OneWay;
+        // Without a branch: which way is shorter cannot be foreseen.
+        let back = both & (down < up);
+        Some(Offset {
+            hops: select_unpredictable(back, down, up),
+            direction: select_unpredictable(back, Direction::Down, Direction::Up),
+            tie: both & (up == down),
+        })
+    }
+
+    /// The way from a node to the coordinate of `to` in a dimension; nothing when it is there. What
+    /// [`offset`](Self::offset), [`ring`](Self::ring) and [`moved`](Self::moved) say, with the
+    /// fewest divisions. For tori of lines only.
+    pub fn way(&self, from: u32, to: u32, dimension: usize) -> Option<Way> {
+        let axis = &self.axes[dimension];
+        let begin = from / axis.stride;
+        let lines = begin / axis.size;
+        let place = begin - lines * axis.size;
+        let end = self.coordinate(to, dimension);
+        let offset = self.between(place, end, axis.size)?;
+        let line = lines * axis.stride + (from - begin * axis.stride);
+        let rings_per_line = 1 + u32::from(self.kind == Kind::TwoWay);
+        Some(Way {
+            offset,
+            end: from - place * axis.stride + end * axis.stride,
+            ring: axis.first_ring + line * rings_per_line,
         })
     }
 
@@ -264,6 +302,41 @@ mod tests {
             links.sort_unstable();
             expected.sort_unstable();
             assert_eq!(links, expected, "{kind:?} {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn ways_are_what_offsets_rings_and_moves_are() {
+        let shapes: [(Kind, &[u32]); 4] = [
+            (Kind::OneWay, &[5]),
+            (Kind::OneWay, &[2, 3, 4]),
+            (Kind::TwoWay, &[4, 3]),
+            (Kind::TwoWay, &[3, 2, 1, 4]),
+        ];
+        for (kind, sizes) in shapes {
+            let grid = Grid::new(kind, sizes);
+            for from in 0..grid.node_count {
+                for (to, dimension) in
+                    (0..grid.node_count).flat_map(|to| (0..sizes.len()).map(move |at| (to, at)))
+                {
+                    let way = grid.way(from, to, dimension);
+                    let offset = grid.offset(from, to, dimension);
+                    assert_eq!(way.map(|way| way.offset), offset);
+                    let Some((way, offset)) = way.zip(offset) else {
+                        continue;
+                    };
+                    let direction = offset.direction;
+                    let end = grid.moved(from, dimension, direction, offset.hops);
+                    assert_eq!(way.end, end);
+                    let ring = grid.ring(from, dimension, direction);
+                    assert_eq!(way.ring(direction), ring);
+                    if offset.tie {
+                        let other = direction.opposite();
+                        let ring = grid.ring(from, dimension, other);
+                        assert_eq!(way.ring(other), ring);
+                    }
+                }
+            }
         }
     }
 

@@ -20,38 +20,36 @@ impl Grid {
     ) -> Option<()> {
         let mut node = source;
         for dimension in 0..self.dimensions() {
-            let Some(offset) = self.offset(node, destination, dimension) else {
-                continue;
+            node = match self.kind() {
+                Kind::OneWay | Kind::TwoWay => {
+                    let Some(way) = self.way(node, destination, dimension) else {
+                        continue;
+                    };
+                    let intact = |direction| works(way.ring(direction));
+                    let direction = in_service(way.offset, intact, choose)?;
+                    // Lines of one dimension share no ring with those of another.
+                    out.push(Segment {
+                        ring: way.ring(direction),
+                        hops: way.offset.hops,
+                    });
+                    way.end
+                }
+                Kind::Faces => {
+                    let Some(offset) = self.offset(node, destination, dimension) else {
+                        continue;
+                    };
+                    let intact = |direction| {
+                        (0..offset.hops).all(|hops| {
+                            let node = self.moved(node, dimension, direction, hops);
+                            works(self.ring(node, dimension, direction))
+                        })
+                    };
+                    let direction = in_service(offset, intact, choose)?;
+                    self.go(node, dimension, direction, offset.hops, out)
+                }
             };
-            let intact = |direction| self.is_intact(node, dimension, direction, offset, &works);
-            let other = offset.direction.opposite();
-            let direction = match (intact(offset.direction), offset.tie && intact(other)) {
-                (true, true) => pick([offset.direction, other], choose),
-                (true, false) => offset.direction,
-                (false, true) => other,
-                (false, false) => return None,
-            };
-            node = self.go(node, dimension, direction, offset.hops, out);
         }
         Some(())
-    }
-
-    fn is_intact(
-        &self,
-        node: u32,
-        dimension: usize,
-        direction: Direction,
-        offset: Offset,
-        works: &impl Fn(u32) -> bool,
-    ) -> bool {
-        let links = match self.kind() {
-            Kind::OneWay | Kind::TwoWay => 1,
-            Kind::Faces => offset.hops,
-        };
-        (0..links).all(|hops| {
-            let node = self.moved(node, dimension, direction, hops);
-            works(self.ring(node, dimension, direction))
-        })
     }
 
     /// Appends the links along one dimension; gives the node where they end.
@@ -153,6 +151,22 @@ pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     match path.last_mut() {
         Some(last) if last.ring == ring => last.hops += hops,
         _ => path.push(Segment { ring, hops }),
+    }
+}
+
+/// The direction to take: of two equally long ones that are intact one at random, or the one that
+/// is intact.
+fn in_service(
+    offset: Offset,
+    intact: impl Fn(Direction) -> bool,
+    choose: &mut impl FnMut(u32) -> u32,
+) -> Option<Direction> {
+    let (first, other) = (offset.direction, offset.direction.opposite());
+    match (intact(first), offset.tie && intact(other)) {
+        (true, true) => Some(pick([first, other], choose)),
+        (true, false) => Some(first),
+        (false, true) => Some(other),
+        (false, false) => None,
     }
 }
 
