@@ -21,7 +21,7 @@ mod circuit;
 mod cut;
 mod event;
 mod group;
-pub(crate) mod lanes;
+mod lanes;
 mod links;
 mod messages;
 mod nic;
@@ -30,21 +30,22 @@ mod queue;
 mod ways;
 mod window;
 
-use crate::rules::{AgeFrom, Switching, tie};
+use crate::rules::{Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
 use crate::{Error, Rules};
 use cut::Buffers;
 use event::{Event, Kind};
-use group::{Group, Waiter};
+use group::Group;
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Tree;
-use lanes::Lanes;
-use links::{Asked, Link, Links};
+pub(crate) use lanes::Lanes;
+use links::Links;
 use messages::Messages;
 use nic::Nic;
+pub(crate) use packets::Step;
 use packets::{Packet, Packets};
 use queue::Queue;
-use ways::{Run, Ways};
+use ways::{End, Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
 
@@ -79,7 +80,7 @@ pub struct Engine<T> {
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
     /// Headers that are to be served when the tick ends, if nobody else asks for the same links.
-    asking: Vec<(Run, Waiter)>,
+    asking: Vec<u32>,
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
     offers: Offers<T>,
@@ -102,12 +103,11 @@ impl<T: Copy> Engine<T> {
         };
         let mut groups = vec![Group::NONE; links as usize];
         let ways = Ways::new(tree, rules.ascent);
-        let mut links = Links::new(&ways, lanes);
+        let mut links = Links::new(Ways::ends(tree), lanes);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * channels;
             group.links = run.links;
-            links.join(run.first, run.links);
         }
         links.clear(&groups);
         // What a packet brings about lies a few of its lengths ahead.
@@ -217,21 +217,15 @@ impl<T: Copy> Engine<T> {
             // Most ticks have one event only: what it brings about can be done at once.
             let alone = !self.queue.more_now() && self.settled();
             match event.kind() {
-                Kind::Arrive => self.arrive(event.about(), alone, now),
+                Kind::Arrive => match self.network {
+                    Network::Circuit { .. } => self.circuit_arrive(event.about(), alone, now),
+                    Network::CutThrough(_) => self.cut_arrive(event.about(), now),
+                },
                 Kind::Deliver => self.deliver(event.about(), now, handler),
-                Kind::Wake => {
-                    let group = event.about();
-                    // Whoever waited may have been served since.
-                    let wake = &mut self.links.get_mut(group).wake;
-                    if *wake > 0 {
-                        *wake = NEVER;
-                        if alone {
-                            self.arbitrate(group, now);
-                        } else {
-                            self.look_at_group(group);
-                        }
-                    }
-                }
+                Kind::Wake => match self.network {
+                    Network::Circuit { .. } => self.circuit_wake(event.about(), alone, now),
+                    Network::CutThrough(_) => self.cut_wake(event.about(), now),
+                },
                 Kind::Inject => {
                     let node = event.about();
                     self.nics[node as usize].wake = NEVER;
@@ -268,8 +262,8 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).lane),
-                Kind::Wake => self.links.get(about).wake,
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).to),
+                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
                 Kind::Generate | Kind::Start => 0,
             };
@@ -277,12 +271,13 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive => {
-                    let lane = self.packets.get(about).lane;
-                    u64::from(self.links.get(self.lanes.link(lane)).level)
-                }
+                Kind::Arrive => self.links.call(self.packets.get(about).run),
                 Kind::Deliver => self.nics[self.packets.get(about).to as usize].ready,
-                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
+                Kind::Wake => {
+                    let Group { links, waiting, .. } = &self.groups[about as usize];
+                    let run = Run { first: about, links: *links };
+                    self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
+                }
                 Kind::Inject | Kind::Generate | Kind::Start => 0,
             };
         }
@@ -304,19 +299,14 @@ impl<T: Copy> Engine<T> {
     fn settle(&mut self, now: Cycles) {
         self.circuit_settle(now);
         while let Some(group) = self.dirty_groups.pop() {
-            self.links.get_mut(group).asked = Asked::No;
-            self.arbitrate(group, now);
+            match self.network {
+                Network::Circuit { .. } => self.circuit_arbitrate(group, now),
+                Network::CutThrough(_) => self.cut_arbitrate(group, now),
+            }
         }
         while let Some(node) = self.dirty_nics.pop() {
             self.nics[node as usize].dirty = false;
             self.inject(node, now);
-        }
-    }
-
-    fn arbitrate(&mut self, group: u32, now: Cycles) {
-        match self.network {
-            Network::Circuit { .. } => self.circuit_arbitrate(group, now),
-            Network::CutThrough(_) => self.cut_arbitrate(group, now),
         }
     }
 
@@ -326,58 +316,16 @@ impl<T: Copy> Engine<T> {
         self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// A header asks for an output.
-    fn arrive(&mut self, packet: u32, alone: bool, now: Cycles) {
-        let cut = matches!(self.network, Network::CutThrough(_));
-        if cut && !self.cut_arrive(packet, now) {
-            return;
-        }
-        let lane = self.packets.lane(packet);
-        let channel = self.lanes.channel(lane);
-        let link = self.links.get(self.lanes.link(lane));
-        let state = self.packets.get(packet);
-        let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
+    /// A packet has got a link that leads to a switch: sees what it is to ask for there.
+    #[inline]
+    fn head_for(&mut self, packet: u32, end: End) {
+        let state = self.packets.get_mut(packet);
+        let channel = self.lanes.channel(state.lane);
+        let (from, to, links) = (state.from, state.to, state.links);
+        let lot = || tie(self.seed, from, state.number, u32::from(links));
         // On its way up it has crossed as many links as the switch has levels below it.
-        let up = state.links < state.top;
-        let run = self.ways.on(link, up, state.from, state.to, lot);
-        let waiter = Waiter {
-            since: match self.rules.age.from {
-                AgeFrom::Injection => state.injected,
-                AgeFrom::Switch => now,
-            },
-            input: u32::from(link.port) * self.rules.channels + channel,
-            packet,
-        };
-        if !cut {
-            return if alone {
-                self.circuit_ask_alone(run, waiter, now);
-            } else {
-                self.circuit_ask(run, waiter);
-            };
-        }
-        self.groups[run.first as usize].waiting.push(waiter);
-        self.look_at_group(run.first);
-    }
-
-    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
-    #[inline]
-    fn look_at_group(&mut self, group: u32) {
-        let link = self.links.get_mut(group);
-        if link.asked != Asked::Many {
-            link.asked = Asked::Many;
-            link.somebody_waits();
-            self.dirty_groups.push(group);
-        }
-    }
-
-    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
-    #[inline]
-    fn wake_at(&mut self, group: u32, time: Cycles) {
-        let wake = &mut self.links.get_mut(group).wake;
-        if time < *wake {
-            *wake = time;
-            self.queue.push(time, Event::new(Kind::Wake, 0, group));
-        }
+        state.run = self.ways.on(end, links < state.top, from, to, lot);
+        state.input = end.port * self.rules.channels + channel;
     }
 
     /// Packets whose age counts from before this are equally old.
@@ -441,12 +389,12 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Ticks that a packet takes on a link that it starts on at `start`.
+/// Ticks that a packet takes on a link, its last or not, that it starts on at `start`.
 #[inline]
-fn ticks_on(rules: &Rules, link: &Link, packet: &Packet, start: Cycles) -> Cycles {
+fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
     let ticks = u64::from(packet.ticks);
     match rules.late {
-        Some(late) if link.node().is_some() && start - packet.injected > late.older_than => {
+        Some(late) if last && start - packet.injected > late.older_than => {
             ticks + late.extra
         }
         _ => ticks,

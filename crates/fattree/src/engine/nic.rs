@@ -238,6 +238,8 @@ impl<T: Copy> Engine<T> {
             payload: payload as u32,
             number,
             lane: 0,
+            run,
+            input: 0,
             top,
             links: 0,
             ready: false,
