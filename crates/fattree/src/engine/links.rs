@@ -177,8 +177,9 @@ impl Links {
     /// Calls for what is asked of a run of links, unless that is in the processor's caches.
     #[inline]
     pub fn call(&self, run: Run) -> u64 {
-        let last = self.get(run.first + run.links - 1);
-        self.get(run.first).transmitter ^ last.transmitter
+        let last = run.first + run.links - 1;
+        let counts = self.ledger(run.first).packets ^ self.ledger(last).packets;
+        self.get(run.first).transmitter ^ self.get(last).transmitter ^ counts
     }
 
     /// From when on each lane of a link is free, channel by channel.

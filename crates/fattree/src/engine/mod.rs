@@ -262,7 +262,7 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).to),
+                Kind::Arrive | Kind::Deliver => self.packets.call(about),
                 Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
                 Kind::Generate | Kind::Start => 0,
@@ -272,13 +272,23 @@ impl<T: Copy> Engine<T> {
             let about = event.about();
             read ^= match event.kind() {
                 Kind::Arrive => self.links.call(self.packets.get(about).run),
-                Kind::Deliver => self.nics[self.packets.get(about).to as usize].ready,
+                Kind::Deliver => {
+                    let Packet { to, message, .. } = *self.packets.get(about);
+                    let nic = &self.nics[to as usize];
+                    nic.ready ^ nic.received ^ self.messages.get(message).arrived
+                }
                 Kind::Wake => {
                     let Group { links, waiting, .. } = &self.groups[about as usize];
                     let run = Run { first: about, links: *links };
                     self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
                 }
-                Kind::Inject | Kind::Generate | Kind::Start => 0,
+                Kind::Inject => {
+                    let nic = &self.nics[about as usize];
+                    let message = nic.run.front();
+                    let left = message.map_or(0, |&message| self.messages.get(message).left);
+                    left ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                }
+                Kind::Generate | Kind::Start => 0,
             };
         }
         std::hint::black_box(read);

@@ -104,6 +104,14 @@ impl Packets {
         state
     }
 
+    /// Calls for a packet's record and the end of its path, unless they are in the processor's
+    /// caches.
+    #[inline]
+    pub fn call(&self, packet: u32) -> u64 {
+        let end = self.paths[packet as usize * self.stride + self.stride / 2];
+        u64::from(self.slots[packet as usize].to ^ end.lane)
+    }
+
     /// The lanes that it has got.
     #[inline]
     pub fn path(&self, packet: u32) -> &[Step] {
