@@ -270,6 +270,7 @@ impl<T: Copy> Engine<T> {
     fn release(&mut self, packet: u32, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
+        self.links.call_path(path);
         let mut free = time;
         for &Step { lane, group } in path[1..].iter().rev() {
             self.links.release(lane, free);

@@ -1,9 +1,11 @@
 //! Links: what decides who gets one, and what is known of it besides.
 
 use super::lanes::Lanes;
+use super::packets::Step;
 use super::ways::{End, Run};
 use super::{NEVER, group::Group};
 use isthmus_kernel::Cycles;
+use std::hint::black_box;
 
 /// Lanes whose times are in the record of the link; those of further ones lie elsewhere.
 const WITHIN: usize = 2;
@@ -180,6 +182,16 @@ impl Links {
         let last = run.first + run.links - 1;
         let counts = self.ledger(run.first).packets ^ self.ledger(last).packets;
         self.get(run.first).transmitter ^ self.get(last).transmitter ^ counts
+    }
+
+    /// Calls for the links of a path and the first ones of their groups, all together.
+    #[inline]
+    pub fn call_path(&self, path: &[Step]) {
+        let read = path.iter().fold(0, |read, step| {
+            let link = self.get(self.lanes.link(step.lane));
+            read ^ link.transmitter ^ self.get(step.group).transmitter
+        });
+        black_box(read);
     }
 
     /// From when on each lane of a link is free, channel by channel.

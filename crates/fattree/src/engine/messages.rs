@@ -82,6 +82,14 @@ impl<T> Messages<T> {
         &mut self.slots[message as usize]
     }
 
+    /// Calls for a message, unless it is in the processor's caches.
+    #[inline]
+    pub fn call(&self, message: u32) -> u64 {
+        let state = self.get(message);
+        let ends = state.message.from ^ state.message.to;
+        state.left ^ state.arrived ^ state.generated ^ u64::from(ends) ^ u64::from(state.top)
+    }
+
     pub fn count(&self) -> usize {
         self.slots.len() - self.free.len()
     }

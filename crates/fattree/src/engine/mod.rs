@@ -262,7 +262,7 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive | Kind::Deliver => self.packets.call(about),
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).to),
                 Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
                 Kind::Generate | Kind::Start => 0,
@@ -271,11 +271,14 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive => self.links.call(self.packets.get(about).run),
+                Kind::Arrive => {
+                    let Packet { run, links, .. } = *self.packets.get(about);
+                    self.links.call(run) ^ self.packets.call_path(about, links)
+                }
                 Kind::Deliver => {
                     let Packet { to, message, .. } = *self.packets.get(about);
                     let nic = &self.nics[to as usize];
-                    nic.ready ^ nic.received ^ self.messages.get(message).arrived
+                    nic.ready ^ nic.received ^ self.messages.call(message)
                 }
                 Kind::Wake => {
                     let Group { links, waiting, .. } = &self.groups[about as usize];
@@ -285,8 +288,8 @@ impl<T: Copy> Engine<T> {
                 Kind::Inject => {
                     let nic = &self.nics[about as usize];
                     let message = nic.run.front();
-                    let left = message.map_or(0, |&message| self.messages.get(message).left);
-                    left ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                    let message = message.map_or(0, |&message| self.messages.call(message));
+                    message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
                 }
                 Kind::Generate | Kind::Start => 0,
             };

@@ -104,12 +104,11 @@ impl Packets {
         state
     }
 
-    /// Calls for a packet's record and the end of its path, unless they are in the processor's
-    /// caches.
+    /// Calls for the end of a packet's path, unless that is in the processor's caches.
     #[inline]
-    pub fn call(&self, packet: u32) -> u64 {
-        let end = self.paths[packet as usize * self.stride + self.stride / 2];
-        u64::from(self.slots[packet as usize].to ^ end.lane)
+    pub fn call_path(&self, packet: u32, links: u16) -> u64 {
+        let end = packet as usize * self.stride + usize::from(links);
+        self.paths.get(end).map_or(0, |step| u64::from(step.lane))
     }
 
     /// The lanes that it has got.
