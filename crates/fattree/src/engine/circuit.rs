@@ -81,11 +81,11 @@ impl Links {
                 ties += 1;
             }
         }
-        let none = |link| self.first_free(link, now).err();
-        match none(at) {
-            None => Choice::Links(at, ties, best),
-            Some(_) => Choice::Busy(run.iter().filter_map(none).fold(NEVER, Cycles::min)),
+        if best.held < self.most_not_free() {
+            return Choice::Links(at, ties, best);
         }
+        let next = run.iter().filter_map(|link| self.first_free(link, now).err());
+        Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
     /// The lane that a packet gets: of the best links that by lot, there the first free one.
@@ -270,7 +270,9 @@ impl<T: Copy> Engine<T> {
     fn release(&mut self, packet: u32, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
-        self.links.call_path(path);
+        if self.large {
+            self.links.call_path(path);
+        }
         let mut free = time;
         for &Step { lane, group } in path[1..].iter().rev() {
             self.links.release(lane, free);

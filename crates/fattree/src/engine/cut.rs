@@ -142,17 +142,35 @@ impl Buffers {
     /// The lane that a packet gets: of the links that it fits on that with most room in all, of
     /// those by lot; there the one with most room, the first of those.
     fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
+        // Room in all lanes of a link that it fits on.
         let room = |link: u32| {
-            let lanes = self.lanes[self.lanes_of(link)].iter();
-            let total = || lanes.map(|lane| u64::from(lane.credits)).sum::<u64>();
-            self.fits(link, bytes, now).then(total)
+            if self.transmitter[link as usize] > now {
+                return None;
+            }
+            let (mut total, mut most) = (0, 0);
+            for lane in &self.lanes[self.lanes_of(link)] {
+                total += u64::from(lane.credits);
+                most = most.max(lane.credits);
+            }
+            (most >= bytes).then_some(total)
         };
-        let most = run.iter().filter_map(room).max();
-        let mut best = run.iter().filter(|&link| room(link) == most);
-        let ties = best.clone().count() as u32;
-        let skip = if ties > 1 { one_of(ties, lot()) } else { 0 };
-        let link = best.nth(skip as usize).expect("one link has room");
-        self.roomiest(link, bytes).expect("the link has room")
+        let (mut link, mut ties, mut best) = (run.first, 0, None);
+        for other in run.iter() {
+            let room = room(other);
+            if room > best {
+                (link, ties, best) = (other, 1, room);
+            } else if room == best {
+                ties += 1;
+            }
+        }
+        if ties > 1 {
+            let mut skip = one_of(ties, lot());
+            while skip > 0 {
+                link += 1;
+                skip -= u32::from(room(link) == best);
+            }
+        }
+        self.roomiest(link, bytes).expect("a link has room")
     }
 }
 

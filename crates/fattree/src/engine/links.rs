@@ -213,19 +213,26 @@ impl Links {
         if second <= now {
             return Ok(self.lanes.lane(link, 1));
         }
-        let mut next = first.min(second);
-        if self.more_each > 0 {
-            for (channel, free) in self.free(link).enumerate().skip(WITHIN) {
-                if free <= now {
-                    return Ok(self.lanes.lane(link, channel as u32));
-                }
-                next = next.min(free);
+        let next = first.min(second);
+        if self.more_each == 0 {
+            return Err(next);
+        }
+        self.first_free_of_more(link, now).map_err(|more| more.min(next))
+    }
+
+    fn first_free_of_more(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
+        let mut next = NEVER;
+        for (channel, free) in self.free(link).enumerate().skip(WITHIN) {
+            if free <= now {
+                return Ok(self.lanes.lane(link, channel as u32));
             }
+            next = next.min(free);
         }
         Err(next)
     }
 
-    /// Lanes of a link that are not free, one more if it has only one.
+    /// Lanes of a link that are not free, one more if it has only one: [`Links::most_not_free`] if
+    /// all are.
     #[inline]
     pub fn not_free(&self, link: u32, now: Cycles) -> u32 {
         let [first, second] = self.get(link).free;
@@ -235,6 +242,12 @@ impl Links {
             count += more.map(|free| u32::from(free > now)).sum::<u32>();
         }
         count
+    }
+
+    /// See [`Links::not_free`].
+    #[inline]
+    pub fn most_not_free(&self) -> u32 {
+        (WITHIN + self.more_each) as u32
     }
 
     /// Gives away a lane that is free now. When it is free again is not known.

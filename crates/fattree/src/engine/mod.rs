@@ -49,7 +49,10 @@ use ways::{End, Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
 
-/// Events of a slot from which on it pays to look ahead.
+/// Links from which on it pays to look ahead: what is known of fewer stays in the processor's caches.
+const LARGE: u32 = 4_096;
+
+/// Events of a slot from which on it does.
 const AHEAD: usize = 4;
 
 /// How packets hold links, and what there is besides [`Links`] for that.
@@ -84,6 +87,8 @@ pub struct Engine<T> {
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
     offers: Offers<T>,
+    /// Whether it pays to look ahead.
+    large: bool,
 }
 
 impl<T: Copy> Engine<T> {
@@ -123,6 +128,7 @@ impl<T: Copy> Engine<T> {
             asking: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
+            large: tree.link_count() >= LARGE,
             tree: tree.clone(),
             ways,
             now: 0,
@@ -209,7 +215,7 @@ impl<T: Copy> Engine<T> {
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
             let (present, upcoming) = self.queue.slot();
-            if upcoming.len() >= AHEAD && slot != Some(present) {
+            if self.large && upcoming.len() >= AHEAD && slot != Some(present) {
                 slot = Some(present);
                 self.look_ahead(upcoming);
             }
