@@ -84,7 +84,9 @@ impl Links {
         if best.held < self.most_not_free() {
             return Choice::Links(at, ties, best);
         }
-        let next = run.iter().filter_map(|link| self.first_free(link, now).err());
+        let next = run
+            .iter()
+            .filter_map(|link| self.first_free(link, now).err());
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
@@ -246,8 +248,7 @@ impl<T: Copy> Engine<T> {
     /// A packet gets a lane. Answers when it starts on the link.
     fn circuit_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
-        let start = self.links.get(link).transmitter.max(now);
-        self.links.hold(lane, now);
+        let start = self.links.hold(lane, now);
         let end = self.links.ledger(link).end;
         let last = self.ways.is_last(end);
         let state = self.packets.step(packet, Step { lane, group });

@@ -161,7 +161,10 @@ impl Links {
 
     /// All links and what is known of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = (&Link, &Ledger)> {
-        self.lines.iter().flat_map(|line| &line.0).zip(&self.ledgers)
+        self.lines
+            .iter()
+            .flat_map(|line| &line.0)
+            .zip(&self.ledgers)
     }
 
     /// The input served last of a group.
@@ -217,7 +220,8 @@ impl Links {
         if self.more_each == 0 {
             return Err(next);
         }
-        self.first_free_of_more(link, now).map_err(|more| more.min(next))
+        self.first_free_of_more(link, now)
+            .map_err(|more| more.min(next))
     }
 
     fn first_free_of_more(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
@@ -250,32 +254,34 @@ impl Links {
         (WITHIN + self.more_each) as u32
     }
 
-    /// Gives away a lane that is free now. When it is free again is not known.
+    /// Gives away a lane that is free now. When it is free again is not known. Answers when the
+    /// packet starts.
     #[inline]
-    pub fn hold(&mut self, lane: u32, now: Cycles) {
-        let before = std::mem::replace(self.free_mut(lane), NEVER);
-        let held = &mut self.ledgers[self.lanes.link(lane) as usize].held;
+    pub fn hold(&mut self, lane: u32, now: Cycles) -> Cycles {
+        let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
+        let record = &mut self.lines[(link / 2) as usize].0[(link % 2) as usize];
+        let free = match record.free.get_mut(channel) {
+            Some(free) => free,
+            None => &mut self.more[link as usize * self.more_each + channel - WITHIN],
+        };
+        let before = std::mem::replace(free, NEVER);
+        let held = &mut self.ledgers[link as usize].held;
         *held = held.wrapping_add(before).wrapping_sub(now);
+        record.transmitter.max(now)
     }
 
     /// Notes from when on a lane that is held is free.
     #[inline]
     pub fn release(&mut self, lane: u32, time: Cycles) {
-        *self.free_mut(lane) = time;
-    }
-
-    #[inline]
-    fn free_mut(&mut self, lane: u32) -> &mut Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
-        if channel < WITHIN {
-            &mut self.get_mut(link).free[channel]
+        if let Some(free) = self.get_mut(link).free.get_mut(channel) {
+            *free = time;
         } else {
-            &mut self.more[link as usize * self.more_each + channel - WITHIN]
+            self.more[link as usize * self.more_each + channel - WITHIN] = time;
         }
     }
 
-    /// Notes that the transmitter of a link is taken for so many ticks from `start` on. Answers
-    /// where the link leads.
+    /// Notes that a packet takes the transmitter of a link for so many ticks from `start` on.
     #[inline]
     pub fn take(&mut self, link: u32, start: Cycles, ticks: Cycles) {
         self.get_mut(link).transmitter = start + ticks;
@@ -293,7 +299,9 @@ impl Links {
 
     /// Counts anew, from these ticks for which transmitters are taken and lanes are held.
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
-        let known: Vec<u64> = (0..busy.len() as u32).map(|link| self.known(link)).collect();
+        let known: Vec<u64> = (0..busy.len() as u32)
+            .map(|link| self.known(link))
+            .collect();
         for (link, ledger) in self.ledgers.iter_mut().enumerate() {
             ledger.busy = busy[link];
             ledger.packets = 0;

@@ -288,7 +288,10 @@ impl<T: Copy> Engine<T> {
                 }
                 Kind::Wake => {
                     let Group { links, waiting, .. } = &self.groups[about as usize];
-                    let run = Run { first: about, links: *links };
+                    let run = Run {
+                        first: about,
+                        links: *links,
+                    };
                     self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
                 }
                 Kind::Inject => {
@@ -413,9 +416,7 @@ impl<T: Copy> Engine<T> {
 fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
     let ticks = u64::from(packet.ticks);
     match rules.late {
-        Some(late) if last && start - packet.injected > late.older_than => {
-            ticks + late.extra
-        }
+        Some(late) if last && start - packet.injected > late.older_than => ticks + late.extra,
         _ => ticks,
     }
 }

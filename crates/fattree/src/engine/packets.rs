@@ -75,7 +75,8 @@ impl Packets {
             return slot;
         }
         self.slots.push(packet);
-        self.paths.resize(self.slots.len() * self.stride, Step::default());
+        self.paths
+            .resize(self.slots.len() * self.stride, Step::default());
         self.slots.len() as u32 - 1
     }
 

@@ -68,12 +68,10 @@ impl Ways {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
             (0..nodes).map(Vertex::Node).chain(switches)
         };
-        let ports = vertices().map(|vertex| {
-            Ports {
-                first_up: tree.ascents(vertex).start,
-                first_down: tree.all_descents(vertex).start,
-                level: tree.level_of(vertex),
-            }
+        let ports = vertices().map(|vertex| Ports {
+            first_up: tree.ascents(vertex).start,
+            first_down: tree.all_descents(vertex).start,
+            level: tree.level_of(vertex),
         });
         let levels = (0..=tree.level_count()).map(|level| level_of(tree, level, ascent));
         Self {
