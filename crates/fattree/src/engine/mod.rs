@@ -115,8 +115,11 @@ impl<T: Copy> Engine<T> {
             group.links = run.links;
         }
         links.clear(&groups);
-        // What a packet brings about lies a few of its lengths ahead.
-        let span = 4 * rules.byte * rules.wire_bytes(u64::from(rules.payload));
+        let large = tree.link_count() >= LARGE;
+        // What a packet brings about lies a few of its lengths ahead. Where little happens at a
+        // time, slots of the queue may be longer.
+        let lengths = if large { 4 } else { 16 };
+        let span = lengths * rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Ok(Self {
@@ -128,7 +131,7 @@ impl<T: Copy> Engine<T> {
             asking: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
-            large: tree.link_count() >= LARGE,
+            large,
             tree: tree.clone(),
             ways,
             now: 0,
