@@ -11,6 +11,7 @@ use super::ways::{Run, one_of};
 use super::{Engine, NEVER, ticks_on};
 use crate::rules::{AgeFrom, tie};
 use isthmus_kernel::Cycles;
+use std::hint::black_box;
 
 /// What a run of links has for a packet.
 #[derive(Debug, Clone, Copy)]
@@ -271,8 +272,9 @@ impl<T: Copy> Engine<T> {
     fn release(&mut self, packet: u32, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
+        let node = self.packets.get(packet).from;
         if self.large {
-            self.links.call_path(path);
+            black_box(self.links.call_path(path) ^ self.nics[node as usize].ready);
         }
         let mut free = time;
         for &Step { lane, group } in path[1..].iter().rev() {
@@ -283,7 +285,6 @@ impl<T: Copy> Engine<T> {
             free += hop;
         }
         self.links.release(path[0].lane, free);
-        let node = self.packets.get(packet).from;
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {
             let time = nic.ready.max(free);

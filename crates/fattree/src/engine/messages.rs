@@ -87,7 +87,8 @@ impl<T> Messages<T> {
     pub fn call(&self, message: u32) -> u64 {
         let state = self.get(message);
         let ends = state.message.from ^ state.message.to;
-        state.left ^ state.arrived ^ state.generated ^ u64::from(ends) ^ u64::from(state.top)
+        let injected = state.injected.unwrap_or(state.left);
+        injected ^ state.arrived ^ state.packets ^ state.completed ^ u64::from(ends)
     }
 
     pub fn count(&self) -> usize {

@@ -5,17 +5,25 @@
 //! way back. So a lane that comes free costs no event unless something waits for it, and a packet
 //! costs one event for each switch, one at each end, and one for each time that it has to wait.
 //!
+//! # Order within a tick
+//! What is told of comes first, in the order of the crate's rules. What only asks for something is
+//! answered when the tick ends, so that its order does not matter, and the queue does not sort it.
+//!
 //! # Data
 //! In a large tree an event finds little of what it is about in the processor's caches, so that
-//! the engine's cost is that of the lines it touches. Therefore:
-//! - All that an event touches of a link is one record of 64 bytes: transmitter, lanes, counts,
-//!   when to look at its group again, where it leads (see `links`).
-//! - A packet's record has the lane that it got last. All its lanes are needed only when the
-//!   acknowledgement frees them.
-//! - The list of a `Group` is touched only when two headers want the same links. One that asks
-//!   for links for which nobody waits is served from the records of these.
-//! - Events of a slot of the queue are known together: what they are about is called for before the
-//!   first is served, so that the misses overlap.
+//! the engine's cost is that of the lines it touches, above all of those it has to wait for.
+//! Therefore:
+//! - What decides who gets a link is a record of 32 bytes: the four links up of a switch of a 4-ary
+//!   tree are two lines. What is counted of a link and where it leads is another record, touched
+//!   once for each packet, when that gets the link (see `links`).
+//! - Then the packet also learns for which links it is to ask next. So its arrival at the switch
+//!   touches its own record, which is one line, and those links.
+//! - For how long circuits hold lanes is counted when a lane is given away the next time, as its
+//!   record still has the time at which it came free. Freeing lanes costs nothing more.
+//! - The list of a `Group` is touched only when headers have to wait.
+//! - Events of a slot of the queue are known together, and so is the way back of an acknowledgement:
+//!   in large trees what they are about is called for before the first is served, so that the misses
+//!   overlap.
 
 mod circuit;
 mod cut;
@@ -82,7 +90,8 @@ pub struct Engine<T> {
     links: Links,
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
-    /// Headers that are to be served when the tick ends, if nobody else asks for the same links.
+    /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
+    /// links.
     asking: Vec<u32>,
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
@@ -217,10 +226,12 @@ impl<T: Copy> Engine<T> {
         let mut slot = None;
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
-            let (present, upcoming) = self.queue.slot();
-            if self.large && upcoming.len() >= AHEAD && slot != Some(present) {
-                slot = Some(present);
-                self.look_ahead(upcoming);
+            if self.large {
+                let (present, upcoming) = self.queue.slot();
+                if upcoming.len() >= AHEAD && slot != Some(present) {
+                    slot = Some(present);
+                    self.look_ahead(upcoming);
+                }
             }
             self.now = now;
             // Most ticks have one event only: what it brings about can be done at once.
@@ -305,6 +316,14 @@ impl<T: Copy> Engine<T> {
                 }
                 Kind::Generate | Kind::Start => 0,
             };
+        }
+        for (_, event) in upcoming {
+            if event.kind() == Kind::Wake {
+                let waiting = self.groups[event.about() as usize].waiting.iter();
+                read ^= waiting.fold(0, |read, waiter| {
+                    read ^ u64::from(self.packets.get(waiter.packet).links)
+                });
+            }
         }
         std::hint::black_box(read);
     }
