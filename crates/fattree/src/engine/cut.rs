@@ -72,6 +72,16 @@ impl Buffers {
         self.numbers.of(link)
     }
 
+    /// Calls for a lane and for the links that its next packet may take, unless they are in the
+    /// processor's caches.
+    pub fn call(&self, lane: u32, run: Run) -> u64 {
+        run.iter()
+            .fold(self.lanes[lane as usize].clear, |read, link| {
+                let lane = &self.lanes[self.lanes_of(link).start];
+                read ^ u64::from(lane.credits) ^ self.transmitter[link as usize]
+            })
+    }
+
     /// Takes in the credits that have come back.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {

@@ -292,7 +292,12 @@ impl<T: Copy> Engine<T> {
             let about = event.about();
             read ^= match event.kind() {
                 Kind::Arrive => {
-                    let Packet { run, links, .. } = *self.packets.get(about);
+                    let Packet {
+                        run, links, lane, ..
+                    } = *self.packets.get(about);
+                    if let Network::CutThrough(buffers) = &self.network {
+                        read ^= buffers.call(lane, run);
+                    }
                     self.links.call(run) ^ self.packets.call_path(about, links)
                 }
                 Kind::Deliver => {
