@@ -1,6 +1,6 @@
 //! What goes in and what comes out.
 
-use crate::engine::lanes::Lanes;
+use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
 
 /// Which way the data of a message goes.
@@ -75,7 +75,7 @@ pub struct PacketSeen<'a, T> {
     /// When its tail arrived: the time in which this is told.
     pub arrived: Cycles,
     /// Its way, as [`Lane`]s.
-    pub(crate) path: &'a [u32],
+    pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
 
@@ -83,9 +83,9 @@ impl<T> PacketSeen<'_, T> {
     /// The links that it crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
         let lanes = self.lanes;
-        self.path.iter().map(move |&lane| Lane {
-            link: lanes.link(lane),
-            channel: lanes.channel(lane),
+        self.path.iter().map(move |step| Lane {
+            link: lanes.link(step.lane),
+            channel: lanes.channel(step.lane),
         })
     }
 }

@@ -1,13 +1,17 @@
 //! Circuits: a lane of each link is held until the acknowledgement has come back over it.
+//!
+//! While headers wait for a group none of its lanes is free, and the group is looked at when the
+//! first comes free. So only a header that finds nobody waiting may be served when it asks.
 
 use super::event::{Event, Kind};
 use super::group::Waiter;
-use super::links::{Asked, Links};
-use super::packets::Packet;
+use super::links::{Links, Look};
+use super::packets::{Packet, Step};
 use super::ways::{Run, one_of};
 use super::{Engine, NEVER, ticks_on};
-use crate::rules::tie;
+use crate::rules::{AgeFrom, tie};
 use isthmus_kernel::Cycles;
+use std::hint::black_box;
 
 /// What a run of links has for a packet.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +35,6 @@ struct Merit {
 
 /// The links of a circuit-switched network.
 impl Links {
-    /// When the header of a packet that gets the link now starts.
-    #[inline]
-    fn start(&self, link: u32, now: Cycles) -> Cycles {
-        self.get(link).transmitter.max(now)
-    }
-
     /// When a node can inject over some of its links, of whose lanes `in_flight` may be held, or
     /// should be asked again, as far as known.
     #[inline]
@@ -50,24 +48,18 @@ impl Links {
                 }
             }
         }
-        if held < in_flight && run.iter().any(|link| self.free_lane(link, now).is_some()) {
+        if held < in_flight && run.iter().any(|link| self.first_free(link, now).is_ok()) {
             return Some(now);
         }
         (next < NEVER).then_some(next)
     }
 
-    /// The first free lane of a link.
-    #[inline]
-    fn free_lane(&self, link: u32, now: Cycles) -> Option<u32> {
-        let channel = self.free(link).position(|free| free <= now)?;
-        Some(self.lanes.lane(link, channel as u32))
-    }
-
     #[inline]
     fn merit(&self, link: u32, now: Cycles) -> Merit {
-        let held = (self.free(link)).fold(0, |held, free| held + u32::from(free > now));
-        let start = self.start(link, now);
-        Merit { held, start }
+        Merit {
+            held: self.not_free(link, now),
+            start: self.get(link).transmitter.max(now),
+        }
     }
 
     /// What these links have for a packet: the best are those with most free lanes, of those with
@@ -75,14 +67,10 @@ impl Links {
     #[inline]
     fn choice(&self, run: Run, now: Cycles) -> Choice {
         if run.links == 1 {
-            let mut next = NEVER;
-            for (channel, free) in self.free(run.first).enumerate() {
-                if free <= now {
-                    return Choice::Lane(self.lanes.lane(run.first, channel as u32));
-                }
-                next = next.min(free);
-            }
-            return Choice::Busy(next);
+            return match self.first_free(run.first, now) {
+                Ok(lane) => Choice::Lane(lane),
+                Err(next) => Choice::Busy(next),
+            };
         }
         let (mut at, mut ties) = (run.first, 1);
         let mut best = self.merit(run.first, now);
@@ -94,11 +82,13 @@ impl Links {
                 ties += 1;
             }
         }
-        if best.held == self.lanes.channels() {
-            let times = run.iter().flat_map(|link| self.free(link));
-            return Choice::Busy(times.fold(NEVER, Cycles::min));
+        if best.held < self.most_not_free() {
+            return Choice::Links(at, ties, best);
         }
-        Choice::Links(at, ties, best)
+        let next = run
+            .iter()
+            .filter_map(|link| self.first_free(link, now).err());
+        Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
     /// The lane that a packet gets: of the best links that by lot, there the first free one.
@@ -116,8 +106,7 @@ impl Links {
                 skip -= u32::from(self.merit(link, now) == best);
             }
         }
-        let lane = self.free_lane(link, now);
-        Ok(lane.expect("the best have a free lane"))
+        self.first_free(link, now)
     }
 }
 
@@ -125,54 +114,92 @@ impl<T: Copy> Engine<T> {
     /// Gives a new packet a lane of one of these links, of which one is free. Answers when it
     /// starts.
     pub(super) fn circuit_inject(&mut self, packet: u32, run: Run, now: Cycles) -> Cycles {
-        let lane = self.circuit_lane(packet, run, now);
-        self.circuit_grant(packet, lane.expect("a free lane was found"), now)
+        let lane = self.circuit_lane(self.packets.get(packet), run, now);
+        self.circuit_grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
     /// The lane of one of these links that a packet gets now, or when one comes free, as far as
     /// known.
     #[inline]
-    fn circuit_lane(&mut self, packet: u32, run: Run, now: Cycles) -> Result<u32, Cycles> {
-        let seed = self.seed;
-        let &Packet {
-            from,
-            number,
-            links,
-            ..
-        } = self.packets.get(packet);
-        let lot = || tie(seed, from, number, u32::from(links));
+    fn circuit_lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<u32, Cycles> {
+        let links = u32::from(packet.links);
+        let lot = || tie(self.seed, packet.from, packet.number, links);
         self.links.draw(self.links.choice(run, now), now, lot)
     }
 
-    /// Serves the only header that asks in this tick, or lets it wait. If others wait already,
-    /// nothing is free: what comes free wakes them.
-    pub(super) fn circuit_ask_alone(&mut self, run: Run, waiter: Waiter, now: Cycles) {
-        if self.links.get(run.first).wake != 0 {
-            self.groups[run.first as usize].waiting.push(waiter);
+    /// A header asks for links. If it is not alone in this tick, others may still ask for the same:
+    /// it is served when the tick ends.
+    #[inline]
+    pub(super) fn circuit_arrive(&mut self, packet: u32, alone: bool, now: Cycles) {
+        let group = self.packets.get(packet).run.first;
+        let look = &mut self.links.get_mut(group).look;
+        if *look == Look::NOBODY {
+            if alone {
+                return self.circuit_ask(packet, now);
+            }
+            *look = Look::ALONE;
+            self.asking.push(packet);
             return;
         }
-        match self.circuit_lane(waiter.packet, run, now) {
+        if *look == Look::ALONE {
+            *look = Look::TICK_ENDS;
+            self.dirty_groups.push(group);
+        }
+        self.circuit_wait(packet, now);
+    }
+
+    /// Serves a header that asks for links for which nobody waits, or lets it wait.
+    #[inline]
+    fn circuit_ask(&mut self, packet: u32, now: Cycles) {
+        let state = self.packets.get(packet);
+        let (run, input) = (state.run, state.input);
+        match self.circuit_lane(state, run, now) {
             Ok(lane) => {
-                self.links.get_mut(run.first).served = waiter.input as u16;
-                self.circuit_grant(waiter.packet, lane, now);
+                self.links.serve(run.first, input);
+                self.links.get_mut(run.first).look = Look::NOBODY;
+                self.circuit_grant(packet, lane, run.first, now);
             }
             Err(next) => {
-                self.groups[run.first as usize].waiting.push(waiter);
-                self.links.get_mut(run.first).wake = NEVER;
-                self.wake_at(run.first, next);
+                self.circuit_wait(packet, now);
+                self.circuit_look_at(run.first, next);
             }
         }
     }
 
-    /// A header asks for links in a tick in which others may ask for the same.
-    pub(super) fn circuit_ask(&mut self, run: Run, waiter: Waiter) {
-        let link = self.links.get_mut(run.first);
-        if link.wake == 0 && link.asked == Asked::No {
-            link.asked = Asked::Alone;
-            self.asking.push((run, waiter));
-        } else {
-            self.groups[run.first as usize].waiting.push(waiter);
-            self.look_at_group(run.first);
+    /// A header joins those that wait for its links.
+    fn circuit_wait(&mut self, packet: u32, now: Cycles) {
+        let state = self.packets.get(packet);
+        self.groups[state.run.first as usize].waiting.push(Waiter {
+            since: match self.rules.age.from {
+                AgeFrom::Injection => state.injected,
+                AgeFrom::Switch => now,
+            },
+            input: state.input,
+            packet,
+        });
+    }
+
+    /// A group for which headers wait is to be looked at when its first lane comes free.
+    #[inline]
+    fn circuit_look_at(&mut self, group: u32, time: Cycles) {
+        self.links.get_mut(group).look = Look::at(time);
+        if time < NEVER {
+            self.queue.push(time, Event::new(Kind::Wake, 0, group));
+        }
+    }
+
+    /// A lane of a group comes free, for which a header may wait.
+    #[inline]
+    pub(super) fn circuit_wake(&mut self, group: u32, alone: bool, now: Cycles) {
+        let look = &mut self.links.get_mut(group).look;
+        // If it is to be looked at later, whoever waited for this lane has been served since.
+        if *look == Look::at(now) {
+            *look = Look::TICK_ENDS;
+            if alone {
+                self.circuit_arbitrate(group, now);
+            } else {
+                self.dirty_groups.push(group);
+            }
         }
     }
 
@@ -180,13 +207,12 @@ impl<T: Copy> Engine<T> {
     /// beside those that have asked for the same.
     pub(super) fn circuit_settle(&mut self, now: Cycles) {
         let mut asking = std::mem::take(&mut self.asking);
-        for (run, waiter) in asking.drain(..) {
-            let link = self.links.get_mut(run.first);
-            if link.asked == Asked::Alone {
-                link.asked = Asked::No;
-                self.circuit_ask_alone(run, waiter, now);
+        for packet in asking.drain(..) {
+            let group = self.packets.get(packet).run.first;
+            if self.links.get(group).look == Look::ALONE {
+                self.circuit_ask(packet, now);
             } else {
-                self.groups[run.first as usize].waiting.push(waiter);
+                self.circuit_wait(packet, now);
             }
         }
         self.asking = asking;
@@ -202,45 +228,42 @@ impl<T: Copy> Engine<T> {
         loop {
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
-                self.links.get_mut(group).wake = 0;
+                self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
             let choice = self.links.choice(run, now);
             if let Choice::Busy(next) = choice {
-                return self.wake_at(group, next);
+                return self.circuit_look_at(group, next);
             }
-            let link = self.links.get_mut(group);
-            let index = waiters.oldest(horizon, link.served, |_| true);
+            let index = waiters.oldest(horizon, self.links.served(group), |_| true);
             let index = index.expect("there are waiting headers");
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            link.served = input as u16;
+            self.links.serve(group, input);
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
             let lane = self.links.draw(choice, now, lot);
-            self.circuit_grant(packet, lane.expect("one is free"), now);
+            self.circuit_grant(packet, lane.expect("one is free"), group, now);
         }
     }
 
     /// A packet gets a lane. Answers when it starts on the link.
-    fn circuit_grant(&mut self, packet: u32, lane: u32, now: Cycles) -> Cycles {
+    fn circuit_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
-        let start = self.links.start(link, now);
-        self.links.hold(lane, now);
-        self.packets.step(packet, lane);
-        let record = self.links.get_mut(link);
-        let ticks = ticks_on(&self.rules, record, self.packets.get(packet), start);
-        record.take(start, ticks);
-        match record.node() {
-            None => {
-                let time = start + self.rules.hop;
-                self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
-            }
-            Some(_) => {
-                let tail = start + ticks;
-                self.queue
-                    .push(tail, Event::new(Kind::Deliver, link, packet));
-                self.release(packet, tail + self.rules.acknowledge);
-            }
+        let start = self.links.hold(lane, now);
+        let end = self.links.ledger(link).end;
+        let last = self.ways.is_last(end);
+        let state = self.packets.step(packet, Step { lane, group });
+        let ticks = ticks_on(&self.rules, last, state, start);
+        self.links.take(link, start, ticks);
+        if last {
+            let tail = start + ticks;
+            self.queue
+                .push(tail, Event::new(Kind::Deliver, link, packet));
+            self.release(packet, tail + self.rules.acknowledge);
+        } else {
+            self.head_for(packet, end);
+            let time = start + self.rules.hop;
+            self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
         }
         start
     }
@@ -249,19 +272,19 @@ impl<T: Copy> Engine<T> {
     fn release(&mut self, packet: u32, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
+        let node = self.packets.get(packet).from;
+        if self.large {
+            black_box(self.links.call_path(path) ^ self.nics[node as usize].ready);
+        }
         let mut free = time;
-        for &lane in path[1..].iter().rev() {
+        for &Step { lane, group } in path[1..].iter().rev() {
             self.links.release(lane, free);
-            let group = self.links.group_of(self.lanes.link(lane));
-            let wake = &mut self.links.get_mut(group).wake;
-            if free < *wake {
-                *wake = free;
+            if self.links.get_mut(group).look.sooner(free) {
                 self.queue.push(free, Event::new(Kind::Wake, 0, group));
             }
             free += hop;
         }
-        self.links.release(path[0], free);
-        let node = self.packets.get(packet).from;
+        self.links.release(path[0].lane, free);
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {
             let time = nic.ready.max(free);

@@ -3,10 +3,11 @@
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::lanes::Lanes;
-use super::packets::Packet;
+use super::links::Look;
+use super::packets::{Packet, Step};
 use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network, ticks_on};
-use crate::rules::tie;
+use crate::rules::{AgeFrom, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -29,6 +30,8 @@ struct Lane {
 pub(super) struct Buffers {
     lanes: Vec<Lane>,
     transmitter: Vec<Cycles>,
+    /// Whether a group is to be looked at when the tick ends.
+    looked: Vec<bool>,
     numbers: Lanes,
     buffer: u32,
     credit: Cycles,
@@ -45,6 +48,7 @@ impl Buffers {
         Self {
             lanes: vec![lane; numbers.count(links)],
             transmitter: vec![0; links as usize],
+            looked: vec![false; links as usize],
             numbers,
             buffer,
             credit,
@@ -59,12 +63,23 @@ impl Buffers {
             lane.clear = 0;
         }
         self.transmitter.fill(0);
+        self.looked.fill(false);
     }
 
     /// The lanes of a link.
     #[inline]
     fn lanes_of(&self, link: u32) -> Range<usize> {
         self.numbers.of(link)
+    }
+
+    /// Calls for a lane and for the links that its next packet may take, unless they are in the
+    /// processor's caches.
+    pub fn call(&self, lane: u32, run: Run) -> u64 {
+        run.iter()
+            .fold(self.lanes[lane as usize].clear, |read, link| {
+                let lane = &self.lanes[self.lanes_of(link).start];
+                read ^ u64::from(lane.credits) ^ self.transmitter[link as usize]
+            })
     }
 
     /// Takes in the credits that have come back.
@@ -137,17 +152,35 @@ impl Buffers {
     /// The lane that a packet gets: of the links that it fits on that with most room in all, of
     /// those by lot; there the one with most room, the first of those.
     fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
+        // Room in all lanes of a link that it fits on.
         let room = |link: u32| {
-            let lanes = self.lanes[self.lanes_of(link)].iter();
-            let total = || lanes.map(|lane| u64::from(lane.credits)).sum::<u64>();
-            self.fits(link, bytes, now).then(total)
+            if self.transmitter[link as usize] > now {
+                return None;
+            }
+            let (mut total, mut most) = (0, 0);
+            for lane in &self.lanes[self.lanes_of(link)] {
+                total += u64::from(lane.credits);
+                most = most.max(lane.credits);
+            }
+            (most >= bytes).then_some(total)
         };
-        let most = run.iter().filter_map(room).max();
-        let mut best = run.iter().filter(|&link| room(link) == most);
-        let ties = best.clone().count() as u32;
-        let skip = if ties > 1 { one_of(ties, lot()) } else { 0 };
-        let link = best.nth(skip as usize).expect("one link has room");
-        self.roomiest(link, bytes).expect("the link has room")
+        let (mut link, mut ties, mut best) = (run.first, 0, None);
+        for other in run.iter() {
+            let room = room(other);
+            if room > best {
+                (link, ties, best) = (other, 1, room);
+            } else if room == best {
+                ties += 1;
+            }
+        }
+        if ties > 1 {
+            let mut skip = one_of(ties, lot());
+            while skip > 0 {
+                link += 1;
+                skip -= u32::from(room(link) == best);
+            }
+        }
+        self.roomiest(link, bytes).expect("a link has room")
     }
 }
 
@@ -169,25 +202,64 @@ impl<T: Copy> Engine<T> {
         let seed = self.seed;
         let lot = || tie(seed, from, number, 0);
         let lane = self.buffers().choose(run, wire, now, lot);
-        self.cut_grant(packet, lane, now);
+        self.cut_grant(packet, lane, run.first, now);
         now
     }
 
-    /// A header has come to a switch. Whether it may ask for an output: only the first of its
-    /// buffer may, once the one before has left.
-    pub(super) fn cut_arrive(&mut self, packet: u32, now: Cycles) -> bool {
-        let lane = self.packets.lane(packet);
-        self.packets.get_mut(packet).ready = true;
-        let lane = &self.buffers().lanes[lane as usize];
+    /// A header has come to a switch. Only the first of its buffer may ask for an output, once the
+    /// one before has left.
+    pub(super) fn cut_arrive(&mut self, packet: u32, now: Cycles) {
+        let state = self.packets.get_mut(packet);
+        state.ready = true;
+        let state = *state;
+        let lane = &self.buffers().lanes[state.lane as usize];
         if lane.packets.front() != Some(&packet) {
-            return false;
+            return;
         }
         let clear = lane.clear;
         if clear > now {
-            self.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
-            return false;
+            return self.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
         }
-        true
+        let group = state.run.first;
+        self.groups[group as usize].waiting.push(Waiter {
+            since: match self.rules.age.from {
+                AgeFrom::Injection => state.injected,
+                AgeFrom::Switch => now,
+            },
+            input: state.input,
+            packet,
+        });
+        let look = &mut self.links.get_mut(group).look;
+        *look = (*look).min(Look::UNKNOWN);
+        self.cut_look(group);
+    }
+
+    /// Something comes free for which a header may wait.
+    pub(super) fn cut_wake(&mut self, group: u32, now: Cycles) {
+        let look = &mut self.links.get_mut(group).look;
+        // If it is to be looked at later, whoever waited for this has been served since.
+        if *look == Look::at(now) {
+            *look = Look::UNKNOWN;
+            self.cut_look(group);
+        }
+    }
+
+    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
+    #[inline]
+    fn cut_look(&mut self, group: u32) {
+        let looked = &mut self.buffers().looked[group as usize];
+        if !*looked {
+            *looked = true;
+            self.dirty_groups.push(group);
+        }
+    }
+
+    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
+    #[inline]
+    fn cut_look_at(&mut self, group: u32, time: Cycles) {
+        if self.links.get_mut(group).look.sooner(time) {
+            self.queue.push(time, Event::new(Kind::Wake, 0, group));
+        }
     }
 
     /// Gives links of a group to waiting headers as long as transmitters are free and something
@@ -198,6 +270,7 @@ impl<T: Copy> Engine<T> {
             first: group,
             links: self.groups[group as usize].links,
         };
+        self.buffers().looked[group as usize] = false;
         self.buffers().collect(run, now);
         loop {
             let Network::CutThrough(network) = &self.network else {
@@ -205,32 +278,31 @@ impl<T: Copy> Engine<T> {
             };
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
-                self.links.get_mut(group).wake = 0;
+                self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
             let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
-            let first = self.links.get_mut(group);
-            let Some(index) = waiters.oldest(horizon, first.served, fits) else {
+            let Some(index) = waiters.oldest(horizon, self.links.served(group), fits) else {
                 let changes = run.iter().map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
-                return self.wake_at(group, time);
+                return self.cut_look_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            first.served = input as u16;
+            self.links.serve(group, input);
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
             let lane = network.choose(run, state.wire, now, lot);
             self.cut_leave(packet, now);
-            self.cut_grant(packet, lane, now);
+            self.cut_grant(packet, lane, group, now);
         }
     }
 
     /// A packet starts to leave the buffer that it is first of.
     fn cut_leave(&mut self, packet: u32, now: Cycles) {
-        let lane = self.packets.lane(packet);
         let state = *self.packets.get(packet);
+        let lane = state.lane;
         let tail = now + u64::from(state.ticks);
         let network = self.buffers();
         let back = tail + network.credit;
@@ -250,39 +322,36 @@ impl<T: Copy> Engine<T> {
                 self.inject_at(state.from, time);
             }
         } else {
-            let group = self.links.group_of(self.lanes.link(lane));
-            self.wake_at(group, back);
+            let path = self.packets.path(packet);
+            let group = path[path.len() - 1].group;
+            self.cut_look_at(group, back);
         }
     }
 
     /// A packet gets a link and room behind it.
-    fn cut_grant(&mut self, packet: u32, lane: u32, now: Cycles) {
-        self.packets.step(packet, lane);
-        let state = self.packets.get_mut(packet);
-        state.ready = false;
-        let state = *state;
+    fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
-        let record = self.links.get_mut(link);
-        let ticks = ticks_on(&self.rules, record, &state, now);
-        record.take(now, ticks);
-        let hop = self.rules.hop;
-        let end = record.node();
+        let end = self.links.ledger(link).end;
+        let last = self.ways.is_last(end);
+        let state = self.packets.step(packet, Step { lane, group });
+        state.ready = false;
+        let wire = state.wire;
+        let ticks = ticks_on(&self.rules, last, state, now);
+        self.links.take(link, now, ticks);
         let network = self.buffers();
         network.transmitter[link as usize] = now + ticks;
         let credit = network.credit;
         let to = &mut network.lanes[lane as usize];
-        to.credits -= state.wire;
-        match end {
-            None => {
-                to.packets.push_back(packet);
-                self.queue
-                    .push(now + hop, Event::new(Kind::Arrive, 0, packet));
-            }
-            Some(_) => {
-                to.returning.push_back((now + ticks + credit, state.wire));
-                self.queue
-                    .push(now + ticks, Event::new(Kind::Deliver, link, packet));
-            }
+        to.credits -= wire;
+        if last {
+            to.returning.push_back((now + ticks + credit, wire));
+            self.queue
+                .push(now + ticks, Event::new(Kind::Deliver, link, packet));
+        } else {
+            to.packets.push_back(packet);
+            self.head_for(packet, end);
+            let time = now + self.rules.hop;
+            self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What is to happen, and in which order within a tick.
+//! What is to happen, and in which order within a tick: first what is told of, then what only asks
+//! for something.
 
 /// An event: kind, rank within the kind, and what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
 
-/// What happens, in the order within a tick.
+/// What happens, in the order within a tick. Those from `Arrive` on ask for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A packet's tail arrives: rank its last link, about the packet.
@@ -41,6 +42,13 @@ impl Event {
             4 => Kind::Wake,
             _ => Kind::Inject,
         }
+    }
+
+    /// What decides the order within a tick. It is the same for all events that ask for something:
+    /// they are answered together when the tick ends.
+    #[inline]
+    pub fn turn(self) -> u64 {
+        self.0.min((Kind::Arrive as u64) << 60)
     }
 
     #[inline]

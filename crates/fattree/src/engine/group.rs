@@ -31,8 +31,8 @@ impl Group {
     };
 
     /// The input after which the turn is that of the first.
-    pub fn last_input(&self) -> u16 {
-        self.inputs.saturating_sub(1) as u16
+    pub fn last_input(&self) -> u32 {
+        self.inputs.saturating_sub(1)
     }
 
     /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is,
@@ -42,10 +42,10 @@ impl Group {
     pub fn oldest(
         &self,
         horizon: Cycles,
-        served: u16,
+        served: u32,
         fits: impl Fn(u32) -> bool,
     ) -> Option<usize> {
-        let first = u32::from(served) + 1;
+        let first = served + 1;
         let mut best = None;
         let mut best_key = (Cycles::MAX, u32::MAX);
         for (index, waiter) in self.waiting.iter().enumerate() {

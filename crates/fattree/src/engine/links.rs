@@ -1,155 +1,198 @@
-//! Links: one record for each, in which all is that an event touches of a link.
+//! Links: what decides who gets one, and what is known of it besides.
 
 use super::lanes::Lanes;
-use super::ways::Ways;
+use super::packets::Step;
+use super::ways::{End, Run};
 use super::{NEVER, group::Group};
 use isthmus_kernel::Cycles;
 
 /// Lanes whose times are in the record of the link; those of further ones lie elsewhere.
 const WITHIN: usize = 2;
 
-/// Whether the headers that ask for a group of outputs are to be served when the tick ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// Nobody has asked in this tick.
-    No,
-    /// One header has, and nobody else waits.
-    Alone,
-    /// It is to be looked at which of those that wait are served.
-    Many,
-}
-
-/// A link: 64 bytes, one line of the processor's caches.
-#[derive(Debug, Clone)]
-#[repr(align(64))]
+/// What decides who gets a link: 32 bytes, so that two beside one another are one line of the
+/// processor's caches.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     /// From when on its transmitter is free.
     pub transmitter: Cycles,
-    /// From when on each of its lanes is free; never while that is not known.
+    /// From when on each of its lanes is free: never while that is not known, and where there is no
+    /// such lane.
     free: [Cycles; WITHIN],
+    /// For the first link of a group.
+    pub look: Look,
+}
+
+impl Link {
+    fn new(lanes: Lanes) -> Self {
+        Self {
+            transmitter: 0,
+            free: [0, if lanes.channels() > 1 { 0 } else { NEVER }],
+            look: Look::NOBODY,
+        }
+    }
+}
+
+/// When a group is to be looked at again, because of headers that wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Look(Cycles);
+
+impl Look {
+    /// At some time that is not known yet. What is greater is no time.
+    pub const UNKNOWN: Self = Self(NEVER - 3);
+    /// When the tick ends: who waits is to be served.
+    pub const TICK_ENDS: Self = Self(NEVER - 2);
+    /// When the tick ends: one header has asked, and nobody waits.
+    pub const ALONE: Self = Self(NEVER - 1);
+    /// Not at all: nobody waits.
+    pub const NOBODY: Self = Self(NEVER);
+
+    #[inline]
+    pub fn at(time: Cycles) -> Self {
+        Self(time).min(Self::UNKNOWN)
+    }
+
+    /// Whether headers wait until something comes free later than in this tick.
+    #[inline]
+    pub fn is_later(self) -> bool {
+        self <= Self::UNKNOWN
+    }
+
+    /// Moves a look that is to come to `time`, if that is sooner. Whether it is.
+    #[inline]
+    pub fn sooner(&mut self, time: Cycles) -> bool {
+        let sooner = time < self.0 && self.is_later();
+        if sooner {
+            self.0 = time;
+        }
+        sooner
+    }
+}
+
+/// Two links: a line of the processor's caches.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line([Link; 2]);
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// What is read and written of a link once for each packet, when the packet gets it.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Ledger {
     /// Ticks for which the transmitter is taken, and packets that got the link: see
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// For the first link of a group, when the group is to be looked at again: 0 if nobody waits,
-    /// never if nothing is known to come free.
-    pub wake: Cycles,
-    /// The first links up and down of the switch that the link leads to; in place of the latter
-    /// the node, if it leads to one.
-    pub first_up: u32,
-    pub first_down: u32,
-    /// The port of the switch at which it enters: that of the link beside it which leads back,
-    /// ports down first.
-    pub port: u16,
-    /// Its place in its group, which has the number of its first link.
-    place: u16,
-    /// For the first link of a group, the input served last: the turn is that of the one after it.
-    pub served: u16,
-    /// The level of the switch that it leads to; 0 for a node.
-    pub level: u8,
-    /// For the first link of a group.
-    pub asked: Asked,
+    /// Ticks for which circuits have held its lanes, without what the present times of the lanes
+    /// add: those of releases before them less those of all grants, which wraps.
+    held: u64,
+    /// Where it leads.
+    pub end: End,
 }
 
-const _: () = assert!(size_of::<Link>() == 64);
+const _: () = assert!(size_of::<Ledger>() == 32);
+
+impl Ledger {
+    fn new(end: End) -> Self {
+        Self {
+            busy: 0,
+            packets: 0,
+            held: 0,
+            end,
+        }
+    }
+}
 
 /// The links of a tree.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
-    links: Vec<Link>,
+    lines: Vec<Line>,
+    ledgers: Vec<Ledger>,
+    /// For the first link of a group, the input served last: the turn is that of the one after it.
+    served: Vec<u32>,
     /// The times of the lanes for which there is no room in the record.
     more: Vec<Cycles>,
     more_each: usize,
-    /// For each link, for how long circuits have held its lanes: see
-    /// [`Counters`](crate::Counters). Read and written when a lane is taken and freed only.
-    held: Vec<u64>,
     pub lanes: Lanes,
 }
 
 impl Links {
-    /// Idle links; each a group of its own.
-    pub fn new(ways: &Ways, lanes: Lanes) -> Self {
-        let links = ways.ends().map(|end| Link {
-            transmitter: 0,
-            free: [0; WITHIN],
-            busy: 0,
-            packets: 0,
-            wake: 0,
-            first_up: end.first_up,
-            first_down: end.first_down,
-            port: end.port,
-            place: 0,
-            served: 0,
-            level: end.level,
-            asked: Asked::No,
-        });
-        let links: Vec<Link> = links.collect();
+    /// Links that are to be cleared before use.
+    pub fn new(ends: impl Iterator<Item = End>, lanes: Lanes) -> Self {
+        let ledgers: Vec<Ledger> = ends.map(Ledger::new).collect();
         let more_each = (lanes.channels() as usize).saturating_sub(WITHIN);
         Self {
-            more: vec![0; links.len() * more_each],
+            lines: vec![Line([Link::new(lanes); 2]); ledgers.len().div_ceil(2)],
+            served: vec![0; ledgers.len()],
+            more: vec![0; ledgers.len() * more_each],
             more_each,
-            held: vec![0; links.len()],
-            links,
+            ledgers,
             lanes,
-        }
-    }
-
-    /// Makes so many links from this one on a group.
-    pub fn join(&mut self, first: u32, links: u32) {
-        for place in 0..links {
-            self.get_mut(first + place).place = place as u16;
         }
     }
 
     /// All links idle, nothing counted, and no turn taken.
     pub fn clear(&mut self, groups: &[Group]) {
+        self.lines.fill(Line([Link::new(self.lanes); 2]));
         self.more.fill(0);
-        self.held.fill(0);
-        for (link, group) in self.links.iter_mut().zip(groups) {
-            link.transmitter = 0;
-            link.free = [0; WITHIN];
-            link.busy = 0;
-            link.packets = 0;
-            link.wake = 0;
-            link.served = group.last_input();
-            link.asked = Asked::No;
+        for ledger in &mut self.ledgers {
+            *ledger = Ledger::new(ledger.end);
+        }
+        for (served, group) in self.served.iter_mut().zip(groups) {
+            *served = group.last_input();
         }
     }
 
     #[inline]
     pub fn get(&self, link: u32) -> &Link {
-        &self.links[link as usize]
+        &self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
-        &mut self.links[link as usize]
+        &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// All, by number.
-    pub fn iter(&self) -> impl Iterator<Item = &Link> {
-        self.links.iter()
-    }
-
-    /// For each link, ticks for which circuits have held its lanes: those of all releases less
-    /// those of all grants, which wraps while some are held.
-    pub fn held(&self) -> &[u64] {
-        &self.held
-    }
-
-    /// Counts anew, from these ticks for which transmitters are taken and lanes are held.
-    pub fn restart_counts(&mut self, busy: &[u64], held: Vec<u64>) {
-        for (link, &busy) in self.links.iter_mut().zip(busy) {
-            link.busy = busy;
-            link.packets = 0;
-        }
-        self.held = held;
-    }
-
-    /// The group of a link.
     #[inline]
-    pub fn group_of(&self, link: u32) -> u32 {
-        link - u32::from(self.get(link).place)
+    pub fn ledger(&self, link: u32) -> &Ledger {
+        &self.ledgers[link as usize]
+    }
+
+    /// All links and what is known of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (&Link, &Ledger)> {
+        self.lines
+            .iter()
+            .flat_map(|line| &line.0)
+            .zip(&self.ledgers)
+    }
+
+    /// The input served last of a group.
+    #[inline]
+    pub fn served(&self, group: u32) -> u32 {
+        self.served[group as usize]
+    }
+
+    /// Notes that of a group this input is served.
+    #[inline]
+    pub fn serve(&mut self, group: u32, input: u32) {
+        self.served[group as usize] = input;
+    }
+
+    /// Calls for what is asked of a run of links, unless that is in the processor's caches.
+    #[inline]
+    pub fn call(&self, run: Run) -> u64 {
+        let last = run.first + run.links - 1;
+        let counts = self.ledger(run.first).packets ^ self.ledger(last).packets;
+        self.get(run.first).transmitter ^ self.get(last).transmitter ^ counts
+    }
+
+    /// Calls for the links of a path and the first ones of their groups, all together.
+    #[inline]
+    pub fn call_path(&self, path: &[Step]) -> u64 {
+        path.iter().fold(0, |read, step| {
+            let link = self.get(self.lanes.link(step.lane));
+            read ^ link.transmitter ^ self.get(step.group).transmitter
+        })
     }
 
     /// From when on each lane of a link is free, channel by channel.
@@ -161,53 +204,112 @@ impl Links {
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// Notes that a packet holds a lane from `now` on, until nobody knows when.
+    /// The first lane of a link that is free; otherwise when one is, as far as known.
     #[inline]
-    pub fn hold(&mut self, lane: u32, now: Cycles) {
-        self.set_free(lane, NEVER);
-        let held = &mut self.held[self.lanes.link(lane) as usize];
-        *held = held.wrapping_sub(now);
+    pub fn first_free(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
+        let [first, second] = self.get(link).free;
+        if first <= now {
+            return Ok(self.lanes.lane(link, 0));
+        }
+        if second <= now {
+            return Ok(self.lanes.lane(link, 1));
+        }
+        let next = first.min(second);
+        if self.more_each == 0 {
+            return Err(next);
+        }
+        self.first_free_of_more(link, now)
+            .map_err(|more| more.min(next))
+    }
+
+    fn first_free_of_more(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
+        let mut next = NEVER;
+        for (channel, free) in self.free(link).enumerate().skip(WITHIN) {
+            if free <= now {
+                return Ok(self.lanes.lane(link, channel as u32));
+            }
+            next = next.min(free);
+        }
+        Err(next)
+    }
+
+    /// Lanes of a link that are not free, one more if it has only one: [`Links::most_not_free`] if
+    /// all are.
+    #[inline]
+    pub fn not_free(&self, link: u32, now: Cycles) -> u32 {
+        let [first, second] = self.get(link).free;
+        let mut count = u32::from(first > now) + u32::from(second > now);
+        if self.more_each > 0 {
+            let more = self.free(link).skip(WITHIN);
+            count += more.map(|free| u32::from(free > now)).sum::<u32>();
+        }
+        count
+    }
+
+    /// See [`Links::not_free`].
+    #[inline]
+    pub fn most_not_free(&self) -> u32 {
+        (WITHIN + self.more_each) as u32
+    }
+
+    /// Gives away a lane that is free now. When it is free again is not known. Answers when the
+    /// packet starts.
+    #[inline]
+    pub fn hold(&mut self, lane: u32, now: Cycles) -> Cycles {
+        let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
+        let record = &mut self.lines[(link / 2) as usize].0[(link % 2) as usize];
+        let free = match record.free.get_mut(channel) {
+            Some(free) => free,
+            None => &mut self.more[link as usize * self.more_each + channel - WITHIN],
+        };
+        let before = std::mem::replace(free, NEVER);
+        let held = &mut self.ledgers[link as usize].held;
+        *held = held.wrapping_add(before).wrapping_sub(now);
+        record.transmitter.max(now)
     }
 
     /// Notes from when on a lane that is held is free.
     #[inline]
     pub fn release(&mut self, lane: u32, time: Cycles) {
-        self.set_free(lane, time);
-        let held = &mut self.held[self.lanes.link(lane) as usize];
-        *held = held.wrapping_add(time);
-    }
-
-    #[inline]
-    fn set_free(&mut self, lane: u32, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
-        if channel < WITHIN {
-            self.get_mut(link).free[channel] = time;
+        if let Some(free) = self.get_mut(link).free.get_mut(channel) {
+            *free = time;
         } else {
             self.more[link as usize * self.more_each + channel - WITHIN] = time;
         }
     }
-}
 
-impl Link {
-    /// The node that it leads to, if not to a switch.
+    /// Notes that a packet takes the transmitter of a link for so many ticks from `start` on.
     #[inline]
-    pub fn node(&self) -> Option<u32> {
-        (self.level == 0).then_some(self.first_down)
+    pub fn take(&mut self, link: u32, start: Cycles, ticks: Cycles) {
+        self.get_mut(link).transmitter = start + ticks;
+        let ledger = &mut self.ledgers[link as usize];
+        ledger.busy += ticks;
+        ledger.packets += 1;
     }
 
-    /// Notes that the transmitter is taken for so many ticks from `start` on.
-    #[inline]
-    pub fn take(&mut self, start: Cycles, ticks: Cycles) {
-        self.transmitter = start + ticks;
-        self.busy += ticks;
-        self.packets += 1;
+    /// For each link, ticks for which circuits have held its lanes: those of all releases less
+    /// those of all grants, which wraps while some are held.
+    pub fn held(&self) -> Vec<u64> {
+        let links = (0..).zip(&self.ledgers);
+        (links.map(|(link, ledger)| ledger.held.wrapping_add(self.known(link)))).collect()
     }
 
-    /// Notes that headers wait for the group, whose first link this is.
-    #[inline]
-    pub fn somebody_waits(&mut self) {
-        if self.wake == 0 {
-            self.wake = NEVER;
+    /// Counts anew, from these ticks for which transmitters are taken and lanes are held.
+    pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
+        let known: Vec<u64> = (0..busy.len() as u32)
+            .map(|link| self.known(link))
+            .collect();
+        for (link, ledger) in self.ledgers.iter_mut().enumerate() {
+            ledger.busy = busy[link];
+            ledger.packets = 0;
+            ledger.held = held[link].wrapping_sub(known[link]);
         }
+    }
+
+    /// The sum of the times from which on lanes of a link are free, without those not known.
+    fn known(&self, link: u32) -> u64 {
+        let known = self.free(link).filter(|&free| free != NEVER);
+        known.fold(0, u64::wrapping_add)
     }
 }

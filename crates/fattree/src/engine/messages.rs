@@ -82,6 +82,15 @@ impl<T> Messages<T> {
         &mut self.slots[message as usize]
     }
 
+    /// Calls for a message, unless it is in the processor's caches.
+    #[inline]
+    pub fn call(&self, message: u32) -> u64 {
+        let state = self.get(message);
+        let ends = state.message.from ^ state.message.to;
+        let injected = state.injected.unwrap_or(state.left);
+        injected ^ state.arrived ^ state.packets ^ state.completed ^ u64::from(ends)
+    }
+
     pub fn count(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -5,23 +5,31 @@
 //! way back. So a lane that comes free costs no event unless something waits for it, and a packet
 //! costs one event for each switch, one at each end, and one for each time that it has to wait.
 //!
+//! # Order within a tick
+//! What is told of comes first, in the order of the crate's rules. What only asks for something is
+//! answered when the tick ends, so that its order does not matter, and the queue does not sort it.
+//!
 //! # Data
 //! In a large tree an event finds little of what it is about in the processor's caches, so that
-//! the engine's cost is that of the lines it touches. Therefore:
-//! - All that an event touches of a link is one record of 64 bytes: transmitter, lanes, counts,
-//!   when to look at its group again, where it leads (see `links`).
-//! - A packet's record has the lane that it got last. All its lanes are needed only when the
-//!   acknowledgement frees them.
-//! - The list of a `Group` is touched only when two headers want the same links. One that asks
-//!   for links for which nobody waits is served from the records of these.
-//! - Events of a slot of the queue are known together: what they are about is called for before the
-//!   first is served, so that the misses overlap.
+//! the engine's cost is that of the lines it touches, above all of those it has to wait for.
+//! Therefore:
+//! - What decides who gets a link is a record of 32 bytes: the four links up of a switch of a 4-ary
+//!   tree are two lines. What is counted of a link and where it leads is another record, touched
+//!   once for each packet, when that gets the link (see `links`).
+//! - Then the packet also learns for which links it is to ask next. So its arrival at the switch
+//!   touches its own record, which is one line, and those links.
+//! - For how long circuits hold lanes is counted when a lane is given away the next time, as its
+//!   record still has the time at which it came free. Freeing lanes costs nothing more.
+//! - The list of a `Group` is touched only when headers have to wait.
+//! - Events of a slot of the queue are known together, and so is the way back of an acknowledgement:
+//!   in large trees what they are about is called for before the first is served, so that the misses
+//!   overlap.
 
 mod circuit;
 mod cut;
 mod event;
 mod group;
-pub(crate) mod lanes;
+mod lanes;
 mod links;
 mod messages;
 mod nic;
@@ -30,25 +38,29 @@ mod queue;
 mod ways;
 mod window;
 
-use crate::rules::{AgeFrom, Switching, tie};
+use crate::rules::{Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
 use crate::{Error, Rules};
 use cut::Buffers;
 use event::{Event, Kind};
-use group::{Group, Waiter};
+use group::Group;
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Tree;
-use lanes::Lanes;
-use links::{Asked, Link, Links};
+pub(crate) use lanes::Lanes;
+use links::Links;
 use messages::Messages;
 use nic::Nic;
+pub(crate) use packets::Step;
 use packets::{Packet, Packets};
 use queue::Queue;
-use ways::{Run, Ways};
+use ways::{End, Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
 
-/// Events of a slot from which on it pays to look ahead.
+/// Links from which on it pays to look ahead: what is known of fewer stays in the processor's caches.
+const LARGE: u32 = 4_096;
+
+/// Events of a slot from which on it does.
 const AHEAD: usize = 4;
 
 /// How packets hold links, and what there is besides [`Links`] for that.
@@ -78,11 +90,14 @@ pub struct Engine<T> {
     links: Links,
     /// Waiting headers. A group has the number of its first link.
     groups: Vec<Group>,
-    /// Headers that are to be served when the tick ends, if nobody else asks for the same links.
-    asking: Vec<(Run, Waiter)>,
+    /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
+    /// links.
+    asking: Vec<u32>,
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
     offers: Offers<T>,
+    /// Whether it pays to look ahead.
+    large: bool,
 }
 
 impl<T: Copy> Engine<T> {
@@ -102,16 +117,18 @@ impl<T: Copy> Engine<T> {
         };
         let mut groups = vec![Group::NONE; links as usize];
         let ways = Ways::new(tree, rules.ascent);
-        let mut links = Links::new(&ways, lanes);
+        let mut links = Links::new(Ways::ends(tree), lanes);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * channels;
             group.links = run.links;
-            links.join(run.first, run.links);
         }
         links.clear(&groups);
-        // What a packet brings about lies a few of its lengths ahead.
-        let span = 4 * rules.byte * rules.wire_bytes(u64::from(rules.payload));
+        let large = tree.link_count() >= LARGE;
+        // What a packet brings about lies a few of its lengths ahead. Where little happens at a
+        // time, slots of the queue may be longer.
+        let lengths = if large { 4 } else { 16 };
+        let span = lengths * rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Ok(Self {
@@ -123,6 +140,7 @@ impl<T: Copy> Engine<T> {
             asking: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
+            large,
             tree: tree.clone(),
             ways,
             now: 0,
@@ -208,30 +226,26 @@ impl<T: Copy> Engine<T> {
         let mut slot = None;
         while let Some(event) = self.queue.pop_until(last) {
             let now = self.queue.now();
-            let (present, upcoming) = self.queue.slot();
-            if upcoming.len() >= AHEAD && slot != Some(present) {
-                slot = Some(present);
-                self.look_ahead(upcoming);
+            if self.large {
+                let (present, upcoming) = self.queue.slot();
+                if upcoming.len() >= AHEAD && slot != Some(present) {
+                    slot = Some(present);
+                    self.look_ahead(upcoming);
+                }
             }
             self.now = now;
             // Most ticks have one event only: what it brings about can be done at once.
             let alone = !self.queue.more_now() && self.settled();
             match event.kind() {
-                Kind::Arrive => self.arrive(event.about(), alone, now),
+                Kind::Arrive => match self.network {
+                    Network::Circuit { .. } => self.circuit_arrive(event.about(), alone, now),
+                    Network::CutThrough(_) => self.cut_arrive(event.about(), now),
+                },
                 Kind::Deliver => self.deliver(event.about(), now, handler),
-                Kind::Wake => {
-                    let group = event.about();
-                    // Whoever waited may have been served since.
-                    let wake = &mut self.links.get_mut(group).wake;
-                    if *wake > 0 {
-                        *wake = NEVER;
-                        if alone {
-                            self.arbitrate(group, now);
-                        } else {
-                            self.look_at_group(group);
-                        }
-                    }
-                }
+                Kind::Wake => match self.network {
+                    Network::Circuit { .. } => self.circuit_wake(event.about(), alone, now),
+                    Network::CutThrough(_) => self.cut_wake(event.about(), now),
+                },
                 Kind::Inject => {
                     let node = event.about();
                     self.nics[node as usize].wake = NEVER;
@@ -268,8 +282,8 @@ impl<T: Copy> Engine<T> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).lane),
-                Kind::Wake => self.links.get(about).wake,
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).to),
+                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
                 Kind::Generate | Kind::Start => 0,
             };
@@ -278,13 +292,43 @@ impl<T: Copy> Engine<T> {
             let about = event.about();
             read ^= match event.kind() {
                 Kind::Arrive => {
-                    let lane = self.packets.get(about).lane;
-                    u64::from(self.links.get(self.lanes.link(lane)).level)
+                    let Packet {
+                        run, links, lane, ..
+                    } = *self.packets.get(about);
+                    if let Network::CutThrough(buffers) = &self.network {
+                        read ^= buffers.call(lane, run);
+                    }
+                    self.links.call(run) ^ self.packets.call_path(about, links)
                 }
-                Kind::Deliver => self.nics[self.packets.get(about).to as usize].ready,
-                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
-                Kind::Inject | Kind::Generate | Kind::Start => 0,
+                Kind::Deliver => {
+                    let Packet { to, message, .. } = *self.packets.get(about);
+                    let nic = &self.nics[to as usize];
+                    nic.ready ^ nic.received ^ self.messages.call(message)
+                }
+                Kind::Wake => {
+                    let Group { links, waiting, .. } = &self.groups[about as usize];
+                    let run = Run {
+                        first: about,
+                        links: *links,
+                    };
+                    self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
+                }
+                Kind::Inject => {
+                    let nic = &self.nics[about as usize];
+                    let message = nic.run.front();
+                    let message = message.map_or(0, |&message| self.messages.call(message));
+                    message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                }
+                Kind::Generate | Kind::Start => 0,
             };
+        }
+        for (_, event) in upcoming {
+            if event.kind() == Kind::Wake {
+                let waiting = self.groups[event.about() as usize].waiting.iter();
+                read ^= waiting.fold(0, |read, waiter| {
+                    read ^ u64::from(self.packets.get(waiter.packet).links)
+                });
+            }
         }
         std::hint::black_box(read);
     }
@@ -304,19 +348,14 @@ impl<T: Copy> Engine<T> {
     fn settle(&mut self, now: Cycles) {
         self.circuit_settle(now);
         while let Some(group) = self.dirty_groups.pop() {
-            self.links.get_mut(group).asked = Asked::No;
-            self.arbitrate(group, now);
+            match self.network {
+                Network::Circuit { .. } => self.circuit_arbitrate(group, now),
+                Network::CutThrough(_) => self.cut_arbitrate(group, now),
+            }
         }
         while let Some(node) = self.dirty_nics.pop() {
             self.nics[node as usize].dirty = false;
             self.inject(node, now);
-        }
-    }
-
-    fn arbitrate(&mut self, group: u32, now: Cycles) {
-        match self.network {
-            Network::Circuit { .. } => self.circuit_arbitrate(group, now),
-            Network::CutThrough(_) => self.cut_arbitrate(group, now),
         }
     }
 
@@ -326,58 +365,16 @@ impl<T: Copy> Engine<T> {
         self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// A header asks for an output.
-    fn arrive(&mut self, packet: u32, alone: bool, now: Cycles) {
-        let cut = matches!(self.network, Network::CutThrough(_));
-        if cut && !self.cut_arrive(packet, now) {
-            return;
-        }
-        let lane = self.packets.lane(packet);
-        let channel = self.lanes.channel(lane);
-        let link = self.links.get(self.lanes.link(lane));
-        let state = self.packets.get(packet);
-        let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
+    /// A packet has got a link that leads to a switch: sees what it is to ask for there.
+    #[inline]
+    fn head_for(&mut self, packet: u32, end: End) {
+        let state = self.packets.get_mut(packet);
+        let channel = self.lanes.channel(state.lane);
+        let (from, to, links) = (state.from, state.to, state.links);
+        let lot = || tie(self.seed, from, state.number, u32::from(links));
         // On its way up it has crossed as many links as the switch has levels below it.
-        let up = state.links < state.top;
-        let run = self.ways.on(link, up, state.from, state.to, lot);
-        let waiter = Waiter {
-            since: match self.rules.age.from {
-                AgeFrom::Injection => state.injected,
-                AgeFrom::Switch => now,
-            },
-            input: u32::from(link.port) * self.rules.channels + channel,
-            packet,
-        };
-        if !cut {
-            return if alone {
-                self.circuit_ask_alone(run, waiter, now);
-            } else {
-                self.circuit_ask(run, waiter);
-            };
-        }
-        self.groups[run.first as usize].waiting.push(waiter);
-        self.look_at_group(run.first);
-    }
-
-    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
-    #[inline]
-    fn look_at_group(&mut self, group: u32) {
-        let link = self.links.get_mut(group);
-        if link.asked != Asked::Many {
-            link.asked = Asked::Many;
-            link.somebody_waits();
-            self.dirty_groups.push(group);
-        }
-    }
-
-    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
-    #[inline]
-    fn wake_at(&mut self, group: u32, time: Cycles) {
-        let wake = &mut self.links.get_mut(group).wake;
-        if time < *wake {
-            *wake = time;
-            self.queue.push(time, Event::new(Kind::Wake, 0, group));
-        }
+        state.run = self.ways.on(end, links < state.top, from, to, lot);
+        state.input = end.port * self.rules.channels + channel;
     }
 
     /// Packets whose age counts from before this are equally old.
@@ -441,14 +438,12 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Ticks that a packet takes on a link that it starts on at `start`.
+/// Ticks that a packet takes on a link, its last or not, that it starts on at `start`.
 #[inline]
-fn ticks_on(rules: &Rules, link: &Link, packet: &Packet, start: Cycles) -> Cycles {
+fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
     let ticks = u64::from(packet.ticks);
     match rules.late {
-        Some(late) if link.node().is_some() && start - packet.injected > late.older_than => {
-            ticks + late.extra
-        }
+        Some(late) if last && start - packet.injected > late.older_than => ticks + late.extra,
         _ => ticks,
     }
 }

@@ -10,17 +10,12 @@ use crate::traffic::Message;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A node's interface.
+/// A node's interface. What each attempt to inject looks at is one line of the processor's caches.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub(super) struct Nic {
     /// When the DMA engine has done with its last packet.
     pub ready: Cycles,
-    /// Ticks for which the DMA engine is taken, packets it has sent, bytes of data that have arrived,
-    /// and packets: see [`Counters`](crate::Counters).
-    pub dma: u64,
-    pub sent: u64,
-    pub bytes: u64,
-    pub received: u64,
     /// When the next attempt to inject is to come; never if none is.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
@@ -31,6 +26,12 @@ pub(super) struct Nic {
     number: u32,
     /// Whether it is to be looked at at the end of this tick.
     pub dirty: bool,
+    /// Ticks for which the DMA engine is taken, packets it has sent, bytes of data that have arrived,
+    /// and packets: see [`Counters`](crate::Counters).
+    pub dma: u64,
+    pub sent: u64,
+    pub bytes: u64,
+    pub received: u64,
     /// Messages by queue: the first is being sent or will be next.
     queues: Vec<VecDeque<u32>>,
     /// Reads whose requests have arrived and whose turnaround has not passed.
@@ -38,6 +39,8 @@ pub(super) struct Nic {
     /// Messages to be generated and when, in order of time.
     to_come: VecDeque<(Cycles, u32)>,
 }
+
+const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
 
 impl Nic {
     pub fn new(queues: u32, slice: u32) -> Self {
@@ -238,6 +241,8 @@ impl<T: Copy> Engine<T> {
             payload: payload as u32,
             number,
             lane: 0,
+            run,
+            input: 0,
             top,
             links: 0,
             ready: false,

@@ -1,9 +1,11 @@
 //! Packets on their way.
 
+use super::ways::Run;
 use isthmus_kernel::Cycles;
 
-/// One packet.
+/// One packet: one line of the processor's caches.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Packet {
     /// When it started on the link of its source.
     pub injected: Cycles,
@@ -20,6 +22,10 @@ pub(super) struct Packet {
     pub number: u32,
     /// The lane that it got last.
     pub lane: u32,
+    /// The links that it is to ask for at the switch to which that leads.
+    pub run: Run,
+    /// The input of that switch: port times channels plus channel.
+    pub input: u32,
     /// The level at which its way turns.
     pub top: u16,
     /// Links that it has got so far.
@@ -28,12 +34,22 @@ pub(super) struct Packet {
     pub ready: bool,
 }
 
+const _: () = assert!(size_of::<Packet>() == 64);
+
+/// A lane that a packet has got.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Step {
+    pub lane: u32,
+    /// The group of its link.
+    pub group: u32,
+}
+
 /// All packets, in slots used again, and the lanes that each has got.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packets {
     slots: Vec<Packet>,
     free: Vec<u32>,
-    paths: Vec<u32>,
+    paths: Vec<Step>,
     /// Lanes that the longest way has.
     stride: usize,
 }
@@ -59,7 +75,8 @@ impl Packets {
             return slot;
         }
         self.slots.push(packet);
-        self.paths.resize(self.slots.len() * self.stride, 0);
+        self.paths
+            .resize(self.slots.len() * self.stride, Step::default());
         self.slots.len() as u32 - 1
     }
 
@@ -80,24 +97,26 @@ impl Packets {
 
     /// The packet goes on along this lane.
     #[inline]
-    pub fn step(&mut self, packet: u32, lane: u32) {
+    pub fn step(&mut self, packet: u32, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet as usize];
-        self.paths[packet as usize * self.stride + usize::from(state.links)] = lane;
+        self.paths[packet as usize * self.stride + usize::from(state.links)] = step;
         state.links += 1;
-        state.lane = lane;
+        state.lane = step.lane;
+        state
+    }
+
+    /// Calls for the end of a packet's path, unless that is in the processor's caches.
+    #[inline]
+    pub fn call_path(&self, packet: u32, links: u16) -> u64 {
+        let end = packet as usize * self.stride + usize::from(links);
+        self.paths.get(end).map_or(0, |step| u64::from(step.lane))
     }
 
     /// The lanes that it has got.
     #[inline]
-    pub fn path(&self, packet: u32) -> &[u32] {
+    pub fn path(&self, packet: u32) -> &[Step] {
         let begin = packet as usize * self.stride;
         &self.paths[begin..begin + usize::from(self.slots[packet as usize].links)]
-    }
-
-    /// The lane that it got last.
-    #[inline]
-    pub fn lane(&self, packet: u32) -> u32 {
-        self.slots[packet as usize].lane
     }
 
     /// Packets on their way.

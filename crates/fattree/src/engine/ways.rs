@@ -1,30 +1,23 @@
 //! Where links lead and which of them lead on: tables made of the tree.
 
-use super::links::Link;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
-/// Where a link leads: what is kept in its record.
+/// Where a link leads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
-    /// The level of the switch at its end; 0 for a node.
-    pub level: u8,
-    /// The switch's first link up.
-    pub first_up: u32,
-    /// The switch's first link down; the node if it leads to one.
-    pub first_down: u32,
+    /// The node or, counted on from the nodes, the switch.
+    pub vertex: u32,
     /// The port of the switch at which it enters: that of the link beside it which leads back,
     /// ports down first.
-    pub port: u16,
+    pub port: u32,
 }
 
 /// A node's or a switch's links.
 #[derive(Debug, Clone, Copy)]
 struct Ports {
-    level: u32,
     first_up: u32,
-    ups: u32,
     first_down: u32,
-    downs: u32,
+    level: u32,
 }
 
 /// What a level has in common.
@@ -35,8 +28,9 @@ struct Level {
     down: Vec<u16>,
     /// Links to each child.
     parallel: u32,
-    /// Links up.
+    /// Links up, and links down to all children.
     ups: u32,
+    downs: u32,
     /// For each node, the port up that it has if its number decides.
     up: Vec<u32>,
     /// For each node, the one of the parallel links down that it has if its number decides.
@@ -60,8 +54,6 @@ impl Run {
 /// The tables.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
-    /// Of the links. The engine keeps them with what else it knows of a link.
-    ends: Vec<End>,
     /// Of the nodes, then of the switches.
     ports: Vec<Ports>,
     nodes: u32,
@@ -76,17 +68,23 @@ impl Ways {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
             (0..nodes).map(Vertex::Node).chain(switches)
         };
-        let ports = vertices().map(|vertex| {
-            let (ups, downs) = (tree.ascents(vertex), tree.all_descents(vertex));
-            Ports {
-                level: tree.level_of(vertex),
-                first_up: ups.start,
-                ups: ups.end - ups.start,
-                first_down: downs.start,
-                downs: downs.end - downs.start,
-            }
+        let ports = vertices().map(|vertex| Ports {
+            first_up: tree.ascents(vertex).start,
+            first_down: tree.all_descents(vertex).start,
+            level: tree.level_of(vertex),
         });
-        let ends = (0..tree.link_count()).map(|link| {
+        let levels = (0..=tree.level_count()).map(|level| level_of(tree, level, ascent));
+        Self {
+            nodes,
+            ports: ports.collect(),
+            levels: levels.collect(),
+            ascent,
+        }
+    }
+
+    /// Where each link leads.
+    pub fn ends(tree: &Tree) -> impl Iterator<Item = End> {
+        (0..tree.link_count()).map(|link| {
             let back = tree.reverse(link);
             let vertex = tree.target(link);
             let (ups, downs) = (tree.ascents(vertex), tree.all_descents(vertex));
@@ -96,28 +94,19 @@ impl Ways {
                 back - ups.start + downs.end - downs.start
             };
             End {
-                level: tree.level_of(vertex) as u8,
-                first_up: ups.start,
-                first_down: match vertex {
+                vertex: match vertex {
                     Vertex::Node(node) => node,
-                    Vertex::Switch(_) => downs.start,
+                    Vertex::Switch(switch) => tree.node_count() + switch,
                 },
-                port: port as u16,
+                port,
             }
-        });
-        let levels = (0..=tree.level_count()).map(|level| level_of(tree, level, ascent));
-        Self {
-            nodes,
-            ends: ends.collect(),
-            ports: ports.collect(),
-            levels: levels.collect(),
-            ascent,
-        }
+        })
     }
 
-    /// Where each link leads.
-    pub fn ends(&self) -> impl Iterator<Item = End> {
-        self.ends.iter().copied()
+    /// Whether a link leads to a node.
+    #[inline]
+    pub fn is_last(&self, end: End) -> bool {
+        end.vertex < self.nodes
     }
 
     /// All runs of links that packets may wait for at a switch, and the ports of that switch.
@@ -130,38 +119,38 @@ impl Ways {
         };
         let switches = self.ports[self.nodes as usize..].iter();
         switches.flat_map(move |ports| {
-            let parallel = self.levels[ports.level as usize].parallel;
-            let up = runs(ports.first_up, ports.ups, ports.ups);
-            let down = runs(ports.first_down, ports.downs, parallel);
-            up.chain(down).map(|run| (run, ports.ups + ports.downs))
+            let level = &self.levels[ports.level as usize];
+            let up = runs(ports.first_up, level.ups, level.ups);
+            let down = runs(ports.first_down, level.downs, level.parallel);
+            up.chain(down).map(|run| (run, level.ups + level.downs))
         })
     }
 
     /// The links of a node.
     #[inline]
     pub fn of_node(&self, node: u32) -> Run {
-        let ports = &self.ports[node as usize];
         Run {
-            first: ports.first_up,
-            links: ports.ups,
+            first: self.ports[node as usize].first_up,
+            links: self.levels[0].ups,
         }
     }
 
     /// The links that a packet may take from its source. `lot` decides with random ascent.
     #[inline]
     pub fn out(&self, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
-        self.up(0, self.ports[from as usize].first_up, from, to, lot)
+        self.up(&self.ports[from as usize], from, to, lot)
     }
 
-    /// The links that a packet may take which has come over this link to a switch and is still to
-    /// ascend or not. `lot` decides with random ascent.
+    /// The links that a packet may take from the switch to which this link leads, where it is still
+    /// to ascend or not. `lot` decides with random ascent.
     #[inline]
-    pub fn on(&self, link: &Link, up: bool, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
+    pub fn on(&self, end: End, up: bool, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
+        let ports = &self.ports[end.vertex as usize];
         if up {
-            return self.up(link.level, link.first_up, from, to, lot);
+            return self.up(ports, from, to, lot);
         }
-        let level = &self.levels[usize::from(link.level)];
-        let first = link.first_down + u32::from(level.down[to as usize]);
+        let level = &self.levels[ports.level as usize];
+        let first = ports.first_down + u32::from(level.down[to as usize]);
         if level.parallel == 1 || self.ascent == Ascent::Adaptive {
             return Run {
                 first,
@@ -180,9 +169,9 @@ impl Ways {
     }
 
     #[inline]
-    fn up(&self, level: u8, first: u32, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
-        let level = &self.levels[usize::from(level)];
-        let links = level.ups;
+    fn up(&self, ports: &Ports, from: u32, to: u32, lot: impl FnOnce() -> u64) -> Run {
+        let level = &self.levels[ports.level as usize];
+        let (first, links) = (ports.first_up, level.ups);
         let port = match self.ascent {
             Ascent::Adaptive => return Run { first, links },
             Ascent::Source => level.up[from as usize],
@@ -224,6 +213,7 @@ fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
         down: Vec::new(),
         parallel: 1,
         ups: tree.ascents(over[0]).len() as u32,
+        downs: tree.all_descents(over[0]).len() as u32,
         up: (0..nodes).map(port_up).collect(),
         beside: Vec::new(),
     };

@@ -7,10 +7,10 @@ impl<T: Copy> Engine<T> {
     /// Counts from now on: of what is held now, what is left.
     pub fn count_from_now(&mut self) {
         let left = self.beyond_now();
-        let held = (left.held.iter().zip(&left.open))
+        let held: Vec<u64> = (left.held.iter().zip(&left.open))
             .map(|(known, &open)| known.wrapping_sub(self.now.wrapping_mul(open)))
             .collect();
-        self.links.restart_counts(&left.busy, held);
+        self.links.restart_counts(&left.busy, &held);
         for (nic, dma) in self.nics.iter_mut().zip(left.dma) {
             (nic.dma, nic.sent, nic.bytes, nic.received) = (dma, 0, 0, 0);
         }
@@ -23,7 +23,7 @@ impl<T: Copy> Engine<T> {
         let left = self.beyond_now();
         let links = self.links.iter();
         let busy: Vec<u64> = (links.zip(&left.busy))
-            .map(|(link, left)| link.busy - left)
+            .map(|((_, ledger), left)| ledger.busy - left)
             .collect();
         let held = match &self.network {
             Network::CutThrough(_) => busy.clone(),
@@ -37,7 +37,7 @@ impl<T: Copy> Engine<T> {
         };
         Counters {
             busy,
-            packets: self.links.iter().map(|link| link.packets).collect(),
+            packets: (self.links.iter().map(|(_, ledger)| ledger.packets)).collect(),
             held,
             dma: (self.nics.iter().zip(&left.dma))
                 .map(|(nic, left)| nic.dma - left)
@@ -65,7 +65,7 @@ impl<T: Copy> Engine<T> {
             }
         }
         Ahead {
-            busy: (self.links.iter().map(|link| ahead(link.transmitter))).collect(),
+            busy: (self.links.iter().map(|(link, _)| ahead(link.transmitter))).collect(),
             dma: self.nics.iter().map(|nic| ahead(nic.ready)).collect(),
             held,
             open,
