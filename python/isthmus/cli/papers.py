@@ -14,7 +14,7 @@ from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
     from isthmus.papers import Outcome, Paper
-    from isthmus.results.schema import RunResult
+    from isthmus.results.collection import Results
 
 
 class _Papers(Voiced, click.Group):
@@ -121,7 +121,7 @@ def run(
         hint = meant(min(unknown), ids, f"they are listed in {paper.table}")
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}; {hint}")
     folder = folder_given(out) or Path("out") / "papers" / paper.name
-    runs: dict[str, RunResult] = {}
+    runs: dict[str, Results] = {}
     stopped = False
     with voice().progress() as watch:
         how = How(quick, threads(jobs), seed, reports, fresh, watch, plots, memory)
