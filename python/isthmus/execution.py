@@ -100,12 +100,16 @@ class Job:
             while not experiment.wait(TICK_S):
                 self.watch(self._progress(experiment))
             self.watch(self._progress(experiment))
-        except KeyboardInterrupt:
+        except BaseException as error:
+            # A watch may raise anything; whatever it was, no run is left behind that computes on
+            # and writes to a journal whose folder is free again.
             experiment.cancel()
             # In steps: a second Ctrl-C waits for nothing.
             for _ in range(round(CANCEL_S / TICK_S)):
                 if experiment.wait(TICK_S):
                     break
+            if not isinstance(error, KeyboardInterrupt):
+                raise
             progress = self._progress(experiment)
             raise Stopped(progress.points_done, progress.points_total) from None
         try:

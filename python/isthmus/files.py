@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
@@ -36,6 +39,24 @@ def unwritable(folder: Path, error: OSError) -> IsthmusError:
     )
 
 
+class FileError(IsthmusError):
+    """A file that could not be read, written or removed: which one, and why."""
+
+
+@contextmanager
+def telling_of(path: Path, what: str) -> Iterator[None]:
+    """Say of which file an error of the system is, and what could not be done.
+
+    Raises:
+        FileError: in place of an OSError.
+
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: {what} ({error.strerror or error})") from error
+
+
 def beside(name: str) -> str:
     """A temporary name that no other process takes, nor this one twice."""
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
@@ -46,10 +67,51 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     Raises:
         IsthmusError: what is there is a link, a folder or a device.
+        FileError: it cannot be written.
 
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    refuse_unless_file(path)
+    with telling_of(path, "cannot be written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_unless_file(path)
+        with _whole_beside(path, data) as temporary:
+            temporary.replace(path)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file whole where nothing is.
+
+    Raises:
+        FileExistsError: there is something.
+        FileError: it cannot be written.
+
+    """
+    with telling_of(path, "cannot be written"):
+        if os.path.lexists(path):
+            taken = True
+        else:
+            with _whole_beside(path, data) as temporary:
+                taken = not _named(temporary, path)
+    if taken:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def _named(temporary: Path, path: Path) -> bool:
+    """Give a file its name unless that is taken; whether it was free."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:
+        # A file system without hard links: there the look that was taken before must do.
+        if os.path.lexists(path):
+            return False
+        temporary.rename(path)
+    return True
+
+
+@contextmanager
+def _whole_beside(path: Path, data: bytes) -> Iterator[Path]:
+    """The whole file under a temporary name, which is gone afterwards."""
     temporary = path.with_name(beside(path.name))
     # O_EXCL: never through a link, never into what another process writes.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -59,7 +121,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             file.flush()
             # Without it a power cut may leave the new name with nothing in it.
             os.fsync(file.fileno())
-        temporary.replace(path)
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -429,3 +429,62 @@ def test_fresh_runs_a_paper_again_and_removes_nothing_of_the_users(isthmus, fold
     assert (scenario / "result.json").stat().st_mtime_ns > began
     assert (scenario / "result.json").read_bytes() == before
     assert (scenario / "notes").read_text() == (out / "notes").read_text() == "n"
+
+
+FIGURES = """\
+[[figure]]
+name = "figure-1"
+caption = "Reads."
+scenario = "small"
+panel = [{ title = "I/O reads", measure = "read.network" }]
+"""
+
+
+def test_figures_that_were_asked_for_stay_and_nothing_is_drawn_twice(isthmus, folder):
+    (folder / "figures.toml").write_text(FIGURES)
+    words = ("papers", "run", "tiny", "--quick", "--only", "faster", "--figures")
+    out = folder.parents[1] / "out" / "papers" / "tiny"
+
+    def times():
+        names = ("index.html", "figures/figure-1.png", "figures/figure-1.svg")
+        return [p.stat().st_mtime_ns for name in names if (p := out / name).exists()]
+
+    assert isthmus(*words, "--plots", "png,svg").returncode == 0
+    drawn = times()
+    assert len(drawn) == 3
+    assert "Reads." in (out / "index.html").read_text()
+    assert isthmus(*words).returncode == 0
+    assert isthmus(*words, "--plots", "png,svg").returncode == 0
+    assert times() == drawn
+    # Other forms take the place of these.
+    assert isthmus(*words, "--plots", "svg").returncode == 0
+    assert len(times()) == 2
+    # Another caption is another page.
+    (folder / "figures.toml").write_text(FIGURES.replace("Reads.", "I/O reads."))
+    assert isthmus(*words).returncode == 0
+    assert "I/O reads." in (out / "index.html").read_text()
+
+
+def test_a_page_that_is_there_is_not_made_again(tmp_path, folder, load_sweep, monkeypatch):
+    from isthmus.papers import page
+    from isthmus.papers.run import paper_folder
+
+    (folder / "figures.toml").write_text(FIGURES)
+    made = []
+
+    def counted(name):
+        real = getattr(page, name)
+
+        def call(*words):
+            made.append(name)
+            return real(*words)
+
+        monkeypatch.setattr(page, name, call)
+
+    counted("draw")
+    counted("chart_of")
+    paper = find(str(folder))
+    for _ in range(2):
+        with paper_folder(tmp_path / "out", paper) as own:
+            page.write_page(own, paper, [], {"small": load_sweep}, plots=("svg",))
+    assert made == ["chart_of", "draw"]

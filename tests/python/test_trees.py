@@ -14,7 +14,8 @@ from isthmus.answer.lessons import felt_text, percent, slower
 from isthmus.report import render
 from isthmus.results import Results
 from isthmus.results.curves import model_label
-from isthmus.results.interference import Change, combined, interference, quotient
+from isthmus.results.interference import MARGIN, Change, combined, interference, quotient
+from isthmus.results.kinds import KINDS
 from isthmus.results.schema import FatTreeSummary, Percentile
 from isthmus.results.series import view
 from isthmus.wording import channel_label, measure_label
@@ -284,6 +285,15 @@ def test_the_report_shows_matrix_and_lessons_on_its_first_screen(jobs):
     assert "<h2>Who slows down whom</h2>" in html
     assert 'class="badge worse">+49 ± 4%<' in html
     assert "interference.csv" in html
+
+
+def test_the_caption_of_the_matrix_tells_what_its_cells_hold():
+    caption = KINDS["interference"].caption
+    assert "How much longer the phases of each job, or else its messages, take" in caption
+    assert f"beyond {100 * MARGIN:g}%" in caption
+    for told in (caption, Results.interference.__doc__):
+        assert "left of" not in told
+        assert "zero" not in told
 
 
 def test_the_matrix_is_a_picture(jobs, matrix):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.console import plain as _plain
+from isthmus.cli.console import styled
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 VARIANTS = 12
 """Most variants besides the one that asks for most."""
@@ -34,10 +35,10 @@ def print_capacity(summary: dict[str, Any]) -> None:
         if all((other["parts"], other["remarks"]) != alike for other in unlike):
             unlike.append(variant)
     unlike.sort(key=_tightest, reverse=True)
-    out.text(f"[bold]{_plain(_title(unlike[0], labels if len(unlike) > 1 else []))}[/]")
+    out.text(styled(_title(unlike[0], labels if len(unlike) > 1 else []), "bold"))
     out.table(_table(unlike[0]))
     for remark in unlike[0]["remarks"]:
-        out.text(_plain(remark))
+        out.text(remark)
     if len(unlike) > 1:
         out.text("")
         out.table(_fullest(unlike[1 : 1 + VARIANTS], labels))
@@ -57,7 +58,7 @@ def print_resolved(rows: list[dict[str, str]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         origin = f"{row['from']}: {row['source']}" if row["source"] else row["from"]
-        table.add_row(*(_plain(cell) for cell in (row["key"], row["value"], origin)))
+        table.add_row(row["key"], row["value"], origin)
     console().table(table)
 
 
@@ -111,8 +112,8 @@ def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
     return table
 
 
-def _styled(cells: tuple[str, ...], style: str) -> list[str]:
-    return [f"[{style}]{_plain(cell)}[/]" if style else _plain(cell) for cell in cells]
+def _styled(cells: tuple[str, ...], style: str) -> list[Text]:
+    return [styled(cell, style) for cell in cells]
 
 
 def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:

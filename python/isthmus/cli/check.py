@@ -114,14 +114,14 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
 
-    from isthmus.cli.console import console, plain
+    from isthmus.cli.console import console
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in ("key", "type", "default", "range", "meaning"):
         table.add_column(name, overflow="fold")
     for each in fields:
         row = (each.get(name) for name in ("key", "type", "default", "range", "meaning"))
-        table.add_row(*("" if cell is None else plain(str(cell)) for cell in row))
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
     console().table(table)
 
 

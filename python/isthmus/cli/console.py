@@ -8,6 +8,7 @@ from isthmus.wording import counted, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from isthmus.answer import Answer, Lessons
     from isthmus.cli.layout import Output
@@ -77,13 +78,12 @@ def lessons_table(told: Lessons) -> Table:
     for job, beside in pairs:
         table.add_column(f"{job}\nbeside {' + '.join(beside)}", justify="right")
     for variant in matrix.variants:
-        row = [variant.words or "–"]
+        row: list[str | Text] = [variant.words or "–"]
         for job, beside in pairs:
             cell = matrix.cell(variant, job, beside)
             felt = cell.felt if cell else None
             text = "\n".join(filter(None, (felt_text(felt), tail_text(felt))))
-            style = "yellow" if felt and (felt.piles_up or felt.mean.more) else ""
-            row.append(f"[{style}]{text}[/]" if style else text)
+            row.append(styled(text, "yellow" if felt and (felt.piles_up or felt.mean.more) else ""))
         table.add_row(*row)
     return table
 
@@ -92,11 +92,13 @@ def _modelled(answer: Answer) -> bool:
     return any(s.bracket and s.bracket.analytic is not None for s in answer.series)
 
 
-def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool) -> list[str]:
+def _answer_row(
+    answer: Answer, shown: list[str], position: int, compared: bool
+) -> list[str | Text]:
     from isthmus.wording import number
 
     each = answer.series[position]
-    row = [each.series.label]
+    row: list[str | Text] = [each.series.label]
     if answer.has_saturation:
         row.append(each.bracket.text if each.bracket else "–")
         if _modelled(answer):
@@ -108,8 +110,7 @@ def _answer_row(answer: Answer, shown: list[str], position: int, compared: bool)
         ratio = each.ratios.get(name)
         row.append(each.cell(name) + (f"\n{ratio.text}" if ratio else ""))
     if compared:
-        style = BADGE_STYLES.get(each.badge, "")
-        row.append(f"[{style}]{each.badge}[/]" if style else each.badge)
+        row.append(styled(each.badge, BADGE_STYLES.get(each.badge, "")))
     if answer.has_reasons:
         row.append(each.reason.short if each.reason else "–")
     return row
@@ -119,12 +120,12 @@ def print_answer(answer: Answer) -> None:
     """Print the title, the conclusion, the table and what the verdicts rest on."""
     out = console()
     run = answer.view.run
-    out.text(f"\n[bold]{plain(run.title or run.name)}[/]")
+    out.text("\n", styled(run.title or run.name, "bold"))
     if run.changed:
-        out.text(f"[yellow]{plain(run.changed)}[/]")
-    out.text(plain(sentence(answer.conclusion)))
+        out.text(styled(run.changed, "yellow"))
+    out.text(sentence(answer.conclusion))
     for warning in answer.warnings:
-        out.text(f"[bold red]Collapsed:[/] {plain(warning)}")
+        out.text(styled("Collapsed:", "bold red"), f" {warning}")
     if answer.lessons:
         out.table(lessons_table(answer.lessons))
     else:
@@ -132,7 +133,7 @@ def print_answer(answer: Answer) -> None:
     # The table has what each variant comes to.
     told = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
     for text in told:
-        out.text(f"• {plain(sentence(text))}")
+        out.text(f"• {sentence(text)}")
     if told:
         out.text("")
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
@@ -145,7 +146,7 @@ def print_answer(answer: Answer) -> None:
         notes.append(f"{undecided} of {points} {are} neither stable nor saturated.")
     if run.quick:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
-    out.text("[dim]" + plain(" ".join(notes)) + "[/]")
+    out.text(styled(" ".join(notes), "dim"))
 
 
 def print_study(study: Study, told: list[Summary]) -> None:
@@ -156,9 +157,9 @@ def print_study(study: Study, told: list[Summary]) -> None:
     from isthmus.faults.page import conclusions, rows
 
     out = console()
-    out.text(f"\n[bold]{plain(study.title or study.name)}[/]")
+    out.text("\n", styled(study.title or study.name, "bold"))
     for text in conclusions(study, told):
-        out.text(plain(text))
+        out.text(text)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fabric")
     table.add_column("failed", no_wrap=True)
@@ -169,26 +170,31 @@ def print_study(study: Study, told: list[Summary]) -> None:
     table.add_column("worst case")
     for row in rows(study, told):
         pairs = ("nodes", "cut_off", "throughput", "latency")
-        cells = [f"{row[name]}\n[dim]{row[name + '_worst']}[/]" for name in pairs]
-        cells = [row["cases"], *cells, row["collapsed"]]
-        table.add_row(row["fabric"], row["failure"], *cells, plain(row["worst"]))
+        means = [below(row[name], row[name + "_worst"]) for name in pairs]
+        cells = (row["cases"], *means, row["collapsed"])
+        table.add_row(row["fabric"], row["failure"], *cells, row["worst"])
     out.table(table)
     notes = (
         "Below each mean the worst case. Throughput is the highest accepted load without a "
         "collapse; the cases that collapse under more are counted."
     )
-    out.text(f"[dim]{notes}[/]")
+    out.text(styled(notes, "dim"))
 
 
 def print_facts(facts: list[tuple[str, str]]) -> None:
     """Print names and values in two columns."""
+    console().facts(facts)
+
+
+def styled(text: str, style: str) -> Text:
+    """A text as it is, in a style."""
     from rich.text import Text
 
-    console().facts([(name, Text(value)) for name, value in facts])
+    return Text(text, style)
 
 
-def plain(text: str) -> str:
-    """A text as it is for what reads markup."""
-    from rich.markup import escape
+def below(text: str | Text, note: str) -> Text:
+    """A text with a note below it, if there is one."""
+    from rich.text import Text
 
-    return escape(text)
+    return Text.assemble(text, "\n", (note, "dim")) if note else Text.assemble(text)

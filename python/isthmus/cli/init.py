@@ -38,12 +38,10 @@ def command(kind: str, file: Path | None) -> None:
         document(text)
         return
     from isthmus.errors import IsthmusError
+    from isthmus.files import write_new
 
     try:
-        with file.open("x", encoding="utf-8") as target:
-            target.write(text)
+        write_new(file, text.encode())
     except FileExistsError:
         raise IsthmusError(f"{file}: there is one already; give another name") from None
-    except OSError as error:
-        raise IsthmusError(f"{file}: cannot be written ({error.strerror})") from error
     voice().note(f"written to {file}; isthmus check {file} says what it would run")

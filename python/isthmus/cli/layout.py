@@ -1,6 +1,7 @@
 """Tables and text on standard output, whatever its width: no cell is cut, no line ends in blanks.
 
-A table that does not fit with whole words and numbers is printed as a list, row by row.
+A table that does not fit with whole words and numbers is printed as a list, row by row. Nothing
+that is a `str` is read as markup: the user's words may have brackets. What is styled is a `Text`.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Output(Console):
         super().__init__(file=stream, width=width, highlight=False, soft_wrap=False)
         self.width = max(self.width, NARROW)
 
-    def text(self, markup: str) -> None:
+    def text(self, *parts: str | Text) -> None:
         """Print a paragraph."""
-        self.show(Text.from_markup(markup))
+        self.show(Text.assemble(*parts))
 
     def show(self, what: RenderableType) -> None:
         """Print anything."""
@@ -50,7 +51,7 @@ class Output(Console):
         whole = [_glued(column.justify, column.no_wrap, column.cells) for column in table.columns]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
-            shown.add_column(column.header, justify=column.justify, overflow="fold")
+            shown.add_column(_text(column.header), justify=column.justify, overflow="fold")
         for row in zip(*whole, strict=True):
             shown.add_row(*row)
         wanted = Measurement.get(self, self.options.update_width(WIDE), shown)
@@ -60,13 +61,13 @@ class Output(Console):
         else:
             self._list([_line(column.header) for column in table.columns], whole)
 
-    def facts(self, facts: Sequence[tuple[str, RenderableType]], indent: int = 0) -> None:
+    def facts(self, facts: Sequence[tuple[str, str | Text]], indent: int = 0) -> None:
         """Print names and values in two columns."""
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", overflow="fold", max_width=max(16, self.width // 2))
         grid.add_column(overflow="fold")
         for name, value in facts:
-            grid.add_row(name, value)
+            grid.add_row(_text(name), _text(value))
         self.show(Padding(grid, (0, 0, 0, indent)))
 
     def _list(self, heads: list[str], columns: list[list[Text]]) -> None:
@@ -107,13 +108,19 @@ def _glued(justify: str, whole: bool, cells: Iterable[RenderableType]) -> list[T
     """Cells as text; those of numbers, and those that must stay whole, in one piece a line."""
     texts = []
     for cell in cells:
-        text = Text.from_markup(cell) if isinstance(cell, str) else cell
-        assert isinstance(text, Text)
+        text = _text(cell)
         if justify == "right" or whole:
             text = text.copy()
             text.plain = text.plain.replace(" ", GLUE)
         texts.append(text)
     return texts
+
+
+def _text(words: RenderableType) -> Text:
+    """Words as they are, or what is styled already."""
+    text = Text(words) if isinstance(words, str) else words
+    assert isinstance(text, Text)
+    return text
 
 
 def _line(head: RenderableType) -> str:

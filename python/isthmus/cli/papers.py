@@ -14,7 +14,7 @@ from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
     from isthmus.papers import Outcome, Paper
-    from isthmus.results.schema import RunResult
+    from isthmus.results.collection import Results
 
 
 class _Papers(Voiced, click.Group):
@@ -121,7 +121,7 @@ def run(
         hint = meant(min(unknown), ids, f"they are listed in {paper.table}")
         raise IsthmusError(f"{paper.name}: no claim {', '.join(sorted(unknown))}; {hint}")
     folder = folder_given(out) or Path("out") / "papers" / paper.name
-    runs: dict[str, RunResult] = {}
+    runs: dict[str, Results] = {}
     stopped = False
     with voice().progress() as watch:
         how = How(quick, threads(jobs), seed, reports, fresh, watch, plots, memory)
@@ -153,7 +153,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     from rich import box
     from rich.table import Table
 
-    from isthmus.cli.console import console, plain
+    from isthmus.cli.console import below, console, styled
     from isthmus.papers.page import counts
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -163,15 +163,14 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
         row, style = each.row, _STYLES[each.verdict]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
         measured = each.detail + (unit if row.rule != "holds" else "")
-        note = f"\n[dim]{plain(row.note)}[/]" if row.note else ""
         table.add_row(
-            f"{plain(row.quantity)}\n[dim]{plain(row.conditions)}[/]",
-            plain(row.where),
-            plain(row.expected + (unit if row.rule != "holds" else "")),
-            plain(measured),
-            f"[{style}]{each.verdict}[/]{note}",
+            below(row.quantity, row.conditions),
+            row.where,
+            row.expected + (unit if row.rule != "holds" else ""),
+            measured,
+            below(styled(each.verdict, style), row.note),
         )
     out = console()
-    out.text(f"\n[bold]{plain(title)}[/]")
+    out.text("\n", styled(title, "bold"))
     out.table(table)
     out.text(counts([o.verdict for o in outcomes]))

@@ -102,10 +102,9 @@ def _usage(error: Any) -> str:
 
 
 def _of_file(error: OSError) -> str:
-    """A full disk, a folder taken away: the message names the file where there is one."""
+    """A disk that fails, a folder taken away: the message names the file where there is one."""
     place = f"{error.filename}: " if error.filename else ""
-    problem = error.strerror or error
-    return f"{place}{problem}; finished points are kept, free the way and repeat"
+    return f"{place}{error.strerror or error}"
 
 
 def _unexpected(error: Exception) -> str:

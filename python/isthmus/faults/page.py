@@ -61,11 +61,7 @@ def write_study(
 
 def inputs_of(study: Study, results: Results) -> str:
     """Digest of what the page is made from; empty where the numbers are not at hand as text."""
-    from isthmus.report.page import digest_of
-
-    if not results.has_json:
-        return ""
-    return digest_of(results.json, results.canonical, study.as_json())
+    return output_key(results, study.as_json()) if results.has_json else ""
 
 
 def page(

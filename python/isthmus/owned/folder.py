@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from isthmus.errors import IsthmusError
-from isthmus.files import kind_of, ready_folder, unwritable, write_bytes
+from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
 from isthmus.owned.lock import LOCK, held
 from isthmus.owned.mark import (
@@ -96,11 +96,9 @@ class OwnedFolder:
             for name in mark.files:
                 folder._check_way(name)
                 folder._refuse_foreign(name)
-            try:
+            with folder._keeping():
                 mark.save(path)
-            except OSError as error:
-                raise unwritable(path, error) from error
-            yield folder
+                yield folder
 
     def read(self, name: str) -> bytes:
         """A file of ours as we wrote it.
@@ -110,11 +108,9 @@ class OwnedFolder:
 
         """
         self._check_way(name)
-        try:
-            self._refuse_foreign(name)
+        self._refuse_foreign(name)
+        with telling_of(self.path / name, "cannot be read"):
             return (self.path / name).read_bytes()
-        except OSError as error:
-            raise IsthmusError(f"{self.path / name}: cannot be read ({error.strerror})") from error
 
     def write(self, name: str, data: bytes | str, part: str, *, varies: bool = False) -> None:
         """Write a file below the folder, whole or not at all, and list it.
@@ -122,7 +118,8 @@ class OwnedFolder:
         `varies` says that its bytes differ from run to run; then they are not listed.
 
         Raises:
-            IsthmusError: a link, or a file that we did not write, is in the way.
+            IsthmusError: a link, or a file that we did not write, is in the way; or it cannot be
+                written.
 
         """
         content = data.encode() if isinstance(data, str) else data
@@ -188,7 +185,7 @@ class OwnedFolder:
             self._check_way(name)
             self._check_file(name)
         for name in doomed:
-            (self.path / name).unlink(missing_ok=True)
+            self._remove(name)
         for name in self.mark.folders():
             # Left where the user keeps something in it.
             with suppress(OSError):
@@ -222,24 +219,25 @@ class OwnedFolder:
     def _refuse_foreign(self, name: str) -> None:
         """Refuse to replace or use a file that we did not write, or that was changed since."""
         place = self.path / name
-        try:
-            mode = place.lstat().st_mode
-        except FileNotFoundError:
-            return
-        if not stat.S_ISREG(mode):
-            raise IsthmusError(f"{place}: {kind_of(mode)} is there; move it away")
-        written = self.mark.files.get(name)
-        if written is None:
-            raise IsthmusError(f"{place}: not written by isthmus; move it away")
-        if not _fits(place, written):
-            raise changed(place, written)
+        with telling_of(place, "cannot be read"):
+            try:
+                mode = place.lstat().st_mode
+            except FileNotFoundError:
+                return
+            if not stat.S_ISREG(mode):
+                raise IsthmusError(f"{place}: {kind_of(mode)} is there; move it away")
+            written = self.mark.files.get(name)
+            if written is None:
+                raise IsthmusError(f"{place}: not written by isthmus; move it away")
+            if not _fits(place, written):
+                raise changed(place, written)
 
     def _check_way(self, name: str, *, make: bool = False) -> None:
         """Refuse a path that leads through a link or through something that is no folder."""
         for parent in reversed(PurePosixPath(name).parents[:-1]):
             place = self.path / parent
             if make:
-                with suppress(FileExistsError):
+                with telling_of(place, "cannot be made"), suppress(FileExistsError):
                     place.mkdir()
             try:
                 mode = place.lstat().st_mode
@@ -260,14 +258,30 @@ class OwnedFolder:
     def _drop(self, name: str) -> None:
         """Remove a file that is not wanted any more; what was changed since is the user's now."""
         if self.intact(name):
-            (self.path / name).unlink()
+            self._remove(name)
         del self.mark.files[name]
+
+    def _remove(self, name: str) -> None:
+        with telling_of(self.path / name, "cannot be removed"):
+            (self.path / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Say of a file that could not be written what is kept, if anything is."""
+        try:
+            yield
+        except FileError as error:
+            if not (self.mark.files.get(RESULT) or self._entries()):
+                raise
+            raise FileError(
+                f"{error}; finished points are kept in {self.path}: put that right and repeat"
+            ) from error
 
     def _settle(self) -> None:
         """Put in order what a process that died has left."""
         self._check_way(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
-            (self.path / name).unlink(missing_ok=True)
+            self._remove(name)
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and _fits(place, written):
@@ -327,8 +341,9 @@ def _fits(place: Path, written: Written) -> bool:
 def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
     """The mark of a folder that is or may become ours; a folder that may not is refused."""
     # Before the mark is read: another process may be making the folder its own.
-    names = sorted(entry.name for entry in path.iterdir())
-    mark = read_mark(path)
+    with telling_of(path, "cannot be read"):
+        names = sorted(entry.name for entry in path.iterdir())
+        mark = read_mark(path)
     if mark is not None:
         return mark
     ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]

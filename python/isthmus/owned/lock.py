@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from isthmus.errors import IsthmusError
-from isthmus.files import refuse_unless_file, unwritable
+from isthmus.files import refuse_unless_file, telling_of, unwritable
 
 LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
@@ -35,8 +35,9 @@ def held(folder: Path) -> Iterator[None]:
     try:
         _take(number, folder)
         try:
-            os.ftruncate(number, 0)
-            os.write(number, _self())
+            with telling_of(path, "cannot be written"):
+                os.ftruncate(number, 0)
+                os.write(number, _self())
             yield
         finally:
             os.ftruncate(number, 0)

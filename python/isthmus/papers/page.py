@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isthmus.owned import OwnedFolder
-from isthmus.owned.mark import sha256
-from isthmus.papers.figures import chart_of, draw, figures
+from isthmus.papers.figures import Figure, chart_of, draw, figures
 from isthmus.papers.folder import Paper
 from isthmus.papers.verdict import VERDICTS, Outcome
 from isthmus.progress import Tell, untold
-from isthmus.results.schema import RunResult
+from isthmus.results.collection import Results
+from isthmus.sources import digest_of
 
 KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
 """Colours of the verdicts, those of the report."""
@@ -21,18 +22,43 @@ def write_page(
     out: OwnedFolder,
     paper: Paper,
     outcomes: Sequence[Outcome],
-    runs: Mapping[str, RunResult],
+    runs: Mapping[str, Results],
     tell: Tell = untold,
     plots: tuple[str, ...] = (),
 ) -> None:
     """Write ``index.html`` with the figures of the scenarios that were run and all verdicts; the
-    figures as files (``png``, ``svg``) only where asked for.
+    figures as files (``png``, ``svg``) only where asked for. What is there is not made again.
     """
+    drawn = [figure for figure in figures(paper) if figure.scenario in runs]
+    told = (repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes]))
+    numbers = [text for name in sorted(runs) for text in (name, runs[name].json)]
+    key = digest_of(*told, *numbers)
+    if not out.has("page", key):
+        tell("drawing", 0, 0)
+        with out.part("page", key):
+            out.write("index.html", _page(paper, drawn, outcomes, runs), "page")
+    key = digest_of(*told, *numbers, *plots)
+    if plots and not out.has("plots", key):
+        from isthmus.plots.style import image
+
+        with out.part("plots", key):
+            for done, figure in enumerate(drawn):
+                tell("drawing", done, len(drawn))
+                picture = draw(figure, runs[figure.scenario].run)
+                for form in plots:
+                    out.write(f"figures/{figure.name}.{form}", image(picture, form), "plots")
+
+
+def _page(
+    paper: Paper,
+    drawn: Sequence[Figure],
+    outcomes: Sequence[Outcome],
+    runs: Mapping[str, Results],
+) -> str:
     from isthmus.report.page import render_page
 
-    drawn = [figure for figure in figures(paper) if figure.scenario in runs]
-    charts = {f.name: chart_of(f, runs[f.scenario]) for f in drawn}
-    page = render_page(
+    charts = {f.name: chart_of(f, runs[f.scenario].run) for f in drawn}
+    return render_page(
         "paper.html",
         charts.values(),
         paper=paper,
@@ -40,17 +66,8 @@ def write_page(
         rows=[_cells(o) for o in outcomes],
         counts=counts([o.verdict for o in outcomes]),
         kinds=KINDS,
-        quick=any(run.quick for run in runs.values()),
+        quick=any(results.run.quick for results in runs.values()),
     )
-    with out.part("page", sha256(page.encode())):
-        out.write("index.html", page, "page")
-        for done, figure in enumerate(drawn if plots else ()):
-            from isthmus.plots.style import image
-
-            tell("drawing", done, len(drawn))
-            picture = draw(figure, runs[figure.scenario])
-            for form in plots:
-                out.write(f"figures/{figure.name}.{form}", image(picture, form), "page")
 
 
 def counts(verdicts: Sequence[str]) -> str:

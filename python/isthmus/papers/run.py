@@ -19,11 +19,10 @@ from isthmus.papers.select import is_analytic
 from isthmus.papers.verdict import Outcome, judge
 from isthmus.progress import Progress, Tell, Watch, unwatched
 from isthmus.results.collection import Results
-from isthmus.results.schema import RunResult
 from isthmus.scenario import Scenario
 
-Finished = Callable[[str, RunResult], None]
-"""Told the name and the result of each scenario that was simulated as it is."""
+Finished = Callable[[str, Results], None]
+"""Told the name and the results of each scenario that was simulated as it is."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,10 @@ def run_paper(
             run = scenario.analyze().run
         else:
             title = f"{name} ({position} of {len(groups)})"
-            run = _simulate(scenario, name, out, replace(how, watch=_titled(how.watch, title)))
+            results = _simulate(scenario, name, out, replace(how, watch=_titled(how.watch, title)))
+            run = results.run
             if finished and not changes:
-                finished(name, run)
+                finished(name, results)
         model = Model(scenario.text, scenario.file, scenario.changes)
         for row in members:
             yield judge(paper, row, run, model)
@@ -99,7 +99,7 @@ def _titled(watch: Watch, title: str) -> Watch:
     return told
 
 
-def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
+def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
     """Run a scenario, or take its result where it is kept."""
     changes = list(scenario.changes)
     job = Job(
@@ -116,7 +116,7 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> RunResult:
     with_seed = "" if how.seed is None else f"-seed{how.seed}"
     folder = out / f"{name}-{job.digest[:8]}{kind}{with_seed}"
     write = None if how.reports else _numbers_only
-    return job.run_into(folder, fresh=how.fresh, write=write, plots=how.plots).run
+    return job.run_into(folder, fresh=how.fresh, write=write, plots=how.plots)
 
 
 def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:

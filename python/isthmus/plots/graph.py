@@ -146,14 +146,13 @@ def save(figure: Plot, path: Path) -> None:
     """Write a figure as PNG or SVG, by the ending of `path`.
 
     Raises:
-        IsthmusError: another ending, or the folder cannot be written to.
+        IsthmusError: another ending, or it cannot be written.
 
     """
-    from isthmus.files import ready_folder, refuse_unless_file, write_bytes
+    from isthmus.files import refuse_unless_file, write_bytes
 
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in ("png", "svg"):
         raise IsthmusError(f"{path}: pictures are written as .png or .svg")
     refuse_unless_file(path)
-    ready_folder(path.parent)
     write_bytes(path, image(figure, suffix))

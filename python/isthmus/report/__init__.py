@@ -10,7 +10,7 @@ from isthmus.charts import chart, charts
 from isthmus.charts.chart import Chart
 from isthmus.charts.curves import latency
 from isthmus.looks import Look, look
-from isthmus.report.page import digest_of, render_page, template
+from isthmus.report.page import render_page, template
 from isthmus.results.kinds import KINDS, MAP
 from isthmus.results.series import VARIANTS
 from isthmus.wording import (
@@ -81,7 +81,9 @@ def render(results: Results, inputs: str | None = None) -> str:
 
 def inputs_of(results: Results) -> str:
     """Digest of what the report of a run is made from; empty where its JSON is not at hand."""
-    return digest_of(results.json, results.canonical) if results.has_json else ""
+    from isthmus.results.folder import output_key
+
+    return output_key(results) if results.has_json else ""
 
 
 def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:

@@ -1,4 +1,4 @@
-"""What all pages share: templates, the drawing library, specifications, terms, digests."""
+"""What all pages share: templates, the drawing library, specifications, terms."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from isthmus.charts.chart import Chart, Panel, Table
 from isthmus.charts.spec import SHAPES
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
     from jinja2 import Environment, Template
 
 LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
@@ -149,40 +147,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return html.escape(str(value))
-
-
-def digest_of(*parts: str) -> str:
-    """Digest of what a page is made from: the given texts, and the code and templates that make it.
-
-    A page that says the same digest need not be made again.
-    """
-    total = hashlib.sha256(source_digest().encode())
-    for part in parts:
-        total.update(len(part).to_bytes(8, "little"))
-        total.update(part.encode())
-    return total.hexdigest()
-
-
-@cache
-def source_digest() -> str:
-    """Digest of all of the package that takes part in making a page."""
-    total = hashlib.sha256()
-    for name in ("report", "charts", "scenes", "answer", "results", "faults", "papers"):
-        for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):
-            total.update(path.name.encode())
-            total.update(path.read_bytes())
-    for name in ("value.py", "wording.py", "looks.py"):
-        total.update((files("isthmus") / name).read_bytes())
-    return total.hexdigest()
-
-
-def _all_files(folder: Traversable) -> Iterable[Traversable]:
-    for each in folder.iterdir():
-        if each.is_dir():
-            if each.name != "__pycache__":
-                yield from _all_files(each)
-        else:
-            yield each
 
 
 @cache

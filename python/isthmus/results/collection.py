@@ -117,8 +117,8 @@ class Results:
 
     @property
     def interference(self) -> pl.DataFrame | None:
-        """One row per job and set of jobs beside it: what is left of its bandwidth, how much longer
-        its messages take; None unless jobs ran alone and together.
+        """One row per job and set of jobs beside it: how much longer its phases or messages take,
+        what it gets through; None unless jobs ran alone and together.
         """
         from isthmus.results.interference import interference, interference_table
 

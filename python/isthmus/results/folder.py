@@ -77,10 +77,12 @@ def result_key(canonical: str) -> str:
 
 
 def output_key(results: Results, *forms: str) -> str:
-    """What tables, pictures and pages are made from: the numbers, by this version."""
-    import isthmus
+    """What tables, pictures and pages are made from: the numbers, what else the caller names, and
+    the code that makes them.
+    """
+    from isthmus.sources import digest_of
 
-    return sha256("\n".join([isthmus.__version__, *forms, results.json]).encode())
+    return digest_of(results.json, results.canonical, *forms)
 
 
 def keep_result(

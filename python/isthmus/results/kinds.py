@@ -55,9 +55,9 @@ _ALL = [
     Kind(
         "interference",
         "Interference between jobs",
-        "What is left of each job's accepted bandwidth when others run beside it, per variant, and "
-        "how much longer its messages take (mean and the highest percentile with enough "
-        "observations). Bold where the interval holds no zero.",
+        "How much longer the phases of each job, or else its messages, take beside others than "
+        "alone, per variant; below, the same of the highest percentile that both resolve. Bold "
+        "where it is clear: the whole interval lies beyond 5%.",
         lambda v: interference(v.run) is not None,
     ),
     Kind(
