@@ -29,6 +29,17 @@ precision = "10%"
 replications = 4
 """
 
+SEARCH = (
+    HOPELESS
+    + """
+[search]
+over = "workload.rate"
+from = "1000 /us"
+to = "10000 /us"
+resolution = "20%"
+"""
+)
+
 LARGE = """
 version = 1
 name = "large"
@@ -120,3 +131,17 @@ def test_what_the_memory_ended_is_run_again_with_more(tmp_path):
         assert done.returncode == 0, done.stderr
         ended.append(json.loads(done.stdout)["points"][0]["ended_by"])
     assert ended == ["memory", "backlog"]
+
+
+def test_a_search_that_the_memory_ended_is_made_again_with_more(tmp_path):
+    """Its trials are not kept in the journal: what ended them would be told of again."""
+    scenario = tmp_path / "search.toml"
+    scenario.write_text(SEARCH, encoding="utf-8")
+    words = ("run", str(scenario), "--json", "--out", str(tmp_path / "out"))
+    ended = []
+    for memory in ("4 MB", "8 GB"):
+        done = cli(*words, "--memory", memory)
+        assert done.returncode == 0, done.stderr
+        trials = json.loads(done.stdout)["searches"][0]["trials"]
+        ended.append("memory" in [trial["ended_by"] for trial in trials])
+    assert ended == [True, False]
