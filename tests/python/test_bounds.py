@@ -88,18 +88,25 @@ def test_memory_is_an_amount_with_a_unit(tmp_path, memory):
         Job(HOPELESS, "hopeless.toml", memory=memory).run()
 
 
-def test_ctrl_c_is_heard_while_machines_are_built(tmp_path):
-    """64 x 64 tori take seconds each; nothing heard of Ctrl-C until all were built."""
-    scenario = tmp_path / "large.toml"
-    scenario.write_text(LARGE, encoding="utf-8")
+FAULTY = {"kind": "hypercube", "dimension": 13, "faults": {"links": [[0, 1]]}}
+"""All pairs of its 8192 nodes are walked."""
+
+
+@pytest.mark.parametrize(
+    "call", [f"check({LARGE!r}, 'large.toml', [])", f"topology({json.dumps(FAULTY)!r})"]
+)
+def test_ctrl_c_is_heard_while_the_core_works(call):
+    """64 x 64 tori take seconds each; nothing heard of Ctrl-C until all were built.
+
+    Where a call listens for Ctrl-C, a panic is an error, too: both in one function.
+    """
     code = (
         "import _thread, threading, time\n"
         "from isthmus import _core\n"
-        f"text = open({str(scenario)!r}).read()\n"
         "threading.Timer(0.5, _thread.interrupt_main).start()\n"
         "began = time.monotonic()\n"
         "try:\n"
-        "    _core.check(text, 'large.toml', [])\n"
+        f"    _core.{call}\n"
         "except KeyboardInterrupt:\n"
         "    print(time.monotonic() - began)\n"
     )
