@@ -3,6 +3,9 @@
 Every function that takes JSON raises `ValueError` with one complete line (what is wrong, which
 field, what would be right) when the input does not make sense. Lists of PEs and I/O nodes are
 ascending; I/O nodes are numbered by their position in `io_nodes`.
+
+Every function that takes text listens for Ctrl-C while it works and raises `KeyboardInterrupt` at
+once, as `Experiment` does while it is made. An error of the core itself, a panic, is a `CoreError`.
 """
 
 from typing import final
@@ -46,13 +49,26 @@ def processors() -> int:
 def check(text: str, file: str, overrides: list[str]) -> str:
     """Read a scenario and say what it would run, without running it.
 
-    Returns JSON: ``{name, title, description, axes: [{key, label, unit, values: [text]}],
-    points: int, searches: int, machines: [MachineSummary], canonical: text, digest: text,
-    resolved: [{key, value, from, source}], capacity: [{variant: [text], load, parts: [{name,
-    demand, at_most, supply, unit, basis}], remarks: [text]}], warnings: [text]}``.
+    Returns JSON::
+
+        {"name", "title", "description", "changes": [{"key", "from": text | null, "to": text |
+         null}] (what overrides have changed), "axes": [{"key", "label", "unit": text | null,
+         "values": [text]}], "load_axis": int | null (the one of `axes` that sets the load),
+         "points": int, "searches": int, "machines": [MachineSummary], "canonical": text (the
+         scenario with its overrides), "digest": text, "seed": int,
+         "resolved": [{"key", "value", "from", "source": text (empty but for a preset)}] (at the
+         first point),
+         "capacity": [{"variant": [{"text", "number": float | null (in the axis' unit)}] (values
+           of all axes but the load's), "load": float (the highest; in the unit of a result's
+           loads: /ms for a hypercube, GB/s for sci, MB/s for a fat-tree) | null (closed loops),
+           "parts": [{"name", "demand": float | null, "at_most": bool, "supply": float | null (no
+             limit), "share": float (of the supply) | null, "unit": text (of demand and supply:
+             MB/s, or 1/ms for requests), "basis": text}], "remarks": [text]}],
+         "warnings": [text]}
 
     Raises:
         ScenarioError: the scenario or an override makes no sense.
+        KeyboardInterrupt: Ctrl-C; no further machine is built.
 
     """
 
@@ -66,6 +82,7 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
 
     Raises:
         ScenarioError: the scenario or an override makes no sense.
+        KeyboardInterrupt: Ctrl-C; no further machine is built.
 
     """
 
@@ -117,6 +134,7 @@ class Experiment:
             ValueError: `memory` makes no sense.
             ScenarioError: the scenario or an override makes no sense.
             ResumeError: the journal is damaged or belongs to another run.
+            KeyboardInterrupt: Ctrl-C; no further machine is built.
 
         """
 
@@ -141,6 +159,7 @@ class Experiment:
         """Return the RunResult in JSON.
 
         Raises:
+            ValueError: a point was over before its warm-up was; the scenario is to be changed.
             RuntimeError: not finished, cancelled or failed.
 
         """

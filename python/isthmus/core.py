@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -15,17 +14,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-TICK_S = 0.1
-"""Seconds after which a signal is heard while the core works."""
-
-
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function of the core; its ValueErrors are one complete line for the user.
 
     Raises:
         IsthmusError: the core refuses what it was asked.
         RunFailedError: the core failed.
-        KeyboardInterrupt: Ctrl-C, in functions that listen for it: all that builds machines.
+        KeyboardInterrupt: Ctrl-C, heard by all that takes time: see the stub of the core.
 
     """
     try:
@@ -38,33 +33,9 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         raise RunFailedError(str(error)) from error
 
 
-def _heard(call: Callable[[], R]) -> R:
-    """Make a call that does not listen in a thread of its own, so that Ctrl-C is heard at once; the
-    thread ends by itself and its answer is forgotten then.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return call()
-    answer: list[R] = []
-    failure: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            answer.append(call())
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=work, name="isthmus-core", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(TICK_S)
-    if failure:
-        raise failure[0]
-    return answer[0]
-
-
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:
     """Call a function of the core that takes and gives JSON."""
-    answer = json.loads(_heard(lambda: ask(function, json.dumps(spec))))
+    answer = json.loads(ask(function, json.dumps(spec)))
     assert isinstance(answer, dict)
     return answer
 

@@ -29,6 +29,17 @@ precision = "10%"
 replications = 4
 """
 
+SEARCH = (
+    HOPELESS
+    + """
+[search]
+over = "workload.rate"
+from = "1000 /us"
+to = "10000 /us"
+resolution = "20%"
+"""
+)
+
 LARGE = """
 version = 1
 name = "large"
@@ -77,18 +88,25 @@ def test_memory_is_an_amount_with_a_unit(tmp_path, memory):
         Job(HOPELESS, "hopeless.toml", memory=memory).run()
 
 
-def test_ctrl_c_is_heard_while_machines_are_built(tmp_path):
-    """64 x 64 tori take seconds each; nothing heard of Ctrl-C until all were built."""
-    scenario = tmp_path / "large.toml"
-    scenario.write_text(LARGE, encoding="utf-8")
+FAULTY = {"kind": "hypercube", "dimension": 13, "faults": {"links": [[0, 1]]}}
+"""All pairs of its 8192 nodes are walked."""
+
+
+@pytest.mark.parametrize(
+    "call", [f"check({LARGE!r}, 'large.toml', [])", f"topology({json.dumps(FAULTY)!r})"]
+)
+def test_ctrl_c_is_heard_while_the_core_works(call):
+    """64 x 64 tori take seconds each; nothing heard of Ctrl-C until all were built.
+
+    Where a call listens for Ctrl-C, a panic is an error, too: both in one function.
+    """
     code = (
         "import _thread, threading, time\n"
         "from isthmus import _core\n"
-        f"text = open({str(scenario)!r}).read()\n"
         "threading.Timer(0.5, _thread.interrupt_main).start()\n"
         "began = time.monotonic()\n"
         "try:\n"
-        "    _core.check(text, 'large.toml', [])\n"
+        f"    _core.{call}\n"
         "except KeyboardInterrupt:\n"
         "    print(time.monotonic() - began)\n"
     )
@@ -120,3 +138,17 @@ def test_what_the_memory_ended_is_run_again_with_more(tmp_path):
         assert done.returncode == 0, done.stderr
         ended.append(json.loads(done.stdout)["points"][0]["ended_by"])
     assert ended == ["memory", "backlog"]
+
+
+def test_a_search_that_the_memory_ended_is_made_again_with_more(tmp_path):
+    """Its trials are not kept in the journal: what ended them would be told of again."""
+    scenario = tmp_path / "search.toml"
+    scenario.write_text(SEARCH, encoding="utf-8")
+    words = ("run", str(scenario), "--json", "--out", str(tmp_path / "out"))
+    ended = []
+    for memory in ("4 MB", "8 GB"):
+        done = cli(*words, "--memory", memory)
+        assert done.returncode == 0, done.stderr
+        trials = json.loads(done.stdout)["searches"][0]["trials"]
+        ended.append("memory" in [trial["ended_by"] for trial in trials])
+    assert ended == [True, False]

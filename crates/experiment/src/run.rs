@@ -471,26 +471,25 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        self.kept(
-            &job.entry,
-            |_| true,
-            || {
-                let search = &job.search;
-                let range = search::Range {
-                    from: search.low.amount(),
-                    to: search.high.amount(),
-                    resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
-                };
-                let built = self.machines.get(job.machine);
-                let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
-                let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
-                let found = found.map_err(|halt| {
-                    let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
-                    self.halted(halt, &known)
-                })?;
-                Ok(self.search_result(job, found))
-            },
-        )
+        // With more memory none of its trials would have ended there.
+        let whole =
+            |found: &SearchResult| !found.trials.iter().any(|trial| by_memory(&trial.ended_by));
+        self.kept(&job.entry, whole, || {
+            let search = &job.search;
+            let range = search::Range {
+                from: search.low.amount(),
+                to: search.high.amount(),
+                resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
+            };
+            let built = self.machines.get(job.machine);
+            let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
+            let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
+            let found = found.map_err(|halt| {
+                let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
+                self.halted(halt, &known)
+            })?;
+            Ok(self.search_result(job, found))
+        })
     }
 
     /// What was found, with what the model says about the line beside it.
@@ -562,7 +561,7 @@ impl Experiment {
     }
 }
 
-/// Whether that is what ended a point: with more memory it would have gone on.
+/// Whether that is what ended a point or a trial: with more memory it would have gone on.
 fn by_memory(ended_by: &Option<String>) -> bool {
     ended_by.as_deref() == Some(EndedBy::Memory.name())
 }

@@ -58,7 +58,7 @@ struct Answer {
 /// Sizes the I/O side of a machine for an application.
 #[pyfunction]
 pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, solve)
+    answer(py, spec_json, |question, _| solve(question))
 }
 
 fn solve(question: Question) -> Result<Answer, Refusal> {

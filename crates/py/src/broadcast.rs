@@ -44,7 +44,7 @@ struct Answer {
 /// Plans a broadcast over the PE network or the I/O network.
 #[pyfunction]
 pub(crate) fn broadcast(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, plan)
+    answer(py, spec_json, |question, _| plan(question))
 }
 
 fn plan(question: Question) -> Result<Answer, Refusal> {

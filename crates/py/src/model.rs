@@ -117,7 +117,7 @@ struct Channel {
 /// Evaluates the queueing model at the points of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question| {
+    answer(py, spec_json, |question: Question, progress| {
         let Question {
             scenario,
             file,
@@ -126,7 +126,7 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         } = question;
         let scenario = Scenario::parse(&scenario, &file, &overrides)
             .map_err(|error| Refusal::at("scenario", error))?;
-        let experiment = Experiment::new(scenario, Options::default())
+        let experiment = Experiment::build(scenario, Options::default(), progress)
             .map_err(|error| Refusal::at("scenario", error))?;
         let points = experiment
             .queueing()

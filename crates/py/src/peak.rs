@@ -42,7 +42,7 @@ struct Answer {
 /// Peak effective throughput by an equation of the SCI paper, as JSON.
 #[pyfunction]
 pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question| {
+    answer(py, spec_json, |question: Question, _| {
         let nodes = question.nodes.0;
         let protocol = question
             .protocol

@@ -232,7 +232,7 @@ struct Answer {
 /// Places I/O nodes on a hypercube or a graph.
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, assess)
+    answer(py, spec_json, |question, _| assess(question))
 }
 
 fn assess(question: Question) -> Result<Answer, Refusal> {

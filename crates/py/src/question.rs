@@ -1,5 +1,7 @@
 //! Questions in JSON and their answers.
 
+use crate::heard::heard;
+use isthmus_experiment::Progress;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
@@ -7,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Why a question cannot be answered: one line with the field and what would be right.
 #[derive(Debug)]
@@ -19,20 +22,22 @@ impl Refusal {
     }
 }
 
-/// Answers the question in `text` without holding the interpreter.
+/// Answers the question in `text` without holding the interpreter. Ctrl-C ends the wait for it, and
+/// the work itself as far as that looks at the progress that it is given; a panic is an error.
 pub(crate) fn answer<Q, A>(
     py: Python<'_>,
     text: &str,
-    work: impl FnOnce(Q) -> Result<A, Refusal> + Send,
+    work: impl FnOnce(Q, Arc<Progress>) -> Result<A, Refusal> + Send + 'static,
 ) -> PyResult<String>
 where
     Q: DeserializeOwned,
     A: Serialize,
 {
-    let answer = py.detach(|| {
-        let answer = work(read(text)?)?;
+    let text = text.to_owned();
+    let answer = heard(py, Arc::default(), move |progress| {
+        let answer = work(read(&text)?, progress)?;
         serde_json::to_string(&answer).map_err(|error| Refusal(error.to_string()))
-    });
+    })?;
     answer.map_err(|refusal| PyValueError::new_err(refusal.0))
 }
 

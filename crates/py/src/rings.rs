@@ -92,7 +92,7 @@ struct FailureAnswer {
 /// Describes the SCI fabrics of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question| {
+    answer(py, spec_json, |question: Question, progress| {
         let Question {
             scenario,
             file,
@@ -102,8 +102,8 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let refused = |error: &dyn std::fmt::Display| Refusal::at("scenario", error);
         let scenario =
             Scenario::parse(&scenario, &file, &overrides).map_err(|error| refused(&error))?;
-        let experiment =
-            Experiment::new(scenario, Options::default()).map_err(|error| refused(&error))?;
+        let experiment = Experiment::build(scenario, Options::default(), progress)
+            .map_err(|error| refused(&error))?;
         let summaries = experiment.machines().into_iter();
         let fabrics = summaries
             .zip(experiment.fabrics())

@@ -109,7 +109,7 @@ impl IoNetwork {
 /// Describes a machine's networks.
 #[pyfunction]
 pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question| match question.kind {
+    answer(py, spec_json, |question: Question, _| match question.kind {
         Kind::Hypercube => hypercube::describe(question),
         Kind::Graph => imported::describe(question),
     })

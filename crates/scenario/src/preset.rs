@@ -1,12 +1,12 @@
 //! Presets: a name that stands for the values of many fields.
 //!
 //! A preset is resolved when a file is read: its values take the places of fields that are not given, and
-//! the name itself is forgotten. So the canonical form and the digest hold values, and a preset that
-//! changes in a later version changes them.
+//! the name itself is left with them as where they are from. So the canonical form and the digest hold
+//! values, and a preset that changes in a later version changes them.
 
 use crate::document::parse_value;
 use crate::error::{Origin, Problem};
-use crate::settings::{Layer, Setting, Settings};
+use crate::settings::{Credit, Layer, Setting, Settings};
 use crate::sweep::Axis;
 
 /// The presets of a kind of machine.
@@ -46,28 +46,29 @@ impl Preset {
                     value.key, self.name
                 )
             };
-            Setting::read(field, &node, Layer::Preset)
+            let mut setting = Setting::read(field, &node, Layer::Preset)?;
+            setting.credit = Some(Credit {
+                preset: self.name,
+                source: value.source,
+            });
+            Ok(setting)
         };
         self.values.iter().map(setting).collect()
     }
 }
 
-/// Puts the values of presets in the places of fields that are not given; the names of the presets.
-pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<Vec<String>, Problem> {
+/// Puts the values of presets in the places of fields that are not given.
+pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let Some(presets) = base.schema().machine.presets else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let is_preset = |setting: &Setting| setting.field.key == presets.key;
     name_axes(presets, axes)?;
     let of_all = base.given(presets.key).cloned();
     base.remove(presets.key);
-    let mut used = Vec::new();
-    let mut chosen = |setting: &Setting| {
+    let chosen = |setting: &Setting| {
         let name = setting.text();
         let preset = presets.rows.iter().find(|row| row.name == name);
-        if !used.contains(&name) {
-            used.push(name);
-        }
         preset.unwrap_or_else(|| unreachable!("the words of {} are its presets", presets.key))
     };
     let mut by_axis = false;
@@ -134,7 +135,7 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<Vec<Stri
             }
         }
     }
-    Ok(used)
+    Ok(())
 }
 
 /// Makes an axis over the names of presets one of variants, which hold values.
@@ -160,24 +161,4 @@ fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     name.clone_into(&mut axes[at].label);
     axes[at].field = None;
     Ok(())
-}
-
-/// Where a preset says that the value of a field is from.
-pub(crate) fn source(settings: &Settings, names: &[String], setting: &Setting) -> (String, String) {
-    let rows = settings
-        .schema()
-        .machine
-        .presets
-        .map_or(&[][..], |presets| presets.rows);
-    let rows = rows
-        .iter()
-        .filter(|row| names.iter().any(|name| name == row.name));
-    for row in rows {
-        let written = setting.written.to_string();
-        let says = |value: &&PresetValue| value.key == setting.field.key && value.value == written;
-        if let Some(value) = row.values.iter().find(says) {
-            return (row.name.to_owned(), value.source.to_owned());
-        }
-    }
-    (String::new(), String::new())
 }

@@ -3,9 +3,8 @@
 use crate::document::cut;
 use crate::error::Origin;
 use crate::field::Default;
-use crate::preset;
 use crate::scenario::{Scenario, applied};
-use crate::settings::{Layer, Setting};
+use crate::settings::{Credit, Layer, Setting};
 use serde::Serialize;
 
 /// Most characters of a value; a list of thousands of nodes tells nothing.
@@ -47,7 +46,7 @@ impl Scenario {
                 continue;
             }
             if let Some(setting) = settings.given(field.key) {
-                let (from, source) = self.origin_of(setting);
+                let (from, source) = origin_of(setting);
                 rows.push(row(field.key, setting.text(), from, source));
                 continue;
             }
@@ -71,17 +70,17 @@ impl Scenario {
         }
         rows
     }
+}
 
-    fn origin_of(&self, setting: &Setting) -> (String, String) {
-        let word = match (setting.layer, setting.origin) {
-            (Layer::Preset, _) => {
-                let (name, source) = preset::source(&self.base, &self.presets, setting);
-                return (format!("preset {name}"), source);
-            }
-            (Layer::Axis, _) => "axis",
-            (_, Origin::Override(_)) => "override",
-            _ => "given",
-        };
-        (word.to_owned(), String::new())
+/// Where a value is from and, of a preset's, its source.
+fn origin_of(setting: &Setting) -> (String, String) {
+    if let Some(Credit { preset, source }) = setting.credit {
+        return (format!("preset {preset}"), source.to_owned());
     }
+    let word = match (setting.layer, setting.origin) {
+        (Layer::Axis, _) => "axis",
+        (_, Origin::Override(_)) => "override",
+        _ => "given",
+    };
+    (word.to_owned(), String::new())
 }

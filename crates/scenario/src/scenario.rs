@@ -95,8 +95,6 @@ pub struct Scenario {
     /// The saturation search, if one is asked for.
     pub search: Option<Search>,
     pub(crate) base: Settings,
-    /// The names of the presets that values are from.
-    pub(crate) presets: Vec<String>,
     points: Vec<Point>,
     changes: Vec<Change>,
     source: Arc<Source>,
@@ -156,7 +154,7 @@ impl Scenario {
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        let presets = preset::resolve(&mut base, &mut axes)?;
+        preset::resolve(&mut base, &mut axes)?;
         check_head(&base, &axes)?;
         let search = search::build(&base)?;
         let (points, first) = loop {
@@ -192,7 +190,6 @@ impl Scenario {
             verdict: control::verdict(&base),
             search,
             base,
-            presets,
             points,
             changes,
             source: Arc::clone(source),

@@ -227,6 +227,7 @@ impl SearchLine {
             written: toml::Value::String(written),
             origin: settings.origin("search.over"),
             layer: Layer::Search,
+            credit: None,
         })?;
         settings.build()
     }

@@ -29,6 +29,16 @@ pub(crate) struct Setting {
     pub(crate) written: toml::Value,
     pub(crate) origin: Origin,
     pub(crate) layer: Layer,
+    /// Where a value of [`Layer::Preset`] is from.
+    pub(crate) credit: Option<Credit>,
+}
+
+/// The preset that a value is from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Credit {
+    pub(crate) preset: &'static str,
+    /// Where the value is from, or that it is an assumption.
+    pub(crate) source: &'static str,
 }
 
 impl PartialEq for Setting {
@@ -56,6 +66,7 @@ impl Setting {
             written,
             origin: node.origin,
             layer,
+            credit: None,
         })
     }
 

@@ -112,6 +112,52 @@ fn presets_may_be_swept() {
 }
 
 #[test]
+fn swept_presets_are_credited_with_their_own_sources() {
+    // Both name 130 ns, of which only that of HDR is from a data sheet.
+    for (order, name, source) in [
+        (
+            ["infiniband-ndr", "infiniband-hdr"],
+            "infiniband-ndr",
+            "assumption: as Quantum HDR",
+        ),
+        (
+            ["infiniband-hdr", "infiniband-ndr"],
+            "infiniband-hdr",
+            "NVIDIA Quantum QM8700",
+        ),
+    ] {
+        let text = format!("{TREE}[sweep]\n\"machine.preset\" = {order:?}\n");
+        let resolved = parse(&text, &[]).resolved();
+        let latency = resolved
+            .iter()
+            .find(|row| row.key == "machine.switch_latency");
+        let latency = latency.expect("the latency of switches is resolved");
+        assert_eq!(latency.value, "130 ns");
+        assert_eq!(latency.from, format!("preset {name}"));
+        assert!(latency.source.starts_with(source), "{}", latency.source);
+    }
+}
+
+#[test]
+fn a_value_that_two_presets_share_is_credited_to_its_own() {
+    // The first variant names none: the file's preset is its own.
+    let text = TREE.replace("levels = 2", "levels = 2\npreset = \"infiniband-ndr\"");
+    let text = format!(
+        "{text}[[sweep.net]]\nlabel = \"file's\"\nmachine.taper = 1\n\
+         [[sweep.net]]\nlabel = \"old\"\nmachine.preset = \"infiniband-hdr\"\n"
+    );
+    let resolved = parse(&text, &[]).resolved();
+    let from = |row: &&isthmus_scenario::Resolved| row.from.starts_with("preset");
+    let credited: Vec<_> = resolved.iter().filter(from).collect();
+    assert!(credited.len() > 10);
+    assert!(
+        credited
+            .iter()
+            .all(|row| row.from == "preset infiniband-ndr")
+    );
+}
+
+#[test]
 fn the_resolved_scenario_says_where_values_are_from() {
     let text = TREE.replace("levels = 2", "levels = 2\npreset = \"infiniband-hdr\"");
     let scenario = parse(&text, &["machine.taper=2"]);

@@ -135,11 +135,17 @@ impl BroadcastTree {
     }
 
     /// The step after which `node` has the message: 0 for the root, `None` if it never gets it.
+    ///
+    /// # Panics
+    /// If `node` is no node of the cube.
     pub fn step(&self, node: u32) -> Option<u32> {
         self.received[node as usize].map(|(step, _)| step)
     }
 
     /// The neighbour that `node` gets the message from; `None` for the root and for nodes left out.
+    ///
+    /// # Panics
+    /// If `node` is no node of the cube.
     pub fn parent(&self, node: u32) -> Option<u32> {
         self.received[node as usize]
             .filter(|&(step, _)| step > 0)
@@ -147,6 +153,9 @@ impl BroadcastTree {
     }
 
     /// The neighbours that `node` sends to, in the order of sending.
+    ///
+    /// # Panics
+    /// If `node` is no node of the cube.
     pub fn children(&self, node: u32) -> &[u32] {
         &self.children[self.first_child[node as usize]..self.first_child[node as usize + 1]]
     }

@@ -49,7 +49,8 @@ A mistake is told with file, line, field and what would be right; exit status 2.
 @click.option(
     "--resolved",
     is_flag=True,
-    help="Print every value that counts and where it is from: given, preset, default.",
+    help="Print every value that counts at the first point and where it is from: given, preset, "
+    "default.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
