@@ -44,8 +44,17 @@ def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> Non
 def text(name: str, value: object, example: str) -> None:
     """Refuse what is not text."""
     one_of(name, value, (str,), f"text, such as {example!r}")
-    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+    if isinstance(value, str) and not utf8(value):
         raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
+
+
+def utf8(value: str) -> bool:
+    """Whether UTF-8 can hold it: it has no half of a pair of UTF-16."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def flag(name: str, value: object) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from isthmus.errors import IsthmusError, RunFailedError
+
+TEXT_MAX = 200_000_000
+"""Most bytes of a scenario or graph; a device may have no end."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,11 +59,29 @@ def read_text(path: Path) -> str:
 
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            return decoded(file, str(path))
     except OSError as error:
         raise IsthmusError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def decoded(file: BinaryIO, shown: str) -> str:
+    """All text of an open file, which is called `shown` in messages.
+
+    Raises:
+        OSError: it cannot be read.
+        IsthmusError: it is not text, or longer than `TEXT_MAX`.
+
+    """
+    data = file.read(TEXT_MAX + 1)
+    if len(data) > TEXT_MAX:
+        most = TEXT_MAX // 1_000_000
+        raise IsthmusError(f"{shown}: longer than {most} MB; give a file of at most that")
+    try:
+        # Ends of lines as in any text file.
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
     except UnicodeDecodeError as error:
-        raise IsthmusError(f"{path}: not a text file in UTF-8 ({error.reason})") from error
+        raise IsthmusError(f"{shown}: not a text file in UTF-8 ({error.reason})") from error
 
 
 def overrides(words: tuple[str, ...]) -> list[str]:

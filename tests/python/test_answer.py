@@ -194,6 +194,8 @@ def test_a_search_without_one_end_does_not_claim_to_know(stable, saturated, word
         point["verdict"]["verdict"] = "undecided"
         point["load"] = search["undecided"][0]
         data["points"].insert(6, point)
+        for number, each in enumerate(data["points"]):
+            each["index"] = number
 
     one = changed(open_ended).series[1]
     assert words in one.sentence

@@ -159,6 +159,36 @@ def test_rates_of_runs_shorter_than_a_period_stay_unknown(tmp_path: Path) -> Non
     assert "MB/s" not in told.stdout
 
 
+@pytest.mark.parametrize("length", ["13 ms", "19 ms", "25 ms", "60 ms"])
+def test_rates_are_those_of_whole_periods(tmp_path: Path, length: str) -> None:
+    """Two and a half checkpoints were counted as three: 30.0 ± 0.0 MB/s where 25 were asked for."""
+    path = tmp_path / "dump.toml"
+    path.write_text(CHECKPOINTS)
+    words = ("stop.time=" + length, "--json", "--out", str(tmp_path / "out"))
+    point = json.loads(isthmus("run", str(path), *words).stdout)["points"][0]
+    accepted = next(m["mean"] for m in point["measures"] if m["name"] == "dump.accepted")
+    assert accepted == pytest.approx(20, rel=1e-9)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no file without an end here")
+def test_a_file_without_an_end_is_one_error() -> None:
+    """It was read until the memory was full."""
+    assert "/dev/zero: longer than 200 MB" in isthmus("check", "/dev/zero", status=2).stderr
+
+
+def test_a_run_that_ends_before_anything_is_counted_says_so(tmp_path: Path) -> None:
+    """It printed a table with a column of names and nothing beside them."""
+    path = tmp_path / "cube.toml"
+    path.write_text(
+        'version = 1\nname = "x"\n[machine]\nkind = "hypercube"\ndimension = 4\n'
+        'lanes.io_link = 1\n[workload]\nrate = "10000 /us"\n[stop]\nrule = "fixed"\n'
+        "messages = 20000\nwarmup_messages = 500\nreplications = 2\n"
+    )
+    told = isthmus("run", str(path), "--out", str(tmp_path / "out")).stdout
+    assert "what fills first was not counted yet" in told
+    assert "variant" not in told
+
+
 def test_jobs_of_which_nothing_is_known_are_called_unknown(tmp_path: Path) -> None:
     """It said that nothing was measured, and was judged by nothing."""
     path = tmp_path / "dump.toml"

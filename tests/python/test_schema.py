@@ -112,6 +112,11 @@ def _set(data, path, value):
         (("points", 2, "verdict", "origin"), "oracle", r"verdict.origin: 'oracle'; there are simu"),
         (("points", 3, "machine"), 77, r"points\[3\].machine: 77; there are \d+ machines"),
         (("points", 3, "machine"), -1, r"points\[3\].machine: -1; there are \d+ machines"),
+        (("points", 3, "index"), 999, r"points\[3\].index: 999; expected 3, its place"),
+        (("points", 1, "measures", 0, "mean"), -5.0, r"mean -5.0 is outside its interval"),
+        (("points", 1, "measures", 0, "samples"), 10**18 * 20, r"samples: .*below 2\^63|samples"),
+        (("title",), "x" * 3_000_000, r"title: 3000000 characters; expected at most 20000"),
+        (("title",), "a\x1b[31m", r"title: 'a\\x1b\[31m'; expected no control characters"),
         (("axes",), [], r"load_axis: 1; there are 0 axes"),
         (("load_axis",), 9, r"load_axis: 9; there are 2 axes"),
         (("points", 4, "values"), [], r"points\[4\].values: 0 values; there are 2 axes"),
@@ -223,7 +228,8 @@ def test_brackets_without_end_are_one_error():
 def test_reading_takes_little_more_than_parsing():
     """The reader before took eight times as long as `json.loads`; this one takes less than it."""
     data = synthetic.result()
-    data["points"] *= 15
+    points = data["points"] * 15
+    data["points"] = [{**point, "index": number} for number, point in enumerate(points)]
     text = json.dumps(data)
 
     def best(read):

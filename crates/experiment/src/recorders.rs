@@ -209,11 +209,23 @@ impl Recorders {
     }
 
     /// Demands of `flows` that met `fate`, per cycle over the latter part of the run: since the
-    /// mark, or else since the first quarter of it.
-    pub fn rate(&self, fate: Fate, flows: &[usize]) -> Option<f64> {
-        let last = self.checkpoints.last()?;
+    /// mark, or else since the first quarter of it. Where something has a period (else 0), over whole
+    /// periods: as many of the latter part as there are, or of the run where that has none.
+    pub fn rate(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<f64> {
+        let since = |time: Cycles| (self.checkpoints.iter()).find(move |c| c.time >= time);
+        let mut last = self.checkpoints.last()?;
         let begin = if self.marked { 0 } else { last.time / 4 };
-        let first = (self.checkpoints.iter()).find(|checkpoint| checkpoint.time >= begin)?;
+        let mut first = since(begin)?;
+        if period > 0 {
+            // Each end of a period has its checkpoint.
+            let end = last.time / period * period;
+            last = since(end)?;
+            first = since(first.time.next_multiple_of(period))?;
+            if first.time >= end {
+                first = self.checkpoints.first()?;
+                first = since(first.time.next_multiple_of(period))?;
+            }
+        }
         let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)? as f64;
         let total = |checkpoint: &Checkpoint| -> u64 {
             let totals = flows.iter().map(|&flow| &checkpoint.flows[flow]);

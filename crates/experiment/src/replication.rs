@@ -57,6 +57,8 @@ pub(crate) struct Replication {
     collapse: Option<Collapse>,
     held: Held,
     cycle_us: f64,
+    /// The period of what is periodic; 0 if nothing is.
+    period: Cycles,
     senders: u64,
 }
 
@@ -117,6 +119,7 @@ impl Replication {
             collapse: None,
             held,
             cycle_us: subject.cycle_us(),
+            period: subject.period(),
             senders,
         })
     }
@@ -131,7 +134,8 @@ impl Replication {
             }
             let before = self.recorders.delivered;
             self.recorders.limit = before + chunk;
-            self.run_chunk(length, until.min(CYCLES_MAX), progress)?;
+            let until = until.min(self.period_end()).min(CYCLES_MAX);
+            self.run_chunk(length, until, progress)?;
             progress.add_messages(self.recorders.delivered - before);
             self.recorders.checkpoint(self.simulation.now());
             self.collapse = self.simulation.collapse();
@@ -167,6 +171,14 @@ impl Replication {
                 return Ok(());
             }
         }
+    }
+
+    /// When the present period of what is periodic ends; never if nothing is.
+    fn period_end(&self) -> Cycles {
+        let periods = self.simulation.now().checked_div(self.period);
+        periods.map_or(Cycles::MAX, |passed| {
+            (passed + 1).saturating_mul(self.period)
+        })
     }
 
     /// Whether it cannot or should not go on.

@@ -187,8 +187,8 @@ impl Report {
 }
 
 /// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
-/// messages arrived depends on when it did. Nor do those of a run that is shorter than a period of
-/// what is asked for: they depend on where in the period it ends.
+/// messages arrived depends on when it did. Nor do those of a run without a whole period of what is
+/// asked for: they depend on where in the period it ends.
 fn rates(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -196,18 +196,15 @@ fn rates(
     overlay: &Overlay,
 ) -> Vec<Measure> {
     let collapsed = measurement.collapse().is_some();
-    let mut cycles = measurement.replications.iter().map(|finished| finished.cycles);
-    if cycles.any(|cycles| cycles < subject.period()) {
-        return Vec::new();
-    }
     let measure = |rate: &RateInfo| {
         if collapsed && rate.fate != Fate::Offered {
             return None;
         }
         let finished = measurement.replications.iter();
-        let values: Vec<f64> = finished
-            .filter_map(|finished| finished.recorders.rate(rate.fate, &rate.flows))
-            .collect();
+        let period = subject.period();
+        let rate_of = |recorders: &Recorders| recorders.rate(rate.fate, &rate.flows, period);
+        let values: Option<Vec<f64>> = finished.map(|f| rate_of(&f.recorders)).collect();
+        let values = values?;
         let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
         let analytic = overlay.measures.get(&*rate.name).copied();

@@ -340,6 +340,12 @@ impl Kind {
 /// Characters of a title, or of another text that stands on one line, at most.
 pub(crate) const LINE_MAX: usize = 200;
 
+/// The first character of a text that would command a terminal. Ends of lines and tabs do not.
+pub(crate) fn control_in(text: &str) -> Option<char> {
+    text.chars()
+        .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
+}
+
 /// Nodes of a tree at most.
 pub(crate) const NODES_MAX: u32 = 65_536;
 

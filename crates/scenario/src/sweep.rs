@@ -6,7 +6,7 @@
 use crate::document::{Entry, Node, Tree, shown};
 use crate::draft::join;
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind, LINE_MAX};
+use crate::field::{Default, Field, Kind, LINE_MAX, control_in};
 use crate::named;
 use crate::quantity;
 use crate::schema::{FieldInfo, Schema, info};
@@ -366,6 +366,12 @@ fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> 
             node.origin,
             format!("{} has {} characters", shown(text), text.chars().count()),
             format!("give at most {LINE_MAX}"),
+        )),
+        Tree::Text(text) if control_in(text).is_some() => Err(Problem::new(
+            join(key, "label"),
+            node.origin,
+            format!("{} holds a control character", shown(text)),
+            "leave it out",
         )),
         Tree::Text(text) => Ok((text.clone(), None)),
         Tree::Integer(n) => Ok((n.to_string(), Some(*n as f64))),

@@ -119,7 +119,7 @@ fn file() -> impl Strategy<Value = String> {
         1u32..5,
         any::<bool>(),
         0u64..u64::MAX / 2,
-        ".{0,20}",
+        "\\PC{0,20}",
     );
     (machine, placement, arrival, rest, axis()).prop_map(
         |((d, k, b, n), placement, arrival, (locality, blocks, fixed, seed, title), axes)| {

@@ -16,6 +16,7 @@ NODES = 12
 """Most of the nodes that wait for one another that are told one by one."""
 
 
+UNCOUNTED = "what fills first was not counted yet, `isthmus check` says what is asked for"
 NAMED = 4
 """Most variants with the same outcome that a conclusion names."""
 
@@ -57,6 +58,8 @@ def verdict_words(series: Series) -> str:
     verdicts = list(dict.fromkeys(p.verdict.verdict for p in series.points))
     reasons = dict.fromkeys(ended(p.ended_by).removeprefix("; ") for p in series.points)
     told = f"{' or '.join(verdicts)}, so that no latency is known" if verdicts else ""
+    if any(p.ended_by and not p.channels for p in series.points):
+        reasons[UNCOUNTED] = None
     return join([told or "no stable point to compare with", *reasons])
 
 

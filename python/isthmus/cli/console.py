@@ -129,7 +129,9 @@ def print_answer(answer: Answer) -> None:
     if answer.lessons:
         out.table(lessons_table(answer.lessons))
     else:
-        out.table(answer_table(answer))
+        table = answer_table(answer)
+        if len(table.columns) > 1:
+            out.table(table)
     # The table has what each variant comes to.
     told = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
     for text in told:

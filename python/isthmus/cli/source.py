@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from isthmus.cli.voice import voice
-from isthmus.core import read_text
+from isthmus.core import decoded, read_text
 from isthmus.errors import IsthmusError
 
 STDIN = "-"
@@ -32,8 +32,6 @@ def read_scenario(file: Path | str) -> tuple[str, str]:
     if sys.stdin is None:
         raise IsthmusError(f"{SHOWN}: cannot be read (it is closed); give a FILE")
     try:
-        return sys.stdin.buffer.read().decode("utf-8"), SHOWN
+        return decoded(sys.stdin.buffer, SHOWN), SHOWN
     except OSError as error:
         raise IsthmusError(f"{SHOWN}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise IsthmusError(f"{SHOWN}: not a text file in UTF-8 ({error.reason})") from error

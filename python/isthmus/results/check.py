@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 VERDICTS = ("stable", "saturated", "undecided", "collapsed")
 ORIGINS = ("simulation", "model")
 COLLAPSES = ("livelock", "deadlock")
+COUNT_MAX = 2**63
+TEXT_MAX = 20_000
+"""Most characters of a title or description; scenarios have fewer."""
 
 
 def check_result(run: RunResult) -> None:
@@ -25,6 +28,8 @@ def check_result(run: RunResult) -> None:
         ValueError: which field, what it is, and what would be right.
 
     """
+    for name in ("name", "title", "description"):
+        _text(name, getattr(run, name))
     if not 0 < run.confidence < 1:
         raise ValueError(f"confidence: {run.confidence!r}; expected a share between 0 and 1")
     if run.load_axis is not None:
@@ -32,6 +37,8 @@ def check_result(run: RunResult) -> None:
     for number, point in enumerate(run.points):
         place = f"points[{number}]"
         _index(f"{place}.machine", point.machine, len(run.machines), "machines")
+        if point.index != number:
+            raise ValueError(f"{place}.index: {point.index}; expected {number}, its place")
         _as_many(f"{place}.values", point.values, run)
         _word(f"{place}.verdict.verdict", point.verdict.verdict, VERDICTS)
         _word(f"{place}.verdict.origin", point.verdict.origin, ORIGINS)
@@ -40,7 +47,7 @@ def check_result(run: RunResult) -> None:
         _counts(place, point, ("replications", "messages", "simulated_ms"))
         for position, measure in enumerate(point.measures):
             inner = f"{place}.measures[{position}]"
-            _ordered(inner, measure.low, measure.high)
+            _ordered(inner, measure.low, measure.mean, measure.high)
             _counts(inner, measure, ("samples",))
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
@@ -67,10 +74,22 @@ def _word(place: str, word: str, known: Sequence[str]) -> None:
 
 def _counts(place: str, holder: object, names: Sequence[str]) -> None:
     for name in names:
-        if getattr(holder, name) < 0:
-            raise ValueError(f"{place}.{name}: {getattr(holder, name)!r}; expected 0 or more")
+        count = getattr(holder, name)
+        if not 0 <= count < COUNT_MAX:
+            raise ValueError(f"{place}.{name}: {cut(repr(count))}; expected 0 or more, below 2^63")
 
 
-def _ordered(place: str, low: float | None, high: float | None) -> None:
+def _ordered(place: str, low: float | None, mean: float | None, high: float | None) -> None:
     if low is not None and high is not None and low > high:
         raise ValueError(f"{place}: low {low!r} is above high {high!r}")
+    if mean is None:
+        return
+    if (low is not None and mean < low) or (high is not None and mean > high):
+        raise ValueError(f"{place}: mean {mean!r} is outside its interval, {low!r} to {high!r}")
+
+
+def _text(place: str, words: str) -> None:
+    if len(words) > TEXT_MAX:
+        raise ValueError(f"{place}: {len(words)} characters; expected at most {TEXT_MAX}")
+    if any(not letter.isprintable() and letter not in "\n\r\t" for letter in words):
+        raise ValueError(f"{place}: {cut(repr(words))}; expected no control characters")

@@ -83,7 +83,10 @@ impl Experiment {
                 ));
             }
             StopRule::Fixed { messages } => {
-                let least = subjects.iter().map(|subject| subject.period_messages()).max();
+                let least = subjects
+                    .iter()
+                    .map(|subject| subject.period_messages())
+                    .max();
                 let least = least.unwrap_or(0);
                 if messages < least && !self.options.quick {
                     warnings.push(format!(

@@ -5,7 +5,7 @@ mod lists;
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
-use crate::field::{Kind, LANES_MAX, alternatives};
+use crate::field::{Kind, LANES_MAX, alternatives, control_in};
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use isthmus_workload::jobs::spec::JobNodes;
@@ -229,6 +229,16 @@ impl<'n> Reader<'n> {
     fn words(&self, max: usize) -> Result<Value, Flaw> {
         let text = self.text()?;
         let length = text.chars().count();
+        if let Some(control) = control_in(text) {
+            return Err(self.flaw(
+                format!(
+                    "{} holds a control character, U+{:04X}",
+                    shown(text),
+                    u32::from(control)
+                ),
+                "leave it out".to_owned(),
+            ));
+        }
         if length <= max {
             return Ok(Value::Text(text.to_owned()));
         }
