@@ -216,9 +216,9 @@ impl Recorders {
         let mut last = self.checkpoints.last()?;
         let begin = if self.marked { 0 } else { last.time / 4 };
         let mut first = since(begin)?;
-        if period > 0 {
+        if let Some(periods) = last.time.checked_div(period) {
             // Each end of a period has its checkpoint.
-            let end = last.time / period * period;
+            let end = periods * period;
             last = since(end)?;
             first = since(first.time.next_multiple_of(period))?;
             if first.time >= end {
