@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures import synthetic
+from fixtures import keep_points, synthetic
 from isthmus.answer import SAME, Bracket, Ratio, answer
 from isthmus.answer.sentences import conclusion
 from isthmus.results import Results, RunResult
@@ -182,7 +182,7 @@ def test_what_stayed_undecided_is_told(load_sweep):
 )
 def test_a_search_without_one_end_does_not_claim_to_know(stable, saturated, words):
     def open_ended(data):
-        data["points"] = [p for p in data["points"] if p["values"][0]["text"] != "1"]
+        keep_points(data, lambda point: point["values"][0]["text"] != "1")
         search = data["searches"][1]
         search["undecided"] = [20.0, 30.0] if stable else [5.0, 9.0]
         if not stable:

@@ -49,7 +49,7 @@ RUN = [
 FAULTS = ["-m", "isthmus", "faults", "ring.toml", "--jobs", "1", "--out", "out/ring"]
 PAPERS = [
     *("-m", "isthmus", "papers", "run", "sci-fabrics", "--quick", "--jobs", "1", "--figures"),
-    *("--only", "table1_send"),
+    *("--only", "crr4_sim"),
 ]
 
 
