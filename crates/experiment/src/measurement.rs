@@ -15,6 +15,8 @@ use rayon::prelude::*;
 
 /// The least growth of the run between two looks.
 const LENGTHEN_MIN: f64 = 1.5;
+/// The greatest one that is asked for only so that the last look comes at the longest run.
+const LENGTHEN_MAX: f64 = 5.0;
 /// Growth of the backlog above which more than half of what is offered is not served.
 const HOPELESS_GROWTH: f64 = 0.5;
 /// Demands that a flow must have offered in all to be judged.
@@ -339,12 +341,12 @@ impl Plan<'_> {
 }
 
 /// The least factor between this look and the next, with so many left: no less than what tells
-/// something new, and enough for the last look to come at the longest run in steps that the rule
-/// for precision would take. Otherwise what is missing decides.
+/// something new, and enough for the last look to come at the longest run in the longest steps.
+/// Otherwise what is missing decides.
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
-    LENGTHEN_MIN.max(left / Precision::default().factor_max.powi(steps_after))
+    LENGTHEN_MIN.max(left / LENGTHEN_MAX.powi(steps_after))
 }
 
 /// A verdict and what it rests on.

@@ -359,6 +359,39 @@ fn precision_is_reached_where_it_is_said_to_be() {
     assert!(result.points.iter().any(|point| point.converged));
 }
 
+/// A narrower target takes more messages, and no run goes on long after its target is met: under the
+/// law of the square root, half of the half-width asked for is four times the work.
+#[test]
+fn the_target_decides_the_length() {
+    let mut before = 0;
+    for precision in ["10%", "4%", "2%"] {
+        let rules = [
+            "sweep.machine.lanes.io_link=[2]".to_owned(),
+            "sweep.workload.rate=[\"3 /ms\"]".to_owned(),
+            "stop.of=[\"pe_pe.header\"]".to_owned(),
+            "stop.messages_max=1000000".to_owned(),
+            format!("stop.precision=\"{precision}\""),
+        ];
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        let point = run(Options::default(), &rules).points[0].clone();
+        assert!(point.converged, "{precision}: {point:?}");
+        let known = measure(&point, "pe_pe.header");
+        let reached = (known.high.unwrap() - known.low.unwrap()) / 2.0 / known.mean.unwrap();
+        println!(
+            "{precision}: {reached:.4} after {} messages",
+            point.messages
+        );
+        assert!(point.messages >= before);
+        if before > 0 && point.messages > before {
+            assert!(
+                reached > known.target.unwrap() / 2.0,
+                "{precision}: {reached}"
+            );
+        }
+        before = point.messages;
+    }
+}
+
 /// Without contention a header needs as many cycles as its path has channels. The mean e-cube
 /// distance between two different nodes of a d-cube is d 2^(d-1) / (2^d - 1).
 #[test]
