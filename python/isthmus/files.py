@@ -33,10 +33,7 @@ def ready_folder(folder: Path) -> None:
 
 def unwritable(folder: Path, error: OSError) -> IsthmusError:
     """What to say of a folder that cannot be written to."""
-    return IsthmusError(
-        f"{folder}: cannot write results here ({error.strerror}); "
-        "choose another folder with --out DIR"
-    )
+    return IsthmusError(f"{folder}: cannot write here ({error.strerror}); choose another folder")
 
 
 class FileError(IsthmusError):

@@ -79,15 +79,29 @@ def plain(value: Any, name: str = "") -> Value:
     """The value as text, numbers and lists: tuples, ranges and numpy numbers are turned.
 
     `name` is what messages call it.
+
+    Raises:
+        IsthmusError: something in it is none of these, or it holds itself.
+
     """
+    try:
+        return _plain(value, name)
+    except RecursionError:
+        whose = f"{name}: " if name else ""
+        raise IsthmusError(
+            f"{whose}a {type(value).__name__} that holds itself; give one without a circle"
+        ) from None
+
+
+def _plain(value: Any, name: str) -> Value:
     if isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(each, name) for key, each in value.items()}
+        return {str(key): _plain(each, name) for key, each in value.items()}
     if hasattr(value, "tolist"):
-        return plain(value.tolist(), name)
+        return _plain(value.tolist(), name)
     if hasattr(value, "__iter__"):
-        return [plain(each, name) for each in value]
+        return [_plain(each, name) for each in value]
     whose = f"{name}: " if name else ""
     raise IsthmusError(
         f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, "

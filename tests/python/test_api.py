@@ -212,6 +212,10 @@ class _Odd:
         raise RuntimeError("no words")
 
 
+CIRCLE: list[object] = []
+CIRCLE.append(CIRCLE)
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
     [
@@ -226,6 +230,7 @@ class _Odd:
         ("sweep: key", lambda: isthmus.check(CUBE, WORK, {3: [1]})),
         ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": {0.1, 0.2}})),
         ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": [None]})),
+        ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": CIRCLE})),
         ("sweep['v']", lambda: isthmus.check(CUBE, WORK, {"v": [{"label": "a"}, 3]})),
         ("search", lambda: isthmus.simulate(CUBE, WORK, search="workload.rate")),
         ("search", lambda: isthmus.simulate(CUBE, WORK, search=Search)),

@@ -354,7 +354,7 @@ def test_a_missing_file(isthmus, tmp_path):
 def test_an_unwritable_folder_is_told_before_any_work(isthmus, small):
     (small.parent / "file").write_text("")
     began = time.monotonic()
-    one_line(isthmus("run", small, "--out", "file/out"), "file/out: cannot write results here")
+    one_line(isthmus("run", small, "--out", "file/out"), "file/out: cannot write here")
     assert time.monotonic() - began < 5
 
 
@@ -362,7 +362,7 @@ def test_an_unwritable_folder_is_told_before_any_work(isthmus, small):
 def test_a_read_only_folder(isthmus, small):
     locked = small.parent / "locked"
     locked.mkdir(mode=0o500)
-    one_line(isthmus("run", small, "--out", locked), "cannot write results here")
+    one_line(isthmus("run", small, "--out", locked), "cannot write here")
 
 
 def test_a_truncated_journal_is_told_and_left_alone(finished, isthmus, tmp_path):

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from conftest import REPOSITORY, SMALL
+from isthmus.cli.commands import COMMANDS
 from isthmus.cli.init import KINDS
 from isthmus.wording import counted, quantity
 
@@ -22,6 +23,14 @@ def test_the_bare_command_prints_its_help(isthmus):
     assert done.stderr == ""
     assert done.stdout == isthmus("--help").stdout
     assert "A first look:" in done.stdout
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["papers", "run"]], ids=str)
+def test_help_fits_on_80_columns(isthmus, words):
+    done = isthmus(*words, "--help", COLUMNS="80")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if len(line) > 80 or line != line.rstrip() or "\b" in line] == []
 
 
 @pytest.mark.parametrize(

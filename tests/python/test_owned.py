@@ -178,7 +178,7 @@ def test_out_itself_may_be_a_link(tmp_path):
     assert read_mark(tmp_path / "scratch") is not None
     (tmp_path / "dangling").symlink_to("nowhere")
     call = lambda: job().run_into(tmp_path / "dangling")  # noqa: E731
-    refused(call, "dangling: cannot write results here")
+    refused(call, "dangling: cannot write here")
 
 
 def test_pictures_are_not_drawn_through_a_link(isthmus, tmp_path):

@@ -205,6 +205,11 @@ def _in_point(**changes):
          r"points\[3\]\.histograms\[0\]\.bins\[0\]: expected a list of 3, found \[1, 2\]"),
         (_in_point(verdict=None), r"points\[3\]\.verdict: expected an object, found null"),
         (_with(machines=[{"kind": "sci"}]), r"machines\[0\]: no field 'fabric'"),
+        (_with(name="../../x"), r"name: '\.\./\.\./x'; expected 1 to 80 letters, digits, - and _"),
+        (_in_point(verdict={**synthetic.result()["points"][3]["verdict"], "error_rate": 7}),
+         r"points\[3\]\.verdict\.error_rate: 7\.0; expected a share between 0 and 1"),
+        (_with(axes=[{"key": "x", "label": "x\x1b[2J", "unit": None}] * 2),
+         r"axes\[0\]\.label: 'x\\x1b\[2J'; expected no control characters"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_told_with_its_place(data, place):

@@ -251,7 +251,30 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
     if is_words(&join(&parent, last)) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value.to_owned());
     }
+    // A variant of a sweep may change nothing; whatever else is empty was meant to do something.
+    let in_axis = join(&parent, last).starts_with("sweep");
+    if (!in_axis && has_empty_table(&entry.node)) || is_empty_table(&entry.node) {
+        return Err(Problem::new(
+            join(&parent, last),
+            origin,
+            "an empty table changes nothing",
+            "give a field and its value, for example machine.dimension=5",
+        ));
+    }
     Ok((parent, entry))
+}
+
+fn is_empty_table(node: &Node) -> bool {
+    matches!(&node.tree, Tree::Table(entries) if entries.is_empty())
+}
+
+fn has_empty_table(node: &Node) -> bool {
+    match &node.tree {
+        Tree::Table(entries) => {
+            entries.is_empty() || entries.iter().any(|entry| has_empty_table(&entry.node))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
@@ -308,6 +331,15 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
         };
         let hint = format!("{}{known}", problem.1);
         return Problem::new(path, origin, problem.0, hint);
+    }
+    if here.is_empty() {
+        return match schema.field(parent) {
+            Some(_) => {
+                let hint = format!("{parent} is a value, not a table: write {parent} = ...");
+                Problem::new(path, origin, "no such key", hint)
+            }
+            None => unknown_key(schema, parent, origin),
+        };
     }
     let elsewhere = || {
         let ends_so = |field: &&&Field| field.key.rsplit('.').next() == Some(name);

@@ -27,6 +27,7 @@ class _Finite(click.FloatRange):
 
 
 FINITE = _Finite(min=0, min_open=True)
+PES_MAX = 2**32 - 1
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
 
@@ -39,7 +40,7 @@ APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"
   isthmus balance sorting --pes 128
   isthmus balance sorting --pes 128 --memory "8 MB"
   isthmus balance grid --grid-dimensions 3 --pes 1024
-  isthmus balance matrix-product --pes 1024 --io-bandwidth "5 MB/s" --io-node-bandwidth "20 MB/s"
+  isthmus balance matrix-product --pes 1024 --io-node-bandwidth "20 MB/s"
 
 By how much the I/O bandwidth must grow with the number of PEs, how many I/O nodes that takes, and
 the perfect placement nearest to that. Without --memory by the simple law, as in the paper; with it
@@ -47,7 +48,7 @@ also by the law that counts the memory.
 """,
 )
 @click.argument("application", type=click.Choice(APPLICATIONS))
-@click.option("--pes", type=click.IntRange(min=1), required=True, help="Number of PEs.")
+@click.option("--pes", type=click.IntRange(1, PES_MAX), required=True, help="Number of PEs.")
 @click.option("--grid-dimensions", type=int, help="Dimensions of the grid (grid only).")
 @click.option("--memory", help="Memory of one PE, such as '8 MB'.")
 @click.option("--word", help="Size of one value in it [8 B].")

@@ -26,8 +26,9 @@ MACHINES = 8
   isthmus check examples/hypercube-128.toml machine.dimension=5
   isthmus init sci | isthmus check -    a scenario from standard input
   isthmus check examples/fat-tree-jobs.toml --resolved
-  isthmus check --fields                every field a scenario may have, with its default
-  isthmus check --fields lanes          those with "lanes" in their key; also 'machine.*.seek'
+  isthmus check --fields                all fields there are, with defaults
+  isthmus check --fields lanes          those with "lanes" in their key
+  isthmus check --fields 'machine.*.seek'
 
 A mistake is told with file, line, field and what would be right; exit status 2.
 """,

@@ -29,24 +29,27 @@ _HELP = """Simulate, analyse and size the I/O side of parallel machines.
 \b
 A first look:
   isthmus check examples/hypercube-128.toml        what would be run
-  isthmus run examples/hypercube-128.toml --quick  the answer sooner, with wider intervals
-  isthmus run examples/hypercube-128.toml          with narrow intervals; see out/*/report.html
+  isthmus run examples/hypercube-128.toml --quick  sooner, wider intervals
+  isthmus run examples/hypercube-128.toml          see out/*/report.html
+
 \b
 Change a field of the scenario on the command line (units are mandatory):
-  isthmus run examples/hypercube-128.toml machine.dimension=5 workload.locality=0.5
+  isthmus run examples/hypercube-128.toml workload.message="2 KiB"
   isthmus check --fields lanes                     the fields there are
+
 \b
 A scenario of your own:
-  isthmus init fat-tree mine.toml              one with comments, to start from
-  isthmus init sci | isthmus run - --quick     "-" is standard input
+  isthmus init fat-tree mine.toml            one with comments
+  isthmus init sci | isthmus run - --quick   "-" is standard input
+
 \b
 Without a scenario:
-  isthmus topology --dimension 7               nodes, placement, deadlock check
-  isthmus topology --fabric torus --size 6x6   rings, distances, deadlock check
-  isthmus place --dimension 5                  fewest I/O nodes within one hop
-  isthmus balance sorting --pes 128            how much I/O a machine needs
-  isthmus papers                               the papers that can be run again
-\b
+  isthmus topology --dimension 7             nodes, placement, deadlock check
+  isthmus topology --fabric ring --size 8    rings, distances, deadlock check
+  isthmus place --dimension 5                fewest I/O nodes within one hop
+  isthmus balance sorting --pes 128          how much I/O a machine needs
+  isthmus papers                             the papers that can be run again
+
 Exit status: 0 done (a paper's claims are judged in the table, not here), 1 a run failed or its
 answer could not be printed, 2 bad input, 130 interrupted (finished points are kept), 141 nobody
 read on (as in `isthmus ... | head`).

@@ -16,11 +16,11 @@ from isthmus.cli.voice import Voiced
     help="""List, print or copy the examples that come with the package.
 
 \b
-  isthmus examples                                   list them
-  isthmus examples hypercube-128                     print one
-  isthmus examples --copy examples                   copy all into the folder `examples`
-  isthmus examples hypercube-128 --copy .            copy one
-  isthmus run examples/hypercube-128.toml --quick    and run it
+  isthmus examples                                 list them
+  isthmus examples hypercube-128                   print one
+  isthmus examples --copy examples                 copy all into a folder
+  isthmus examples hypercube-128 --copy .          copy one
+  isthmus run examples/hypercube-128.toml --quick  and run it
 
 A file that is there with other content is left alone.
 """,

@@ -10,6 +10,8 @@ from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
 
+DOUBLE_MAX = 2**32 - 1
+
 
 @click.command(
     name="faults",
@@ -22,7 +24,7 @@ off, what throughput and latency remain.
 \b
   isthmus faults fabric.toml
   isthmus faults uniform-ring.toml bidirectional.toml --double 100
-  isthmus faults fabric.toml sweep.machine.fabric='["torus", "bidirectional-torus"]'
+  isthmus faults fabric.toml sweep.machine.size='["4x4", "6x6"]'
 
 FILEs are scenarios of machine.kind = "sci"; - is standard input. Each value of an axis over
 machines, and each FILE, is a fabric of the study; loads, stop, verdict and seed are those of the
@@ -34,7 +36,7 @@ plots/.
 )
 @click.argument("files", metavar="FILE... [KEY=VALUE]...", nargs=-1, required=True)
 @click.option(
-    "--double", type=click.IntRange(min=0), default=0, help="Pairs of failures to draw [0]."
+    "--double", type=click.IntRange(0, DOUBLE_MAX), default=0, help="Pairs of failures to draw [0]."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results [out/NAME].")
 @jobs_option

@@ -18,7 +18,7 @@ KINDS = ["hypercube", "sci", "fat-tree"]
 
 \b
   isthmus init > mine.toml              a hypercube
-  isthmus init sci fabric.toml          rings of SCI, to a file that is not there yet
+  isthmus init sci fabric.toml          rings of SCI, to a new file
   isthmus init fat-tree | isthmus run - --quick
 
 KIND is the kind of machine: hypercube, sci or fat-tree. `isthmus check --fields` lists what else a

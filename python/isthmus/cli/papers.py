@@ -33,7 +33,7 @@ _STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading":
 \b
   isthmus papers                                     list them
   isthmus papers run hypercube-io --quick            a first look
-  isthmus papers run hypercube-io                    at the paper's own settings
+  isthmus papers run hypercube-io                    at its own settings
   isthmus papers run hypercube-io --only sat_b1_sim  some claims only
 """,
 )

@@ -38,7 +38,7 @@ LISTED_IO_NODES = 4096
   isthmus topology --dimension 7 --failed-links 0-1 --failed-io-nodes 3
   isthmus topology --graph net.graphml --draw net.png
   isthmus topology --fabric bidirectional-torus --size 6x6
-  isthmus topology --fabric uniform-ring-torus --size 4x4 --failed-links 0-1 --draw urt.svg
+  isthmus topology --fabric torus --size 4x4 --failed-links 0-1 --draw t.svg
   isthmus topology --fabric rings --rings 0,1,2,3/3,4,5
 
 Of a hypercube or a graph: nodes, I/O nodes and whom they serve, distances, broadcast steps, and a
@@ -47,7 +47,12 @@ nodes per ring, distances, changes of ring, whether queues can wait for one anot
 """,
 )
 @machine_options
-@click.option("--fabric", type=click.Choice(FABRICS), help="A fabric of SCI rings instead.")
+@click.option(
+    "--fabric",
+    type=click.Choice(FABRICS),
+    metavar="NAME",
+    help=f"A fabric of SCI rings instead: {', '.join(FABRICS[:-1])} or {FABRICS[-1]}.",
+)
 @click.option("--size", help="Its nodes in each dimension, x first: 8, 6x6, 4x4x4.")
 @click.option("--rings", type=Rings(), help="Its rings, node by node (rings).")
 @click.option("--routing", type=click.Choice(ROUTINGS), help="Which shortest path packets take.")
@@ -115,6 +120,11 @@ def command(
         print_fabric(told, draw, as_json)
         return
     _refuse(of_fabrics, "hypercubes and graphs; --fabric names a fabric of rings")
+    if dimension is None and graph is None:
+        raise IsthmusError(
+            "give --dimension N for a hypercube, --graph FILE for any graph "
+            "or --fabric NAME --size N for rings"
+        )
     spec = machine_spec(dimension, graph)
     usual = "combined" if graph is None else "dominating"
     spec["placement"] = placement_spec(method, count, pes, usual)

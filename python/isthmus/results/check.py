@@ -5,6 +5,7 @@ reader takes none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,15 @@ def check_result(run: RunResult) -> None:
         ValueError: which field, what it is, and what would be right.
 
     """
-    for name in ("name", "title", "description"):
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,80}", run.name):
+        raise ValueError(f"name: {cut(repr(run.name))}; expected 1 to 80 letters, digits, - and _")
+    for name in ("title", "description"):
         _text(name, getattr(run, name))
+    for number, axis in enumerate(run.axes):
+        for name in ("key", "label", "unit"):
+            _text(f"axes[{number}].{name}", getattr(axis, name) or "")
+    _text("load.label", run.load.label)
+    _text("load.unit", run.load.unit)
     if not 0 < run.confidence < 1:
         raise ValueError(f"confidence: {run.confidence!r}; expected a share between 0 and 1")
     if run.load_axis is not None:
@@ -42,6 +50,7 @@ def check_result(run: RunResult) -> None:
         _as_many(f"{place}.values", point.values, run)
         _word(f"{place}.verdict.verdict", point.verdict.verdict, VERDICTS)
         _word(f"{place}.verdict.origin", point.verdict.origin, ORIGINS)
+        _share(f"{place}.verdict.error_rate", point.verdict.error_rate)
         if point.collapse is not None:
             _word(f"{place}.collapse.kind", point.collapse.kind, COLLAPSES)
         _counts(place, point, ("replications", "messages", "simulated_ms"))
@@ -49,10 +58,13 @@ def check_result(run: RunResult) -> None:
             inner = f"{place}.measures[{position}]"
             _ordered(inner, measure.low, measure.mean, measure.high)
             _counts(inner, measure, ("samples",))
+            _share(f"{inner}.warmup_share", measure.warmup_share)
+            _text(f"{inner}.unit", measure.unit)
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
         _index(f"{place}.machine", search.machine, len(run.machines), "machines")
         _as_many(f"{place}.values", search.values, run)
+        _share(f"{place}.error_rate", search.error_rate)
         for position, trial in enumerate(search.trials):
             _word(f"{place}.trials[{position}].verdict", trial.verdict, VERDICTS)
 
@@ -77,6 +89,11 @@ def _counts(place: str, holder: object, names: Sequence[str]) -> None:
         count = getattr(holder, name)
         if not 0 <= count < COUNT_MAX:
             raise ValueError(f"{place}.{name}: {cut(repr(count))}; expected 0 or more, below 2^63")
+
+
+def _share(place: str, share: float) -> None:
+    if not 0 <= share <= 1:
+        raise ValueError(f"{place}: {share!r}; expected a share between 0 and 1")
 
 
 def _ordered(place: str, low: float | None, mean: float | None, high: float | None) -> None:
