@@ -38,10 +38,10 @@ $(VENV)/.installed: $(BIN)/python $(RUST) $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# What the tests need beyond that.
-$(VENV)/.test-tools: $(VENV)/.installed
+# The same with what the tests need.
+$(VENV)/.test-tools: $(BIN)/python $(RUST) $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
-	@touch $@
+	@touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
 	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 $(THREADS) --fresh
@@ -52,7 +52,7 @@ test-rust:
 	cargo test --workspace --locked --quiet
 
 test-python: $(VENV)/.test-tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist loadfile
 
 # A source distribution, a wheel made of it, and the commands from outside of the repository.
 test-wheel: $(VENV)/.test-tools

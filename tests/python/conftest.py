@@ -14,6 +14,8 @@ import pytest
 from fixtures import synthetic
 from isthmus.results import Results
 
+# Widths are those of a pipe, whatever terminal or helper of pytest the tests are started from.
+os.environ.pop("COLUMNS", None)
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf-8")

@@ -42,10 +42,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-RUN = [
-    *("-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--plots", "png"),
-    *("--out", "out/slow"),
-]
+RUN = ["-m", "isthmus", "run", "slow.toml", "--jobs", "1", "--out", "out/slow"]
+DRAWN = [*RUN, "--plots", "png"]
 FAULTS = ["-m", "isthmus", "faults", "ring.toml", "--jobs", "1", "--out", "out/ring"]
 PAPERS = [
     *("-m", "isthmus", "papers", "run", "sci-fabrics", "--quick", "--jobs", "1", "--figures"),
@@ -68,7 +66,7 @@ def said(terminal: Terminal) -> str:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_run_shows_all_its_phases_in_one_bar(folder, columns):
-    terminal = Terminal(RUN, folder, columns=columns)
+    terminal = Terminal(DRAWN, folder, columns=columns)
     assert terminal.end() == 0, terminal.text()
     bars = terminal.bars()
     for phase in ("building", "simulating", "writing", "drawing"):
@@ -133,7 +131,7 @@ def test_ctrl_c_in_the_middle(folder, words):
 
 
 def test_ctrl_c_while_drawing(folder):
-    terminal = Terminal(RUN, folder)
+    terminal = Terminal(DRAWN, folder)
     terminal.until(lambda: "drawing" in terminal.text())
     terminal.press(b"\x03")
     assert terminal.end() == 130, terminal.text()
@@ -141,7 +139,7 @@ def test_ctrl_c_while_drawing(folder):
     assert "interrupted; all 8 points are kept in out/slow, not all is drawn; run the same" in told
     assert "Traceback" not in told
     left_clean(terminal)
-    again = Terminal(RUN, folder)
+    again = Terminal(DRAWN, folder)
     assert again.end() == 0
     assert (folder / "out/slow/report.html").is_file()
 

@@ -40,7 +40,7 @@ APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"
   isthmus balance sorting --pes 128
   isthmus balance sorting --pes 128 --memory "8 MB"
   isthmus balance grid --grid-dimensions 3 --pes 1024
-  isthmus balance matrix-product --pes 1024 --io-node-bandwidth "20 MB/s"
+  isthmus balance fft --pes 1024 --mips 20 --io-bandwidth "5 MB/s"
 
 By how much the I/O bandwidth must grow with the number of PEs, how many I/O nodes that takes, and
 the perfect placement nearest to that. Without --memory by the simple law, as in the paper; with it

@@ -21,7 +21,7 @@ sweep.key='[value, ...]':
 
 \b
   isthmus run examples/hypercube-128.toml
-  isthmus run examples/hypercube-128.toml --quick machine.lanes.io_link=1
+  isthmus run examples/hypercube-128.toml sweep.machine.dimension='[5, 6]'
   isthmus run examples/hypercube-128.toml --seed 7 --out out/again
   isthmus run examples/hypercube-128.toml --json | jq .searches
 
