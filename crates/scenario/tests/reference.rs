@@ -90,9 +90,9 @@ fn documented_keys_are_known_to_their_kind() {
             "fat-tree" => format!("{base}[workload.jobs.NAME]\n"),
             _ => base,
         };
-        let setting = format!("{key}={{}}");
+        let setting = format!("{key}=[{{}}]");
         Scenario::parse(&base, "base", &[setting])
-            .expect_err("{} is no value")
+            .expect_err("[{}] is no value")
             .problem
     };
     let kinds = SMALLEST.map(|(kind, _)| kind);
