@@ -83,8 +83,11 @@ FAULTS = [
     ("call", "words", "seen"), FAULTS, ids=lambda v: getattr(v, "__name__", "")
 )
 def test_every_sort_of_fault_is_seen(call, words, seen, tmp_path, monkeypatch):
+    # A case begins with the memory of whoever forks it, here that of all tests before.
+    monkeypatch.setitem(kinds.CALLS, "this", say)
+    usual = child.run(kinds.Mutant("this", ["nothing"], []), tmp_path).memory_gb
     monkeypatch.setattr(child, "WALL_S", 2.0)
-    monkeypatch.setattr(child, "MEMORY_GB", 0.25)
+    monkeypatch.setattr(child, "MEMORY_GB", usual + 0.15)
     monkeypatch.setitem(kinds.CALLS, "this", call)
     mutant = kinds.Mutant("this", words, [], same=b"right" if call is say else None)
     wrong = child.judged(mutant, child.run(mutant, tmp_path))
