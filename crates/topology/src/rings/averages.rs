@@ -1,10 +1,10 @@
 //! What the traffic asks of each link, computed from the routing rule: probabilities over ties, no
 //! sampling and no closed forms.
 
-use super::Routes;
 use super::flows::Flow;
 use super::grid::Grid;
 use super::table::Stretch;
+use super::{Fabric, Routes};
 
 /// Expected use of one link, or of the interface from which it leaves, per packet of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,26 +40,21 @@ impl Routes {
     /// of packets between two live nodes; it is asked once for every ordered pair of different ones
     /// and must give a finite number, 0 or more. All averages are 0 when all weights are.
     ///
-    /// Takes time in the number of pairs times the length of a ring; for rules that draw among many
-    /// paths, times the interfaces of a node as well.
+    /// Takes time in the number of pairs; for rules that draw among many paths, times the interfaces
+    /// of a node as well.
     pub fn averages(&self, mut weight: impl FnMut(u32, u32) -> f64) -> Averages {
-        let mut sums = Sums::new(self);
-        let Sums {
-            links,
-            distances,
-            total,
-        } = &mut sums;
+        let mut sums = Sums::default();
+        let mut uses = Uses::new(self.fabric());
         self.visit(
             |source, destination| {
                 let weight = weight(source, destination);
                 let distance = self.distance(source, destination) as usize;
-                add(distances, distance, weight);
-                *total += weight;
+                sums.add(distance, weight);
                 weight
             },
-            |flow| count(self, links, flow),
+            |flow| uses.count(flow),
         );
-        sums.averages()
+        sums.averages(uses.of_links())
     }
 
     /// Averages over traffic from every live node to every other one alike.
@@ -75,80 +70,107 @@ impl Routes {
 
     /// What a link carries in all is what all links of its class carry of the traffic to one node.
     fn symmetric_averages(&self, grid: &Grid) -> Averages {
-        let mut sums = Sums::new(self);
+        let mut sums = Sums::default();
         let nodes = f64::from(self.fabric().node_count());
         for source in 1..self.fabric().node_count() {
             let distance = self.distance(source, 0) as usize;
-            add(&mut sums.distances, distance, nodes);
-            sums.total += nodes;
+            sums.add(distance, nodes);
         }
-        self.visit_to(0, |_, _| 1.0, |flow| count(self, &mut sums.links, flow));
+        let mut uses = Uses::new(self.fabric());
+        self.visit_to(0, |_, _| 1.0, |flow| uses.count(flow));
+        let mut links = uses.of_links();
         let classes = self.link_classes(grid);
         let mut of_class =
             vec![LinkUse::default(); classes.iter().max().map_or(0, |last| last + 1)];
-        for (link, &class) in sums.links.iter().zip(&classes) {
+        for (link, &class) in links.iter().zip(&classes) {
             of_class[class].add(link);
         }
-        for (link, class) in sums.links.iter_mut().zip(classes) {
+        for (link, class) in links.iter_mut().zip(classes) {
             *link = of_class[class];
         }
-        sums.averages()
+        sums.averages(links)
     }
 }
 
-/// What a flow asks of the links.
-fn count(routes: &Routes, links: &mut [LinkUse], flow: Flow) {
-    let fabric = routes.fabric();
-    let Stretch {
-        first,
-        hops,
-        beyond,
-        ..
-    } = flow.stretch;
-    let start = &mut links[first as usize];
-    start.starts += flow.amount;
-    if flow.from.is_none() {
-        start.entries += flow.amount;
-    }
-    links[beyond as usize].ends += flow.amount;
-    let mut link = first;
-    for _ in 0..hops {
-        links[link as usize].sends += flow.amount;
-        link = fabric.links()[link as usize].next;
-    }
-    while link != first {
-        links[link as usize].echoes += flow.amount;
-        link = fabric.links()[link as usize].next;
-    }
+/// What flows ask of the links. A flow is noted at both ends of its stretch; what crosses the links in
+/// between follows when all are known, so that the length of a ring costs nothing.
+struct Uses<'a> {
+    fabric: &'a Fabric,
+    links: Vec<LinkUse>,
+    rings: Vec<RingUse>,
 }
 
-/// Adds to an entry that may lie beyond the end.
-fn add(distances: &mut Vec<f64>, distance: usize, amount: f64) {
-    if distances.len() <= distance {
-        distances.resize(distance + 1, 0.0);
+/// What flows ask of a ring.
+#[derive(Clone, Copy, Default)]
+struct RingUse {
+    /// All stretches on it.
+    stretches: f64,
+    /// Those that cross its last link.
+    around: f64,
+}
+
+impl<'a> Uses<'a> {
+    fn new(fabric: &'a Fabric) -> Self {
+        Self {
+            fabric,
+            links: vec![LinkUse::default(); fabric.links().len()],
+            rings: vec![RingUse::default(); fabric.ring_count() as usize],
+        }
     }
-    distances[distance] += amount;
+
+    fn count(&mut self, flow: Flow) {
+        let Stretch { first, beyond, .. } = flow.stretch;
+        let start = &mut self.links[first as usize];
+        start.starts += flow.amount;
+        if flow.from.is_none() {
+            start.entries += flow.amount;
+        }
+        self.links[beyond as usize].ends += flow.amount;
+        let ring = &mut self.rings[self.fabric.links()[first as usize].ring as usize];
+        ring.stretches += flow.amount;
+        // Links of a ring are numbered in its order.
+        if beyond <= first {
+            ring.around += flow.amount;
+        }
+    }
+
+    /// Each link carries what the link before it carries, less what ends and with what starts between
+    /// the two. What does not go over a link as a send packet goes over it as an echo.
+    fn of_links(mut self) -> Vec<LinkUse> {
+        for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
+            let first = self.fabric.link(ring, 0) as usize;
+            // What rounding leaves where nothing goes.
+            let nothing = all.stretches * 1e-12;
+            let mut sends = all.around;
+            for link in &mut self.links[first..first + nodes.len()] {
+                sends += link.starts - link.ends;
+                let some = |amount: f64| if amount > nothing { amount } else { 0.0 };
+                (link.sends, link.echoes) = (some(sends), some(all.stretches - sends));
+            }
+        }
+        self.links
+    }
 }
 
 /// Sums over traffic before they are shares of it.
+#[derive(Default)]
 struct Sums {
-    links: Vec<LinkUse>,
     distances: Vec<f64>,
     total: f64,
 }
 
 impl Sums {
-    fn new(routes: &Routes) -> Self {
-        Self {
-            links: vec![LinkUse::default(); routes.fabric().links().len()],
-            distances: Vec::new(),
-            total: 0.0,
+    /// Adds traffic over so many links.
+    fn add(&mut self, distance: usize, amount: f64) {
+        if self.distances.len() <= distance {
+            self.distances.resize(distance + 1, 0.0);
         }
+        self.distances[distance] += amount;
+        self.total += amount;
     }
 
-    fn averages(self) -> Averages {
+    fn averages(self, mut links: Vec<LinkUse>) -> Averages {
         let Self {
-            mut links,
             mut distances,
             total,
         } = self;
