@@ -4,6 +4,7 @@
 use super::flows::Flow;
 use super::grid::Grid;
 use super::table::Stretch;
+use super::waiting::{WaitCycle, Waits};
 use super::{Fabric, Routes};
 
 /// Expected use of one link, or of the interface from which it leaves, per packet of the traffic.
@@ -59,12 +60,12 @@ impl Routes {
 
     /// Averages over traffic from every live node to every other one alike.
     ///
-    /// On a torus without faults all nodes are alike, and it takes time in the number of nodes times the
-    /// length of a ring; else that of [`averages`](Self::averages).
+    /// On a torus without faults all nodes are alike, and it takes time in the number of nodes; else that
+    /// of [`averages`](Self::averages), once.
     pub fn uniform_averages(&self) -> Averages {
         match self.symmetric() {
             Some(grid) => self.symmetric_averages(grid),
-            None => self.averages(|_, _| 1.0),
+            None => self.pairs().averages.clone(),
         }
     }
 
@@ -89,6 +90,37 @@ impl Routes {
             *link = of_class[class];
         }
         sums.averages(links)
+    }
+}
+
+/// What a walk over all pairs of nodes tells, where it cannot be told from one node.
+#[derive(Debug, Clone)]
+pub(super) struct AllPairs {
+    /// Over traffic from every live node to every other one alike.
+    averages: Averages,
+    /// Whether queues can wait for one another in a circle.
+    pub waiting: Result<(), WaitCycle>,
+}
+
+impl AllPairs {
+    pub fn walk(routes: &Routes) -> Self {
+        let mut sums = Sums::default();
+        let mut uses = Uses::new(routes.fabric());
+        let mut waits = Waits::new(routes.fabric());
+        routes.visit(
+            |source, destination| {
+                sums.add(routes.distance(source, destination) as usize, 1.0);
+                1.0
+            },
+            |flow| {
+                uses.count(flow);
+                waits.note(flow);
+            },
+        );
+        Self {
+            averages: sums.averages(uses.of_links()),
+            waiting: waits.check(),
+        }
     }
 }
 
@@ -256,6 +288,7 @@ mod tests {
                     assert_eq!(short, long, "{shape:?} {routing:?}");
                 }
                 assert_eq!(short.distances, long.distances);
+                assert_eq!(long, routes.pairs().averages, "{shape:?} {routing:?}");
                 for (mut one, mut other) in short.links.into_iter().zip(long.links) {
                     let mut pairs = one.amounts().into_iter().zip(other.amounts());
                     assert!(
@@ -264,11 +297,7 @@ mod tests {
                     );
                 }
                 let waiting = routes.check_waiting();
-                assert_eq!(
-                    waiting,
-                    routes.check_waiting_of_pairs(),
-                    "{shape:?} {routing:?}"
-                );
+                assert_eq!(waiting, routes.pairs().waiting, "{shape:?} {routing:?}");
                 cycles += u32::from(waiting.is_err());
                 compared += 1;
             }

@@ -1,5 +1,8 @@
 //! Routes through a fabric.
 
+use std::sync::OnceLock;
+
+use super::averages::AllPairs;
 use super::grid::{Grid, Kind};
 use super::table::{Rule, Table};
 use super::{Fabric, RoutesError, Routing, Segment};
@@ -36,6 +39,8 @@ pub struct Routes {
     method: Method,
     /// By node.
     live: Vec<bool>,
+    /// What all pairs of nodes tell, once it has been asked for.
+    pairs: OnceLock<AllPairs>,
 }
 
 #[derive(Debug, Clone)]
@@ -88,7 +93,13 @@ impl Routes {
             routing,
             method,
             live,
+            pairs: OnceLock::new(),
         })
+    }
+
+    /// What all pairs of nodes tell, walked once.
+    pub(super) fn pairs(&self) -> &AllPairs {
+        self.pairs.get_or_init(|| AllPairs::walk(self))
     }
 
     /// The fabric.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::flows::Flow;
 use super::{Fabric, Routes};
 use crate::deadlock::Dependencies;
 
@@ -62,24 +63,36 @@ impl Routes {
     pub fn check_waiting(&self) -> Result<(), WaitCycle> {
         match self.symmetric() {
             Some(grid) => self.check_symmetric_waiting(grid),
-            None => self.check_waiting_of_pairs(),
+            None => self.pairs().waiting.clone(),
+        }
+    }
+}
+
+/// Which input queue waits for which.
+pub(super) struct Waits<'a> {
+    fabric: &'a Fabric,
+    dependencies: Dependencies,
+}
+
+impl<'a> Waits<'a> {
+    pub fn new(fabric: &'a Fabric) -> Self {
+        Self {
+            fabric,
+            dependencies: Dependencies::new(fabric.links().len()),
         }
     }
 
-    /// The same from all pairs of nodes, one by one.
-    pub(super) fn check_waiting_of_pairs(&self) -> Result<(), WaitCycle> {
-        let mut dependencies = Dependencies::new(self.fabric().links().len());
-        self.visit(
-            |_, _| 1.0,
-            |flow| {
-                if let Some(from) = flow.from {
-                    dependencies.add_path([from as usize, flow.stretch.beyond as usize]);
-                }
-            },
-        );
-        match dependencies.check() {
+    pub fn note(&mut self, flow: Flow) {
+        if let Some(from) = flow.from {
+            let path = [from as usize, flow.stretch.beyond as usize];
+            self.dependencies.add_path(path);
+        }
+    }
+
+    pub fn check(&self) -> Result<(), WaitCycle> {
+        match self.dependencies.check() {
             Ok(_) => Ok(()),
-            Err(cycle) => Err(WaitCycle::new(self.fabric(), &cycle.channels)),
+            Err(cycle) => Err(WaitCycle::new(self.fabric, &cycle.channels)),
         }
     }
 }
