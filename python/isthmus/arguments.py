@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from isthmus.columns import cut, flat
@@ -65,7 +66,8 @@ def flag(name: str, value: object) -> None:
 def path(name: str, value: object, example: str) -> None:
     """Refuse what cannot be the path of a file or folder."""
     one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
-    if not os.fspath(value):  # type: ignore[call-overload]
+    given = os.fsdecode(value)  # type: ignore[arg-type]
+    if not given or "\0" in given or not utf8(given):
         raise refuse(name, value, f"a path, such as {example!r}")
 
 
@@ -82,7 +84,8 @@ def whole(name: str, value: object, least: int, most: int) -> None:
     """Refuse what is not a whole number in a range."""
     index: Any = value
     if not isinstance(value, int) and hasattr(value, "__index__"):
-        index = value.__index__()
+        with suppress(TypeError):  # a list of numpy has it, and refuses
+            index = value.__index__()
     if isinstance(value, bool) or not isinstance(index, int) or not least <= index <= most:
         raise IsthmusError(
             f"{name}: {shown(value)} is impossible; give a whole number, {least} to {most}"

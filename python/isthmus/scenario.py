@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
 
@@ -234,7 +235,7 @@ def _check(machine: object, workload: object, sweep: object, search: object, sto
         arguments.one_of("search", search, (Search,), 'a Search, such as Search(stop="50 /ms")')
     if stop is not None:
         right = 'a Precision, a share such as 0.05, or text such as "5%"'
-        arguments.one_of("precision", stop, (Precision, int, float, str), right)
+        arguments.one_of("precision", stop, (Precision, Real, str), right)
 
 
 def _or(kinds: Sequence[type], example: str) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
+from itertools import islice
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from isthmus import arguments
@@ -15,6 +17,10 @@ from isthmus.errors import IsthmusError
 Value = Any
 """Text, number, flag, or a list of these, as a scenario file holds them."""
 T = TypeVar("T")
+INTEGER_MAX = 2**64
+"""No field takes more; Python cannot even write some that are."""
+VALUES_MAX = 100_000
+"""Most values of a list."""
 
 
 def key(name: str) -> Any:
@@ -94,15 +100,25 @@ def plain(value: Any, name: str = "") -> Value:
 
 
 def _plain(value: Any, name: str) -> Value:
-    if isinstance(value, (str, bool, int, float)):
+    # Numbers and words of numpy are kinds of these whose `repr` is another.
+    if isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int) and abs(value) <= INTEGER_MAX:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return float(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(each, name) for key, each in value.items()}
     if hasattr(value, "tolist"):
         return _plain(value.tolist(), name)
-    if hasattr(value, "__iter__"):
-        return [_plain(each, name) for each in value]
     whose = f"{name}: " if name else ""
+    if hasattr(value, "__iter__"):
+        values = list(islice(value, VALUES_MAX + 1))
+        if len(values) > VALUES_MAX:
+            raise IsthmusError(f"{whose}more values than a sweep has; give {VALUES_MAX:,} at most")
+        return [_plain(each, name) for each in values]
     raise IsthmusError(
         f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, "
         'text with a unit such as "0.156 ms", or a list of these'

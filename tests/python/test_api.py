@@ -2,7 +2,9 @@ import doctest
 import json
 import subprocess
 import sys
+from itertools import count
 
+import numpy as np
 import pytest
 
 import isthmus
@@ -25,7 +27,7 @@ from isthmus import (
     Workload,
 )
 from isthmus.machine import Device, Disk, Faults
-from isthmus.scenario_fields import names, toml_value
+from isthmus.scenario_fields import names, plain, toml_value
 from isthmus.workload import Collectives, Files, HotSpot
 
 CUBE = Hypercube(dimension=3, io_link_lanes=1)
@@ -231,6 +233,13 @@ CIRCLE.append(CIRCLE)
         ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": {0.1, 0.2}})),
         ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": [None]})),
         ("sweep['locality']", lambda: isthmus.check(CUBE, WORK, {"locality": CIRCLE})),
+        ("sweep['dimension']", lambda: isthmus.check(CUBE, WORK, {"dimension": count()})),
+        ("machine.dimension", lambda: isthmus.check(Hypercube(dimension=10**5000), WORK)),
+        ("path", lambda: isthmus.load("a\0b")),
+        ("path", lambda: isthmus.load("\ud800")),
+        ("out", lambda: isthmus.simulate(CUBE, WORK, out="a\ud800b")),
+        ("seed", lambda: isthmus.simulate(CUBE, WORK, seed=np.array([1, 2]))),
+        ("jobs", lambda: isthmus.simulate(CUBE, WORK, jobs=np.array([1, 2]))),
         ("sweep['v']", lambda: isthmus.check(CUBE, WORK, {"v": [{"label": "a"}, 3]})),
         ("search", lambda: isthmus.simulate(CUBE, WORK, search="workload.rate")),
         ("search", lambda: isthmus.simulate(CUBE, WORK, search=Search)),
@@ -275,8 +284,14 @@ def test_arguments_of_the_wrong_type_are_named(name, call):
     assert len(told) < 260
 
 
-def test_numbers_of_numpy_are_whole_numbers_too():
-    import numpy as np
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.longdouble])
+def test_numbers_of_numpy_are_numbers_too(kind):
+    assert toml_value(plain(kind(0.5))) == "0.5"
+    assert toml_value(plain(np.linspace(0, 1, 3, dtype=kind))) == "[0.0, 0.5, 1.0]"
+    isthmus.check(CUBE, Workload(rate="5 /ms", locality=kind(0.5)), {"dimension": np.arange(3, 5)})
+    isthmus.check(CUBE, WORK, {"locality": list(np.linspace(0, 1, 3, dtype=kind))})
 
+
+def test_numbers_of_numpy_are_whole_numbers_too():
     results = isthmus.simulate(CUBE, WORK, precision="30%", quick=True, seed=np.int64(4))
     assert results.run.seed == 4

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -249,3 +250,10 @@ def _cpu_s(work):
     began = time.process_time()
     work()
     return time.process_time() - began
+
+
+@pytest.mark.parametrize("make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo])
+def test_a_result_without_end_is_not_read(tmp_path, make):
+    make(tmp_path / "result.json")
+    with pytest.raises(IsthmusError, match=r"result\.json: no ordinary file"):
+        Results.load(tmp_path)

@@ -65,7 +65,7 @@ const SHOWN_MAX: usize = 60;
 
 /// A text in quotation marks for an error, its end cut off if it is long.
 pub(crate) fn shown(text: &str) -> String {
-    quoted(&cut(text, SHOWN_MAX))
+    quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
 }
 
 /// The text, or its first `most` characters and an ellipsis.

@@ -217,6 +217,9 @@ fn check_version(root: &Node) -> Result<(), Problem> {
     }
 }
 
+/// More parts than any key has.
+const PARTS_MAX: usize = 32;
+
 /// The table that an override goes into, and its entry there.
 fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> {
     let origin = Origin::Override(index);
@@ -233,6 +236,9 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
     let path: Vec<&str> = key.split('.').map(str::trim).collect();
     if path.iter().any(|part| part.is_empty()) {
         return Err(bad("there is no key before the `=`"));
+    }
+    if path.len() > PARTS_MAX {
+        return Err(bad("the key has too many parts"));
     }
     let value = value.trim();
     let node = parse_value(value, origin).unwrap_or_else(|| Node {

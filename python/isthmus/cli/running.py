@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from isthmus import arguments
 from isthmus.arguments import JOBS_MAX, SEED_MAX
 from isthmus.cli.process import INTERRUPTED
 from isthmus.errors import IsthmusError
@@ -54,8 +55,10 @@ def folder_given(out: Path | None) -> Path | None:
         IsthmusError: it is the present one, over which results are not spread.
 
     """
-    if out is not None and not os.fspath(out).strip("."):
-        raise IsthmusError("--out: results need a folder of their own; give its name")
+    if out is not None:
+        arguments.path("--out", out, "out/mine")
+        if not os.fspath(out).strip("."):
+            raise IsthmusError("--out: results need a folder of their own; give its name")
     return out
 
 

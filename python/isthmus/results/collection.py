@@ -51,6 +51,8 @@ class Results:
         arguments.path("directory", directory, "out/hypercube-128")
         folder = Path(directory)
         file = folder / "result.json"
+        if file.exists() and not file.is_file():  # a device or a pipe may have no end
+            raise IsthmusError(f"{file}: no ordinary file; give the folder of a run")
         try:
             text = file.read_text(encoding="utf-8")
         except OSError as error:

@@ -263,6 +263,15 @@ impl<'n> Reader<'n> {
             }
         };
         let unit = self.kind.usual_unit().unwrap_or_default();
+        if matches!(self.node.tree, Tree::Float(x) if !x.is_finite()) {
+            return Err(self.flaw(
+                format!("{number} is not a finite number"),
+                format!(
+                    "write {} with its unit, for example \"1 {unit}\"",
+                    self.kind.expected()
+                ),
+            ));
+        }
         Err(self.flaw(
             format!("the unit of {number} is missing"),
             format!(
