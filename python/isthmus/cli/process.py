@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from threading import Timer  # not where it is needed: there, nothing can be imported safely
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -135,8 +136,6 @@ _ended_by: int = signal.SIGINT
 def _unraisable(told: Any) -> None:
     """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
     if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
-        from threading import Timer
-
         # A little later: here, too, it would be lost.
         again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
