@@ -203,14 +203,20 @@ impl Asked {
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);
             for partners in layout.partners(number, job) {
-                let (client, others) = (partners.client, &partners.others);
-                let others: Vec<u32> = others.iter().copied().filter(|&o| o != client).collect();
-                if others.is_empty() {
+                let client = partners.client;
+                let count = partners.others.len() - usize::from(partners.others.contains(&client));
+                if count == 0 {
                     continue;
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
-                let each = rate / others.len() as f64;
-                for &other in &others {
+                let each = rate / count as f64;
+                let asks_others = reads > 0.0 || super::is_io(job);
+                if !asks_others && !with_links {
+                    continue;
+                }
+                let others = partners.others.iter().copied();
+                let others: Vec<u32> = others.filter(|&other| other != client).collect();
+                for &other in others.iter().filter(|_| asks_others) {
                     asked.sent[other as usize] += each * reads;
                     if super::is_io(job) {
                         asked.written[other as usize] += each * (1.0 - reads);

@@ -4,6 +4,7 @@ use crate::jobs::layout::Layout;
 use crate::jobs::roles::clients;
 use crate::jobs::spec::{Job, Traffic};
 use isthmus_units::Time;
+use std::sync::Arc;
 
 /// A client and the nodes that its messages go to, or come from, each as often as the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub struct Partners {
     /// Its node.
     pub client: u32,
     /// The nodes; its own may be among them and counts as none.
-    pub others: Vec<u32>,
+    pub others: Arc<[u32]>,
 }
 
 impl Layout {
@@ -31,13 +32,13 @@ impl Layout {
         // Times do not matter here, whatever they are counted in.
         let tick = Time::from_ps(1);
         let clients = clients(&job.traffic, &self.jobs[number], &self.servers, tick);
-        let targets = &clients.targets;
+        let targets: Arc<[u32]> = clients.targets.as_slice().into();
         clients
             .nodes
             .iter()
             .map(|&(client, partner)| Partners {
                 client,
-                others: partner.map_or_else(|| targets.clone(), |partner| vec![partner]),
+                others: partner.map_or_else(|| Arc::clone(&targets), |partner| [partner].into()),
             })
             .collect()
     }
