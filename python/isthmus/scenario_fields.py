@@ -95,7 +95,7 @@ def plain(value: Any, name: str = "") -> Value:
     except RecursionError:
         whose = f"{name}: " if name else ""
         raise IsthmusError(
-            f"{whose}a {type(value).__name__} that holds itself; give one without a circle"
+            f"{whose}a {type(value).__name__} within itself without end; give a plain one"
         ) from None
 
 
@@ -117,7 +117,9 @@ def _plain(value: Any, name: str) -> Value:
     if hasattr(value, "__iter__"):
         values = list(islice(value, VALUES_MAX + 1))
         if len(values) > VALUES_MAX:
-            raise IsthmusError(f"{whose}more values than a sweep has; give {VALUES_MAX:,} at most")
+            raise IsthmusError(
+                f"{whose}more values than a list may have; give {VALUES_MAX:,} at most"
+            )
         return [_plain(each, name) for each in values]
     raise IsthmusError(
         f"{whose}{arguments.shown(value)}: not something a scenario can hold; give a number, "

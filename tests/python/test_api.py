@@ -177,6 +177,15 @@ def test_simulate(tmp_path):
     assert again.canonical == results.canonical
 
 
+@pytest.mark.parametrize(
+    "title", ["a\u00a0b", "a\u2009b", "\U0001f469\u200d\U0001f52c", "a\u200eb"]
+)
+def test_a_run_with_any_title_that_is_taken_can_be_loaded(tmp_path, title):
+    work = Jobs(jobs={"a": Job(traffic="uniform")})
+    isthmus.simulate(TREE, work, quick=True, title=title, out=tmp_path / "run")
+    assert Results.load(tmp_path / "run").run.title == title
+
+
 def test_analyze_needs_no_simulation():
     results = isthmus.analyze(CUBE, WORK, sweep={"locality": [0.0, 0.5, 1.0]})
     table = results.table.filter(measure="read.network", statistic="mean")

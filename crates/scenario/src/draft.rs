@@ -254,14 +254,15 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
         node,
     };
     let parent = parents.join(".");
-    if is_words(&join(&parent, last)) && !matches!(entry.node.tree, Tree::Text(_)) {
+    let key = join(&parent, last);
+    if is_words(&key) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value.to_owned());
     }
     // A variant of a sweep may change nothing; whatever else is empty was meant to do something.
-    let in_axis = join(&parent, last).starts_with("sweep");
-    if (!in_axis && has_empty_table(&entry.node)) || is_empty_table(&entry.node) {
+    let in_sweep = path[0] == "sweep";
+    if is_empty_table(&entry.node) || (!in_sweep && has_empty_table(&entry.node)) {
         return Err(Problem::new(
-            join(&parent, last),
+            key,
             origin,
             "an empty table changes nothing",
             "give a field and its value, for example machine.dimension=5",

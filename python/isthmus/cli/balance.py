@@ -28,6 +28,7 @@ class _Finite(click.FloatRange):
 
 FINITE = _Finite(min=0, min_open=True)
 PES_MAX = 2**32 - 1
+"""The largest number that the core takes."""
 APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
 

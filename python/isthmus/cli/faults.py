@@ -11,6 +11,7 @@ from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
 
 DOUBLE_MAX = 2**32 - 1
+"""The largest number that the core takes; no fabric has so many pairs."""
 
 
 @click.command(

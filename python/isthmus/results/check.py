@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from isthmus.columns import cut
 
@@ -108,5 +109,5 @@ def _ordered(place: str, low: float | None, mean: float | None, high: float | No
 def _text(place: str, words: str) -> None:
     if len(words) > TEXT_MAX:
         raise ValueError(f"{place}: {len(words)} characters; expected at most {TEXT_MAX}")
-    if any(not letter.isprintable() and letter not in "\n\r\t" for letter in words):
+    if any(category(letter) == "Cc" and letter not in "\n\r\t" for letter in words):
         raise ValueError(f"{place}: {cut(repr(words))}; expected no control characters")

@@ -204,21 +204,20 @@ impl Asked {
             let reads = reads(job);
             for partners in layout.partners(number, job) {
                 let client = partners.client;
-                let count = partners.others.len() - usize::from(partners.others.contains(&client));
+                let others = || {
+                    let all = partners.others.iter().copied();
+                    all.filter(|&other| other != client)
+                };
+                let count = others().count();
                 if count == 0 {
                     continue;
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                let asks_others = reads > 0.0 || super::is_io(job);
-                if !asks_others && !with_links {
-                    continue;
-                }
-                let others = partners.others.iter().copied();
-                let others: Vec<u32> = others.filter(|&other| other != client).collect();
-                for &other in others.iter().filter(|_| asks_others) {
-                    asked.sent[other as usize] += each * reads;
-                    if super::is_io(job) {
+                // Only those of I/O jobs are asked for anything.
+                if super::is_io(job) {
+                    for other in others() {
+                        asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
                         asked.read[other as usize] += each * reads;
                     }
@@ -232,10 +231,11 @@ impl Asked {
                     }
                 };
                 if reads < 1.0 {
-                    add(tree.bundle_shares(client, &others), rate * (1.0 - reads));
+                    let shares = tree.bundle_shares(client, &partners.others);
+                    add(shares, rate * (1.0 - reads));
                 }
                 if reads > 0.0 {
-                    for &other in &others {
+                    for other in others() {
                         add(tree.bundle_shares(other, &[client]), each * reads);
                     }
                 }

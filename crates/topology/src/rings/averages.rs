@@ -4,7 +4,6 @@
 use super::flows::Flow;
 use super::grid::Grid;
 use super::table::Stretch;
-use super::waiting::{WaitCycle, Waits};
 use super::{Fabric, Routes};
 
 /// Expected use of one link, or of the interface from which it leaves, per packet of the traffic.
@@ -93,40 +92,9 @@ impl Routes {
     }
 }
 
-/// What a walk over all pairs of nodes tells, where it cannot be told from one node.
-#[derive(Debug, Clone)]
-pub(super) struct AllPairs {
-    /// Over traffic from every live node to every other one alike.
-    averages: Averages,
-    /// Whether queues can wait for one another in a circle.
-    pub waiting: Result<(), WaitCycle>,
-}
-
-impl AllPairs {
-    pub fn walk(routes: &Routes) -> Self {
-        let mut sums = Sums::default();
-        let mut uses = Uses::new(routes.fabric());
-        let mut waits = Waits::new(routes.fabric());
-        routes.visit(
-            |source, destination| {
-                sums.add(routes.distance(source, destination) as usize, 1.0);
-                1.0
-            },
-            |flow| {
-                uses.count(flow);
-                waits.note(flow);
-            },
-        );
-        Self {
-            averages: sums.averages(uses.of_links()),
-            waiting: waits.check(),
-        }
-    }
-}
-
 /// What flows ask of the links. A flow is noted at both ends of its stretch; what crosses the links in
 /// between follows when all are known, so that the length of a ring costs nothing.
-struct Uses<'a> {
+pub(super) struct Uses<'a> {
     fabric: &'a Fabric,
     links: Vec<LinkUse>,
     rings: Vec<RingUse>,
@@ -142,7 +110,7 @@ struct RingUse {
 }
 
 impl<'a> Uses<'a> {
-    fn new(fabric: &'a Fabric) -> Self {
+    pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
             links: vec![LinkUse::default(); fabric.links().len()],
@@ -150,7 +118,7 @@ impl<'a> Uses<'a> {
         }
     }
 
-    fn count(&mut self, flow: Flow) {
+    pub fn count(&mut self, flow: Flow) {
         let Stretch { first, beyond, .. } = flow.stretch;
         let start = &mut self.links[first as usize];
         start.starts += flow.amount;
@@ -168,7 +136,7 @@ impl<'a> Uses<'a> {
 
     /// Each link carries what the link before it carries, less what ends and with what starts between
     /// the two. What does not go over a link as a send packet goes over it as an echo.
-    fn of_links(mut self) -> Vec<LinkUse> {
+    pub fn of_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
             // What rounding leaves where nothing goes.
@@ -186,14 +154,14 @@ impl<'a> Uses<'a> {
 
 /// Sums over traffic before they are shares of it.
 #[derive(Default)]
-struct Sums {
+pub(super) struct Sums {
     distances: Vec<f64>,
     total: f64,
 }
 
 impl Sums {
     /// Adds traffic over so many links.
-    fn add(&mut self, distance: usize, amount: f64) {
+    pub fn add(&mut self, distance: usize, amount: f64) {
         if self.distances.len() <= distance {
             self.distances.resize(distance + 1, 0.0);
         }
@@ -201,7 +169,7 @@ impl Sums {
         self.total += amount;
     }
 
-    fn averages(self, mut links: Vec<LinkUse>) -> Averages {
+    pub fn averages(self, mut links: Vec<LinkUse>) -> Averages {
         let Self {
             mut distances,
             total,
@@ -243,8 +211,88 @@ impl LinkUse {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fabric, Routing, Shape};
+    use super::super::{Fabric, Faults, Routing, Shape};
     use super::*;
+
+    /// What flows ask of the links, link by link along every stretch.
+    fn counted(routes: &Routes) -> Vec<LinkUse> {
+        let all = routes.fabric().links();
+        let mut links = vec![LinkUse::default(); all.len()];
+        routes.visit(
+            |source, destination| f64::from(1 + source % 3 + destination % 2),
+            |flow| {
+                let Stretch { first, hops, .. } = flow.stretch;
+                links[first as usize].starts += flow.amount;
+                if flow.from.is_none() {
+                    links[first as usize].entries += flow.amount;
+                }
+                let mut link = first;
+                for _ in 0..hops {
+                    links[link as usize].sends += flow.amount;
+                    link = all[link as usize].next;
+                }
+                links[link as usize].ends += flow.amount;
+                while link != first {
+                    links[link as usize].echoes += flow.amount;
+                    link = all[link as usize].next;
+                }
+            },
+        );
+        links
+    }
+
+    /// Uneven traffic over every shape and rule, whole and with what has failed, against the count along
+    /// the links.
+    #[test]
+    fn ends_of_stretches_tell_what_crosses_each_link() {
+        let shapes = [
+            Shape::Ring { nodes: 7 },
+            Shape::CounterRotating { nodes: 6 },
+            Shape::Manhattan { sizes: [4, 6] },
+            Shape::Torus { sizes: vec![3, 5] },
+            Shape::BidirectionalTorus { sizes: vec![4, 3] },
+            Shape::UniformRingTorus { sizes: [4, 4] },
+        ];
+        let rules = [
+            Routing::DimensionOrder,
+            Routing::Fixed,
+            Routing::Random,
+            Routing::FewestChanges,
+        ];
+        let mut compared = [0, 0];
+        for shape in &shapes {
+            let whole = Fabric::new(shape).unwrap();
+            let broken = |link: &crate::rings::Link| {
+                let links = vec![(link.from, link.to)];
+                let nodes = Vec::new();
+                whole.with_faults(&Faults { nodes, links }).ok()
+            };
+            let faulty = whole.links().iter().filter_map(broken);
+            for (number, fabric) in std::iter::once(whole.clone()).chain(faulty).enumerate() {
+                for routing in rules {
+                    let Ok(routes) = Routes::new(&fabric, routing) else {
+                        continue;
+                    };
+                    let mut uses = Uses::new(&fabric);
+                    routes.visit(
+                        |source, destination| f64::from(1 + source % 3 + destination % 2),
+                        |flow| uses.count(flow),
+                    );
+                    for (mut one, mut other) in uses.of_links().into_iter().zip(counted(&routes)) {
+                        for (one, other) in one.amounts().into_iter().zip(other.amounts()) {
+                            assert!(close(*one, *other), "{shape:?} {routing:?}: {one} {other}");
+                        }
+                    }
+                    compared[usize::from(number > 0)] += 1;
+                }
+            }
+        }
+        println!(
+            "{} whole fabrics, {} with a fault",
+            compared[0], compared[1]
+        );
+        assert!(compared[0] >= 20 && compared[1] >= 200, "{compared:?}");
+    }
 
     fn close(one: f64, other: f64) -> bool {
         (one - other).abs() <= 1e-12 * one.abs().max(1e-12)

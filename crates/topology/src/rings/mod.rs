@@ -8,6 +8,7 @@ mod failures;
 mod flows;
 mod grid;
 mod layout;
+mod pairs;
 mod routes;
 mod shape;
 mod symmetry;

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::averages::AllPairs;
 use super::grid::{Grid, Kind};
+use super::pairs::AllPairs;
 use super::table::{Rule, Table};
 use super::{Fabric, RoutesError, Routing, Segment};
 
