@@ -1,15 +1,21 @@
 //! Naive flit-by-flit reference for the wormhole engine.
 //!
-//! Moves every flit in every cycle, keeps one buffer of one flit per granted lane, and looks at
-//! everything there is each time. It shares nothing with the engine: no clock, no event queue, no
-//! arithmetic about tails. The rules, in the order in which they act within a cycle:
+//! Lanes are places that hold flits: behind the wire of each lane there is a buffer of a stated
+//! depth. Every flit is moved on its own, and everything there is is looked at again and again
+//! until nothing moves. It shares nothing with the engine: no clock, no event queue, no arithmetic
+//! about tails. The rules of a cycle:
 //!
-//! 1. Lanes whose tail crossed in the cycle before are free.
-//! 2. Heads that crossed a channel in the cycle before, and messages that are ready, ask for
-//!    their next channel, ordered by message number; each channel serves its queue in order of
-//!    asking while it has free lanes.
-//! 3. Every flit moves one channel if its worm holds that channel and the buffer behind it is
-//!    empty or is emptied in the same cycle.
+//! 1. Heads that crossed a channel in the cycle before, and messages that are ready, ask for their
+//!    next channel, ordered by message number. Each channel serves its queue in order of asking
+//!    while it has free lanes.
+//! 2. A lane is free if no message has it and no flit has crossed it in this cycle. A message has
+//!    it until its tail has left the buffer of the lane; where a path ends there is no buffer, and
+//!    the tail has left when it has crossed.
+//! 3. A flit that was in a buffer, or at its source, when the cycle began crosses the next lane that
+//!    its message has, if no other flit has crossed that lane in this cycle and the buffer there has
+//!    room, be it because another flit has left it in this cycle.
+//!
+//! Rules 2 and 3 are applied until nothing changes: what is emptied in a cycle is taken in the same.
 
 use std::collections::VecDeque;
 
@@ -45,140 +51,224 @@ pub struct Message {
 pub struct Arrival {
     /// The cycle in which each channel of the path was granted.
     pub grants: Vec<u64>,
+    /// The first cycle in which another message could have been granted the lane, for each channel
+    /// of the path.
+    pub released: Vec<u64>,
     /// The cycle after the head crossed the last channel.
     pub header: u64,
     /// The cycle after the tail crossed the last channel.
     pub tail: u64,
 }
 
+/// A flit in a buffer.
+struct Flit {
+    worm: usize,
+    /// Place in its message, from 0.
+    number: u32,
+    /// The cycle in which it crossed into the buffer.
+    since: u64,
+}
+
+struct Lane {
+    worm: Option<usize>,
+    buffer: VecDeque<Flit>,
+    /// The last cycle in which a flit crossed.
+    crossed: Option<u64>,
+}
+
+#[derive(Default)]
 struct Worm {
-    asked_from: Option<u64>,
+    asks_at: Option<u64>,
+    /// Number of the lane of each channel granted so far.
+    lanes: Vec<usize>,
+    /// Flits that have left the source.
+    sent: u32,
     grants: Vec<u64>,
-    /// Flits that have crossed each channel of the path.
-    crossed: Vec<u32>,
+    released: Vec<u64>,
     header: u64,
     tail: Option<u64>,
 }
 
-/// Runs all messages over channels with the given numbers of lanes.
+struct Network<'a> {
+    depth: usize,
+    messages: &'a [Message],
+    channels: Vec<Vec<Lane>>,
+    queues: Vec<VecDeque<usize>>,
+    worms: Vec<Worm>,
+    cycle: u64,
+}
+
+/// Runs all messages over channels with the given numbers of lanes, each with a buffer of `depth`
+/// flits.
 ///
 /// # Errors
 /// The numbers of the messages that never arrive (deadlock, or waiting for one that does not
 /// arrive), if nothing moves any more.
-pub fn run(lanes: &[u32], messages: &[Message]) -> Result<Vec<Arrival>, Vec<usize>> {
-    let mut free: Vec<u32> = lanes.to_vec();
-    let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); lanes.len()];
-    let mut worms: Vec<Worm> = messages
-        .iter()
-        .map(|message| Worm {
-            asked_from: match message.ready {
-                Ready::At(cycle) => Some(cycle),
-                Ready::After { .. } => None,
-            },
-            grants: Vec::new(),
-            crossed: vec![0; message.path.len()],
-            header: 0,
-            tail: None,
-        })
-        .collect();
+///
+/// # Panics
+/// If `depth` is 0.
+pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arrival>, Vec<usize>> {
+    assert!(depth > 0, "a buffer holds at least one flit");
+    let lane = |_| Lane {
+        worm: None,
+        buffer: VecDeque::new(),
+        crossed: None,
+    };
+    let mut network = Network {
+        depth,
+        messages,
+        channels: lanes
+            .iter()
+            .map(|&count| (0..count).map(lane).collect())
+            .collect(),
+        queues: vec![VecDeque::new(); lanes.len()],
+        worms: messages.iter().map(|_| Worm::default()).collect(),
+        cycle: 0,
+    };
+    for (worm, message) in network.worms.iter_mut().zip(messages) {
+        if let Ready::At(cycle) = message.ready {
+            worm.asks_at = Some(cycle);
+        }
+    }
     let mut by_rank: Vec<usize> = (0..messages.len()).collect();
     by_rank.sort_by_key(|&m| messages[m].rank);
-    let mut left_behind: Vec<u32> = Vec::new();
-    let mut cycle = 0;
     loop {
-        for channel in left_behind.drain(..) {
-            free[channel as usize] += 1;
-        }
-        for &m in &by_rank {
-            if worms[m].asked_from == Some(cycle) {
-                let channel = messages[m].path[worms[m].grants.len()];
-                queues[channel as usize].push_back(m);
-            }
-        }
+        network.ask(&by_rank);
         let mut moved = false;
-        for (channel, queue) in queues.iter_mut().enumerate() {
-            while free[channel] > 0
-                && let Some(m) = queue.pop_front()
-            {
-                free[channel] -= 1;
-                worms[m].grants.push(cycle);
-            }
+        while network.grant() | network.cross() {
+            moved = true;
         }
-        for m in 0..messages.len() {
-            if worms[m].tail.is_none() {
-                moved |= move_flits(&messages[m], &mut worms[m], cycle, &mut left_behind);
-            }
-        }
-        for m in 0..messages.len() {
-            if let Ready::After { of, delay } = messages[m].ready
-                && worms[of].tail == Some(cycle + 1)
-            {
-                worms[m].asked_from = Some(cycle + 1 + delay);
-            }
-        }
-        if worms.iter().all(|worm| worm.tail.is_some()) {
+        network.follow_up();
+        if network.worms.iter().all(|worm| worm.tail.is_some()) {
             break;
         }
-        cycle += 1;
+        network.cycle += 1;
         if !moved {
             // Nothing can happen before the next message becomes ready: skip the idle cycles.
-            let next = worms.iter().filter_map(|worm| worm.asked_from);
-            match next.filter(|&at| at >= cycle).min() {
-                Some(at) => cycle = at,
+            let asking = network.worms.iter().filter_map(|worm| worm.asks_at);
+            match asking.filter(|&at| at >= network.cycle).min() {
+                Some(at) => network.cycle = at,
                 None => {
-                    return Err((0..worms.len())
-                        .filter(|&m| worms[m].tail.is_none())
+                    return Err((0..messages.len())
+                        .filter(|&m| network.worms[m].tail.is_none())
                         .collect());
                 }
             }
         }
     }
-    Ok(worms
-        .into_iter()
-        .filter_map(|worm| {
-            Some(Arrival {
-                grants: worm.grants,
-                header: worm.header,
-                tail: worm.tail?,
-            })
-        })
-        .collect())
+    let arrival = |worm: Worm| Arrival {
+        grants: worm.grants,
+        released: worm.released,
+        header: worm.header,
+        tail: worm.tail.expect("all have arrived"),
+    };
+    Ok(network.worms.into_iter().map(arrival).collect())
 }
 
-/// Moves what can move of one worm, from its head back. Returns whether anything did.
-fn move_flits(message: &Message, worm: &mut Worm, cycle: u64, left_behind: &mut Vec<u32>) -> bool {
-    let hops = message.path.len();
-    let mut moved = false;
-    for hop in (0..worm.grants.len()).rev() {
-        // In the buffer (or at the source) before this cycle; the channel behind moves later.
-        let available = if hop == 0 {
-            message.length - worm.crossed[0]
-        } else {
-            worm.crossed[hop - 1] - worm.crossed[hop]
-        };
-        // The channel in front has moved already, so a buffer emptied now is empty here.
-        let room = hop + 1 == hops || worm.crossed[hop] == worm.crossed[hop + 1];
-        if available == 0 || !room {
-            continue;
-        }
-        worm.crossed[hop] += 1;
-        moved = true;
-        let last_hop = hop + 1 == hops;
-        if worm.crossed[hop] == 1 {
-            if last_hop {
-                worm.header = cycle + 1;
-            } else {
-                worm.asked_from = Some(cycle + 1);
-            }
-        }
-        if worm.crossed[hop] == message.length {
-            left_behind.push(message.path[hop]);
-            if last_hop {
-                worm.tail = Some(cycle + 1);
+impl Network<'_> {
+    /// Rule 1, but for the serving.
+    fn ask(&mut self, by_rank: &[usize]) {
+        for &m in by_rank {
+            if self.worms[m].asks_at == Some(self.cycle) {
+                let channel = self.messages[m].path[self.worms[m].grants.len()];
+                self.queues[channel as usize].push_back(m);
             }
         }
     }
-    moved
+
+    /// Gives free lanes to those who wait. Returns whether there was one.
+    fn grant(&mut self) -> bool {
+        let mut any = false;
+        for (lanes, queue) in self.channels.iter_mut().zip(&mut self.queues) {
+            while let Some(&m) = queue.front()
+                && let Some(number) = (lanes.iter())
+                    .position(|lane| lane.worm.is_none() && lane.crossed != Some(self.cycle))
+            {
+                queue.pop_front();
+                lanes[number].worm = Some(m);
+                self.worms[m].lanes.push(number);
+                self.worms[m].grants.push(self.cycle);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Moves every flit that can move. Returns whether one did.
+    fn cross(&mut self) -> bool {
+        let mut any = false;
+        for m in 0..self.worms.len() {
+            // From the head back, so that most worms move as a whole.
+            for hop in (0..self.worms[m].lanes.len()).rev() {
+                any |= self.cross_one(m, hop);
+            }
+        }
+        any
+    }
+
+    /// Moves the next flit of message `m` over channel `hop` of its path, if it can.
+    fn cross_one(&mut self, m: usize, hop: usize) -> bool {
+        let message = &self.messages[m];
+        let worm = &mut self.worms[m];
+        let is_last = hop + 1 == message.path.len();
+        let place = |hop: usize| (message.path[hop] as usize, worm.lanes[hop]);
+        let (channel, lane) = place(hop);
+        let to = &self.channels[channel][lane];
+        let room = is_last || to.buffer.len() < self.depth;
+        if to.worm != Some(m) || to.crossed == Some(self.cycle) || !room {
+            return false;
+        }
+        let number = if hop == 0 {
+            if worm.sent == message.length {
+                return false;
+            }
+            worm.sent += 1;
+            worm.sent - 1
+        } else {
+            let (channel, lane) = place(hop - 1);
+            let from = &mut self.channels[channel][lane];
+            match from.buffer.front() {
+                Some(flit) if flit.worm == m && flit.since < self.cycle => {}
+                _ => return false,
+            }
+            let number = from.buffer.pop_front().expect("it was looked at").number;
+            if number + 1 == message.length {
+                from.worm = None;
+                worm.released.push(self.cycle);
+            }
+            number
+        };
+        let to = &mut self.channels[channel][lane];
+        to.crossed = Some(self.cycle);
+        if !is_last {
+            to.buffer.push_back(Flit {
+                worm: m,
+                number,
+                since: self.cycle,
+            });
+        } else if number + 1 == message.length {
+            to.worm = None;
+            worm.released.push(self.cycle + 1);
+            worm.tail = Some(self.cycle + 1);
+        }
+        match (number, is_last) {
+            (0, false) => worm.asks_at = Some(self.cycle + 1),
+            (0, true) => worm.header = self.cycle + 1,
+            _ => {}
+        }
+        true
+    }
+
+    /// Messages that become ready because another has arrived.
+    fn follow_up(&mut self) {
+        for m in 0..self.worms.len() {
+            if let Ready::After { of, delay } = self.messages[m].ready
+                && self.worms[of].tail == Some(self.cycle + 1)
+            {
+                self.worms[m].asks_at = Some(self.cycle + 1 + delay);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_uncontended_header_takes_one_cycle_per_channel() {
-        let arrivals = run(&[1, 1, 1], &[message(10, 5, &[0, 1, 2])]).unwrap();
+        let arrivals = run(&[1, 1, 1], 1, &[message(10, 5, &[0, 1, 2])]).unwrap();
         assert_eq!(arrivals[0].grants, [10, 11, 12]);
         assert_eq!(arrivals[0].header, 13);
         assert_eq!(arrivals[0].tail, 12 + 5);
@@ -213,15 +303,51 @@ mod tests {
         for (rank, message) in messages.iter_mut().enumerate() {
             message.rank = rank as u64;
         }
-        let arrivals = run(&[1, 1], &messages).unwrap();
+        let arrivals = run(&[1, 1], 1, &messages).unwrap();
         assert_eq!(arrivals[1].grants, [0, 10]);
         // Flits cross channel 0 in 0, 10, 11, 12: the tail leaves it free from 13 on.
         assert_eq!(arrivals[2].grants, [13]);
     }
 
     #[test]
+    fn a_short_worm_that_waits_keeps_the_buffer_that_it_is_in() {
+        // The first message keeps channel 1 in cycles 0..=9. The second, of one flit, waits for it in
+        // the buffer of channel 0, so that the third stays where it is until that moves on; both
+        // move in cycle 10.
+        let messages = [
+            message(0, 10, &[1]),
+            message(0, 1, &[0, 1]),
+            message(1, 1, &[0, 1]),
+        ];
+        let one = run(&[1, 1], 1, &messages).unwrap();
+        assert_eq!(
+            (&one[1].grants, &one[2].grants),
+            (&vec![0, 10], &vec![10, 11])
+        );
+        assert_eq!(one[1].released, [10, 11]);
+        // A buffer belongs to one message at a time, however deep it is.
+        assert_eq!(run(&[1, 1], 4, &messages).unwrap(), one);
+    }
+
+    #[test]
+    fn deeper_buffers_take_in_what_waits() {
+        // The second message waits for channel 2 until cycle 10; its tail leaves the buffer of
+        // channel 0 when it crosses channel 1.
+        let messages = [
+            message(0, 10, &[2]),
+            message(0, 4, &[0, 1, 2]),
+            message(1, 1, &[0]),
+        ];
+        for (depth, free) in [(1, 12), (2, 11), (3, 10), (4, 4)] {
+            let arrivals = run(&[1, 1, 1], depth, &messages).unwrap();
+            assert_eq!(arrivals[1].grants, [0, 1, 10], "{depth}");
+            assert_eq!(arrivals[2].grants, [free], "{depth}");
+        }
+    }
+
+    #[test]
     fn a_cycle_of_worms_is_reported() {
         let messages = [message(0, 9, &[0, 1]), message(0, 9, &[1, 0])];
-        assert_eq!(run(&[1, 1], &messages), Err(vec![0, 1]));
+        assert_eq!(run(&[1, 1], 1, &messages), Err(vec![0, 1]));
     }
 }

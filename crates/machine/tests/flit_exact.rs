@@ -15,6 +15,9 @@ use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
 use std::sync::Arc;
 
+/// Flits that the buffer of a lane holds.
+const DEPTH: usize = 1;
+
 /// Keeps everything about every message.
 #[derive(Default)]
 struct Trace {
@@ -246,13 +249,15 @@ fn whole_machines_equal_the_flit_reference() {
                 ..Trace::default()
             };
             prop_assert!(simulation.run(&mut trace), "the machine got stuck");
-            let reference = isthmus_flit::run(&lanes, &messages(&trace)).expect("no deadlock");
+            let reference =
+                isthmus_flit::run(&lanes, DEPTH, &messages(&trace)).expect("no deadlock");
             let end = simulation.now();
             for (number, expected) in reference.iter().enumerate() {
                 let Arrival {
                     grants,
                     header,
                     tail,
+                    ..
                 } = expected;
                 let granted = &trace.grants[number];
                 // Messages still under way at the end have been granted a part of their path.

@@ -67,10 +67,10 @@ struct Worm<T> {
     /// Channels granted so far.
     hop: u16,
     hops: u16,
-    /// Whether it has had to wait behind its first channel, or was granted that one before others
+    /// Whether the lanes that it holds are released when that is known for sure: it is shorter than
+    /// its path, or has had to wait behind its first channel, or was granted that one before others
     /// who wait for it. Until then its flits move in every cycle, and each lane is released
-    /// `length` cycles after it was granted; from then on the lanes that it holds are released
-    /// when that is known.
+    /// `length` cycles after it was granted.
     stalled: bool,
     tag: T,
 }
@@ -198,7 +198,9 @@ impl<T: Copy> Engine<T> {
             next: NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            stalled: false,
+            // The buffer that its tail leaves is empty only if its head is granted another lane in
+            // that same cycle, so nothing is known before.
+            stalled: (length as usize) < path.len(),
             tag,
         };
         let index = if self.free == NONE {
@@ -322,9 +324,10 @@ impl<T: Copy> Engine<T> {
                 break;
             };
             request.channel = channel;
-            if hop >= worm.length as usize && worm.stalled {
-                let left = path[hop - worm.length as usize];
-                release(&mut self.channels, &mut self.queue, left, now + 1);
+            if hop > worm.length as usize {
+                let left = path[hop - 1 - worm.length as usize];
+                self.queue.advance_to(now);
+                release(&mut self.channels, &mut self.queue, left, now);
                 next = next.min(self.queue.next_time());
             }
             if next <= now + 1 {
@@ -360,10 +363,10 @@ impl<T: Copy> Engine<T> {
             self.deliver(handler, index);
             return None;
         }
-        if worm.stalled && u32::from(worm.hop) >= worm.length {
-            // Shorter than its path: the tail has just crossed an earlier channel.
-            let left = self.paths[base + usize::from(worm.hop) - worm.length as usize];
-            release(&mut self.channels, &mut self.queue, left, now + 1);
+        if u32::from(worm.hop) > worm.length {
+            // Shorter than its path: the tail leaves the buffer of an earlier lane in this cycle.
+            let left = self.paths[base + usize::from(worm.hop) - 1 - worm.length as usize];
+            release(&mut self.channels, &mut self.queue, left, now);
         }
         Some(self.paths[base + usize::from(worm.hop)])
     }
@@ -398,8 +401,8 @@ impl<T: Copy> Engine<T> {
         let now = self.now();
         let base = index as usize * self.stride;
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
-        // Channels that a short worm has left already keep the release they have.
-        for hop in hops.saturating_sub(length)..hops {
+        // Lanes whose buffers a short worm has left already keep the release they have.
+        for hop in hops.saturating_sub(length + 1)..hops {
             let lane = self.paths[base + hop as usize];
             let behind = hops - 1 - hop;
             let time = now + length - behind;
@@ -418,7 +421,8 @@ impl<T: Copy> Engine<T> {
         self.wake_up(channel, wake);
     }
 
-    /// Holds the lanes that `index` has not left, now that its head waits.
+    /// Holds the lanes of `index`, now that its head waits. Its tail has left none of them: those of
+    /// a worm shorter than its path are held from the beginning.
     #[inline]
     fn stall(&mut self, index: WormId) {
         let worm = &mut self.worms[index as usize];
@@ -427,8 +431,7 @@ impl<T: Copy> Engine<T> {
         }
         worm.stalled = true;
         let hop = usize::from(worm.hop);
-        let held_from = (hop + 1).saturating_sub(worm.length as usize);
-        for &lane in &self.paths[index as usize * self.stride..][held_from..hop] {
+        for &lane in &self.paths[index as usize * self.stride..][..hop] {
             self.channels.hold(lane);
         }
     }
