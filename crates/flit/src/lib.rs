@@ -95,6 +95,8 @@ struct Network<'a> {
     channels: Vec<Vec<Lane>>,
     queues: Vec<VecDeque<usize>>,
     worms: Vec<Worm>,
+    /// Messages that have asked and not arrived.
+    under_way: Vec<usize>,
     cycle: u64,
 }
 
@@ -123,6 +125,7 @@ pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arri
             .collect(),
         queues: vec![VecDeque::new(); lanes.len()],
         worms: messages.iter().map(|_| Worm::default()).collect(),
+        under_way: Vec::new(),
         cycle: 0,
     };
     for (worm, message) in network.worms.iter_mut().zip(messages) {
@@ -170,8 +173,11 @@ impl Network<'_> {
     fn ask(&mut self, by_rank: &[usize]) {
         for &m in by_rank {
             if self.worms[m].asks_at == Some(self.cycle) {
-                let channel = self.messages[m].path[self.worms[m].grants.len()];
-                self.queues[channel as usize].push_back(m);
+                let hop = self.worms[m].grants.len();
+                self.queues[self.messages[m].path[hop] as usize].push_back(m);
+                if hop == 0 {
+                    self.under_way.push(m);
+                }
             }
         }
     }
@@ -197,12 +203,14 @@ impl Network<'_> {
     /// Moves every flit that can move. Returns whether one did.
     fn cross(&mut self) -> bool {
         let mut any = false;
-        for m in 0..self.worms.len() {
+        for place in 0..self.under_way.len() {
+            let m = self.under_way[place];
             // From the head back, so that most worms move as a whole.
             for hop in (0..self.worms[m].lanes.len()).rev() {
                 any |= self.cross_one(m, hop);
             }
         }
+        (self.under_way).retain(|&m| self.worms[m].tail.is_none());
         any
     }
 
