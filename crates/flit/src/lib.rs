@@ -3,19 +3,18 @@
 //! Lanes are places that hold flits: behind the wire of each lane there is a buffer of a stated
 //! depth. Every flit is moved on its own, and everything there is is looked at again and again
 //! until nothing moves. It shares nothing with the engine: no clock, no event queue, no arithmetic
-//! about tails. The rules of a cycle:
+//! about tails. The rules of a cycle, in their order:
 //!
 //! 1. Heads that crossed a channel in the cycle before, and messages that are ready, ask for their
-//!    next channel, ordered by message number. Each channel serves its queue in order of asking
-//!    while it has free lanes.
-//! 2. A lane is free if no message has it and no flit has crossed it in this cycle. A message has
-//!    it until its tail has left the buffer of the lane; where a path ends there is no buffer, and
-//!    the tail has left when it has crossed.
+//!    next channel, ordered by message number.
+//! 2. Each channel serves its queue in order of asking while it has free lanes. A buffer belongs to
+//!    one message at a time: a lane is free if its buffer is empty, or holds nothing but the tail of
+//!    a message whose head has arrived in a cycle before. Nothing is in the way of that tail, so it
+//!    is known to leave in this cycle; whether others move is not known before all lanes are given.
+//!    A lane into the receiver has no buffer and is free in the cycle after the tail has crossed it.
 //! 3. A flit that was in a buffer, or at its source, when the cycle began crosses the next lane that
-//!    its message has, if no other flit has crossed that lane in this cycle and the buffer there has
-//!    room, be it because another flit has left it in this cycle.
-//!
-//! Rules 2 and 3 are applied until nothing changes: what is emptied in a cycle is taken in the same.
+//!    its message has, once a cycle, if the buffer there has room, be it because another flit has
+//!    left it in this cycle. Repeated until nothing moves.
 
 use std::collections::VecDeque;
 
@@ -138,7 +137,8 @@ pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arri
     loop {
         network.ask(&by_rank);
         let mut moved = false;
-        while network.grant() | network.cross() {
+        network.grant();
+        while network.cross() {
             moved = true;
         }
         network.follow_up();
@@ -169,7 +169,7 @@ pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arri
 }
 
 impl Network<'_> {
-    /// Rule 1, but for the serving.
+    /// Rule 1.
     fn ask(&mut self, by_rank: &[usize]) {
         for &m in by_rank {
             if self.worms[m].asks_at == Some(self.cycle) {
@@ -182,22 +182,33 @@ impl Network<'_> {
         }
     }
 
-    /// Gives free lanes to those who wait. Returns whether there was one.
-    fn grant(&mut self) -> bool {
-        let mut any = false;
-        for (lanes, queue) in self.channels.iter_mut().zip(&mut self.queues) {
-            while let Some(&m) = queue.front()
-                && let Some(number) = (lanes.iter())
-                    .position(|lane| lane.worm.is_none() && lane.crossed != Some(self.cycle))
+    /// Rule 2.
+    fn grant(&mut self) {
+        for channel in 0..self.channels.len() {
+            while let Some(&m) = self.queues[channel].front()
+                && let Some(number) = (self.channels[channel].iter()).position(|l| self.is_free(l))
             {
-                queue.pop_front();
-                lanes[number].worm = Some(m);
+                self.queues[channel].pop_front();
+                self.channels[channel][number].worm = Some(m);
                 self.worms[m].lanes.push(number);
                 self.worms[m].grants.push(self.cycle);
-                any = true;
             }
         }
-        any
+    }
+
+    /// Whether a lane can be granted in this cycle, before anything has moved.
+    fn is_free(&self, lane: &Lane) -> bool {
+        lane.worm.is_none_or(|m| {
+            let is_tail = |flit: &Flit| flit.number + 1 == self.messages[m].length;
+            let holds_tail_alone = lane.buffer.len() == 1 && lane.buffer.iter().all(is_tail);
+            holds_tail_alone && self.has_arrived(m)
+        })
+    }
+
+    /// Whether the head of message `m` had arrived when this cycle began.
+    fn has_arrived(&self, m: usize) -> bool {
+        let header = self.worms[m].header;
+        0 < header && header <= self.cycle
     }
 
     /// Moves every flit that can move. Returns whether one did.
@@ -216,6 +227,7 @@ impl Network<'_> {
 
     /// Moves the next flit of message `m` over channel `hop` of its path, if it can.
     fn cross_one(&mut self, m: usize, hop: usize) -> bool {
+        let has_arrived = self.has_arrived(m);
         let message = &self.messages[m];
         let worm = &mut self.worms[m];
         let is_last = hop + 1 == message.path.len();
@@ -241,8 +253,9 @@ impl Network<'_> {
             }
             let number = from.buffer.pop_front().expect("it was looked at").number;
             if number + 1 == message.length {
-                from.worm = None;
-                worm.released.push(self.cycle);
+                // Unless the next message has it already.
+                from.worm = from.worm.filter(|&owner| owner != m);
+                worm.released.push(self.cycle + u64::from(!has_arrived));
             }
             number
         };
@@ -320,8 +333,7 @@ mod tests {
     #[test]
     fn a_short_worm_that_waits_keeps_the_buffer_that_it_is_in() {
         // The first message keeps channel 1 in cycles 0..=9. The second, of one flit, waits for it in
-        // the buffer of channel 0, so that the third stays where it is until that moves on; both
-        // move in cycle 10.
+        // the buffer of channel 0 and leaves that in cycle 10; the third gets it in cycle 11.
         let messages = [
             message(0, 10, &[1]),
             message(0, 1, &[0, 1]),
@@ -330,11 +342,27 @@ mod tests {
         let one = run(&[1, 1], 1, &messages).unwrap();
         assert_eq!(
             (&one[1].grants, &one[2].grants),
-            (&vec![0, 10], &vec![10, 11])
+            (&vec![0, 10], &vec![11, 12])
         );
-        assert_eq!(one[1].released, [10, 11]);
+        assert_eq!(one[1].released, [11, 11]);
         // A buffer belongs to one message at a time, however deep it is.
         assert_eq!(run(&[1, 1], 4, &messages).unwrap(), one);
+    }
+
+    #[test]
+    fn what_follows_a_head_that_has_arrived_leaves_no_gap() {
+        // The head of the first crosses its last channel in cycle 2, its tail channels 0 to 2 in
+        // cycles 2 to 4: channel 0 is free as the tail leaves its buffer in cycle 3.
+        let messages = [message(0, 3, &[0, 1, 2]), message(0, 3, &[0, 1, 2])];
+        let arrivals = run(&[1, 1, 1], 1, &messages).unwrap();
+        assert_eq!(arrivals[0].released, [3, 4, 5]);
+        assert_eq!(arrivals[1].grants, [3, 4, 5]);
+        // Of two flits: nothing is known in cycle 2, in which the head arrives as the tail leaves the
+        // buffer of channel 0.
+        let messages = [message(0, 2, &[0, 1, 2]), message(0, 2, &[0, 1, 2])];
+        let arrivals = run(&[1, 1, 1], 1, &messages).unwrap();
+        assert_eq!(arrivals[0].released, [3, 3, 4]);
+        assert_eq!(arrivals[1].grants, [3, 4, 5]);
     }
 
     #[test]
@@ -346,7 +374,7 @@ mod tests {
             message(0, 4, &[0, 1, 2]),
             message(1, 1, &[0]),
         ];
-        for (depth, free) in [(1, 12), (2, 11), (3, 10), (4, 4)] {
+        for (depth, free) in [(1, 12), (2, 11), (3, 11), (4, 5)] {
             let arrivals = run(&[1, 1, 1], depth, &messages).unwrap();
             assert_eq!(arrivals[1].grants, [0, 1, 10], "{depth}");
             assert_eq!(arrivals[2].grants, [free], "{depth}");

@@ -198,8 +198,7 @@ impl<T: Copy> Engine<T> {
             next: NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // The buffer that its tail leaves is empty only if its head is granted another lane in
-            // that same cycle, so nothing is known before.
+            // Its tail leaves a buffer when its head is granted another lane; nothing is known before.
             stalled: (length as usize) < path.len(),
             tag,
         };
@@ -326,8 +325,7 @@ impl<T: Copy> Engine<T> {
             request.channel = channel;
             if hop > worm.length as usize {
                 let left = path[hop - 1 - worm.length as usize];
-                self.queue.advance_to(now);
-                release(&mut self.channels, &mut self.queue, left, now);
+                release(&mut self.channels, &mut self.queue, left, now + 1);
                 next = next.min(self.queue.next_time());
             }
             if next <= now + 1 {
@@ -366,7 +364,7 @@ impl<T: Copy> Engine<T> {
         if u32::from(worm.hop) > worm.length {
             // Shorter than its path: the tail leaves the buffer of an earlier lane in this cycle.
             let left = self.paths[base + usize::from(worm.hop) - 1 - worm.length as usize];
-            release(&mut self.channels, &mut self.queue, left, now);
+            release(&mut self.channels, &mut self.queue, left, now + 1);
         }
         Some(self.paths[base + usize::from(worm.hop)])
     }
@@ -405,7 +403,8 @@ impl<T: Copy> Engine<T> {
         for hop in hops.saturating_sub(length + 1)..hops {
             let lane = self.paths[base + hop as usize];
             let behind = hops - 1 - hop;
-            let time = now + length - behind;
+            // The one whose buffer it leaves as the head arrives was not known to be emptied.
+            let time = now + (length - behind).max(1);
             release(&mut self.channels, &mut self.queue, lane, time);
         }
     }

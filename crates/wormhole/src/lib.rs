@@ -1,7 +1,7 @@
 //! Message-level, flit-exact wormhole engine.
 //!
 //! A message is a worm of `length` flits that holds one lane of every channel it crosses until
-//! its tail has crossed. The engine moves only the head: where the tail is follows by arithmetic.
+//! its tail has left the buffer of that lane. The engine moves only the head: where the tail is follows by arithmetic.
 //! The result is the same, grant by grant, as moving every flit (crate `isthmus-flit`, which the
 //! tests drive beside it).
 //!
@@ -9,9 +9,12 @@
 //! Channels have one or more lanes, each with a buffer of one flit, each as fast as a channel of
 //! one lane (section 4.1 of the hypercube paper).
 //! 1. A lane granted in cycle t is crossed in t; the head asks for the next channel in t + 1.
-//! 2. When the head crosses the last of P channels in cycle T, channel j (from 1) can be granted
-//!    again from cycle T + L - (P - j), the cycle after the tail crosses it. A worm shorter than
-//!    its path (L <= P) leaves channel j one cycle after its head crosses channel j + L - 1.
+//! 2. The buffer of a lane belongs to one worm at a time. A lane is granted when its buffer is
+//!    empty as the cycle begins, or is known then to be emptied in it: it holds the tail of a worm
+//!    whose head has arrived. When the head crosses the last of P channels in cycle T, channel j
+//!    (from 1) can be granted again from cycle T + L - (P - j), the cycle after the tail crosses it.
+//!    A worm shorter than its path (L < P) leaves the buffer of channel j when its head crosses
+//!    channel j + L <= P; it can be granted from the next cycle.
 //! 3. Within a cycle releases precede requests, and requests are ordered by message number.
 //! 4. Whoever is not granted waits in the channel's queue, first come first served.
 //!
