@@ -155,6 +155,9 @@ class Fabric:
     """h: from the output of a node to the output of the next, such as ``"34 ns"``."""
     ring_change: str | None = key("ring_change")
     """c: from an agent's address decoder to its output on another ring, such as ``"66 ns"``."""
+    ring_change_from: str | None = key("ring_change_from")
+    """When that begins: when the ``"header"`` comes, before the crossbar, or with the
+    ``"transfer"`` through it."""
     overhead: str | None = key("overhead")
     """Header and check sum of a send packet, such as ``"16 B"``."""
     echo: str | None = key("echo")

@@ -1,7 +1,7 @@
 //! Whole fabrics with their traffic on both engines: the same events at the same cycles.
 
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform, unit_interval};
-use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -71,6 +71,7 @@ impl Dice {
             symbol: Bytes::new(2),
             hop: Time::from_ns(2 * u64::from(self.between(1, 20))),
             ring_change: Time::from_ns(2 * u64::from(self.between(1, 40))),
+            ring_change_from: self.pick(&[ChangeFrom::Header, ChangeFrom::Transfer]),
             overhead: Bytes::new(16),
             echo: Bytes::new(8),
             queues: Queues {

@@ -1,6 +1,6 @@
 //! Files of SCI fabrics that are right, and what they mean.
 
-use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_scenario::{Load, Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -51,6 +51,7 @@ fn the_paper_fabric_is_what_the_defaults_describe() {
         symbol: Bytes::new(2),
         hop: Time::from_ns(34),
         ring_change: Time::from_ns(66),
+        ring_change_from: ChangeFrom::Header,
         overhead: Bytes::new(16),
         echo: Bytes::new(8),
         queues: Queues {

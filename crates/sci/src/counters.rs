@@ -5,10 +5,10 @@ use crate::Fabric;
 /// Counts since the beginning, or since they were reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// For each link (by the interface that it leaves): symbols of sends, with their idles. A
-    /// send is counted as a whole when its header comes to the output, or to the bypass FIFO there.
+    /// For each link (by the interface that it leaves): symbols of sends, with their idles, that
+    /// were decoded where it ends. So there are never more than cycles.
     pub send_symbols: Vec<u64>,
-    /// For each link: symbols of echoes, with their idles, counted in the same way.
+    /// For each link: symbols of echoes, with their idles, that were decoded where it ends.
     pub echo_symbols: Vec<u64>,
     /// For each interface: own sends, retries included.
     pub sends: Vec<u64>,

@@ -47,9 +47,12 @@
 //! 8. A packet that goes on waits in the input queue, first come first served within its class. The
 //!    crossbar takes the first if the output queue has a free slot, which the packet takes at once;
 //!    it is busy for as many cycles as the packet has symbols, and then the input slot is free. The
-//!    first response goes before the first request. The packet may start to leave `ring_change`
-//!    cycles after the transfer has begun, so its header leaves before its tail has come if all is
-//!    free.
+//!    first response goes before the first request. With [`ChangeFrom::Header`] the crossbar takes
+//!    a packet no sooner than `ring_change` cycles after its header has come, and the packet may
+//!    start to leave at once; with [`ChangeFrom::Transfer`] it may start to leave `ring_change`
+//!    cycles after the transfer has begun. If all is free the header leaves that long after it has
+//!    come, in both and before the tail has come; but with the first the packet keeps its input slot
+//!    for longer, and one that waits for the crossbar is decided on meanwhile.
 //! 9. With [`Source::Unbounded`] the client's packets wait in a FIFO without bound for each class;
 //!    the first moves on as soon as the output queue of its interface has a free client slot, and
 //!    those behind it wait even if theirs has. With [`Source::Bounded`] a packet that finds no slot
@@ -92,7 +95,7 @@ mod traffic;
 pub use counters::Counters;
 pub use error::Error;
 pub use fabric::{Fabric, Interface, InterfaceId, RING_NODES_MAX, RINGS_MAX};
-pub use rules::{FlowControl, Rules, SYMBOLS_LIMIT, Source};
+pub use rules::{ChangeFrom, FlowControl, Rules, SYMBOLS_LIMIT, Source};
 pub use stall::{Stall, StallKind};
 pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 

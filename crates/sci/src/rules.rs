@@ -24,15 +24,26 @@ pub enum FlowControl {
     GoBits,
 }
 
+/// When the delay of a ring change begins (rule 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChangeFrom {
+    /// When the header comes to the agent, whose crossbar begins when it is over.
+    Header,
+    /// When the crossbar begins.
+    Transfer,
+}
+
 /// The rules of a fabric. Lengths are in symbols, times in cycles; a link carries one symbol in
 /// each cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rules {
     /// From a symbol's leaving one interface to its being decoded at the next, 1 or more.
     pub hop: Cycles,
-    /// From the start of a packet's transfer through an agent to the earliest cycle in which its
-    /// header may leave on the next ring.
+    /// From the header's coming to an agent, or from the start of the packet's transfer through it,
+    /// to the earliest cycle in which the header may leave on the next ring.
     pub ring_change: Cycles,
+    /// Which of the two.
+    pub change_from: ChangeFrom,
     /// Length of the longest send, without its idle. Bypass FIFOs hold that and the idle.
     pub symbols_max: u32,
     /// Length of an echo, without its idle.
@@ -51,6 +62,14 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// What of a ring change comes before the transfer, and what after its start.
+    pub(crate) fn around_transfer(&self) -> (Cycles, Cycles) {
+        match self.change_from {
+            ChangeFrom::Header => (self.ring_change, 0),
+            ChangeFrom::Transfer => (0, self.ring_change),
+        }
+    }
+
     /// Checks that the rules can be followed.
     ///
     /// # Errors

@@ -2,9 +2,10 @@
 
 mod drive;
 
-use drive::{Answer, Demand, Log};
+use drive::{Answer, Demand, Log, Part};
 use isthmus_sci::{
-    Class, Delivery, Engine, Fabric, FlowControl, Rules, Source, StallKind, event, symbol,
+    ChangeFrom, Class, Delivery, Engine, Fabric, FlowControl, Rules, Source, StallKind, event,
+    symbol,
 };
 use isthmus_topology::rings::Segment;
 
@@ -12,6 +13,7 @@ use isthmus_topology::rings::Segment;
 const RULES: Rules = Rules {
     hop: 17,
     ring_change: 33,
+    change_from: ChangeFrom::Header,
     symbols_max: 40,
     echo: 4,
     input_slots: 5,
@@ -144,6 +146,7 @@ fn a_refused_packet_is_sent_again_when_its_echo_is_back() {
     let rules = Rules {
         input_slots: 1,
         output_slots: 1,
+        change_from: ChangeFrom::Transfer,
         ..RULES
     };
     let rings = [vec![0, 1], vec![1, 2]];
@@ -154,6 +157,53 @@ fn a_refused_packet_is_sent_again_when_its_echo_is_back() {
     let retries: Vec<u32> = log.delivered.iter().map(|d| d.retries).collect();
     assert_eq!(retries, [0, 0, 1]);
     assert_eq!(log.counters.retries, [1, 0, 0, 0]);
+}
+
+#[test]
+fn a_decision_before_the_transfer_keeps_the_input_slot() {
+    // As above, but the crossbar begins 33 after the header has come: with the first in 50, to 90. So
+    // the second is refused in 58 and back in 111, when the third is on its way (from 82 to 123). The
+    // third comes in 99, is decided on in 132 and finds the output slot free since the first's good
+    // echo in 120. The second is sent again in 123, refused in 140, sent again in 193, comes in 210.
+    let rules = Rules {
+        input_slots: 1,
+        output_slots: 1,
+        ..RULES
+    };
+    let rings = [vec![0, 1], vec![1, 2]];
+    let demands = vec![demand(0, 0, &[(0, 1), (1, 1)]); 3];
+    let log = both(&rings, rules, &demands, 1000);
+    assert_eq!(headers(&log), [17 + 33 + 17, 210 + 33 + 17, 99 + 33 + 17]);
+    let retries: Vec<u32> = log.delivered.iter().map(|d| d.retries).collect();
+    assert_eq!(retries, [0, 2, 0]);
+}
+
+#[test]
+fn one_that_waits_for_the_crossbar_is_decided_on_meanwhile() {
+    // The first is in transfer from 50 to 90. The second comes in 58, is decided on in 91, one cycle
+    // after the crossbar is free, and leaves when the first is out, in 91. With the delay after the
+    // transfer has begun the second is in transfer from 58 and may leave in 91 as well.
+    let rings = [vec![0, 1], vec![1, 2]];
+    let demands = vec![demand(0, 0, &[(0, 1), (1, 1)]); 2];
+    for change_from in [ChangeFrom::Header, ChangeFrom::Transfer] {
+        let rules = Rules {
+            change_from,
+            ..RULES
+        };
+        let log = both(&rings, rules, &demands, 1000);
+        assert_eq!(headers(&log), [67, 91 + 17]);
+    }
+    // With one output slot the second waits for the first's good echo in 120, and then leaves at once
+    // or after the delay of the change.
+    for (change_from, leaves) in [(ChangeFrom::Header, 120), (ChangeFrom::Transfer, 120 + 33)] {
+        let rules = Rules {
+            output_slots: 1,
+            change_from,
+            ..RULES
+        };
+        let log = both(&rings, rules, &demands, 1000);
+        assert_eq!(headers(&log), [67, leaves + 17]);
+    }
 }
 
 #[test]
@@ -212,6 +262,7 @@ fn responses_do_not_wait_for_requests() {
     let rules = Rules {
         input_slots: 1,
         output_slots: 1,
+        change_from: ChangeFrom::Transfer,
         ..RULES
     };
     let rings = [vec![0, 1], vec![1, 2]];
@@ -236,6 +287,14 @@ fn responses_do_not_wait_for_requests() {
     assert_eq!(response.header, 194 + 17);
     // The third request was refused in 99.
     assert!(log.counters.retries[3] > 0);
+    // With the decision before the transfer the second request is refused, and the third, which comes
+    // in 99, is in transfer from 132 to 172. The answer is decided on in 178.
+    let rules = Rules {
+        change_from: ChangeFrom::Header,
+        ..rules
+    };
+    let response = both(&rings, rules, &demands, 5000).delivered[1];
+    assert_eq!((response.sent, response.header), (128, 145 + 33 + 17));
 }
 
 #[test]
@@ -258,7 +317,12 @@ fn a_circle_of_full_queues_is_found() {
         demands.push(demand(0, 2, &[(2, 1), (0, 1), (1, 1), (2, 1)]));
     }
     let log = both(&rings, rules, &demands, 20_000);
-    let (_, under_way, stall, wedged) = &log.parts[0];
+    let Part {
+        under_way,
+        stall,
+        wedged,
+        ..
+    } = &log.parts[0];
     assert_eq!(*wedged, [0, 1, 2]);
     let stall = stall.as_ref().expect("a stall");
     // The refused packets go on being sent.

@@ -5,7 +5,7 @@ mod drive;
 
 use drive::{Answer, Demand, Log};
 use isthmus_kernel::{Chance, Stream, Streams, Uniform};
-use isthmus_sci::{Fabric, FlowControl, Rules, Source, event, symbol};
+use isthmus_sci::{ChangeFrom, Fabric, FlowControl, Rules, Source, event, symbol};
 use isthmus_topology::rings::Segment;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -74,12 +74,23 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop_oneof![0u64..4, 4u64..60],
         1u32..6,
         [slots(), slots(), slots()],
-        any::<bool>(),
+        any::<[bool; 2]>(),
     )
         .prop_map(
-            |(hop, ring_change, echo, [input_slots, output_slots, client_slots], bounded)| Rules {
+            |(
                 hop,
                 ring_change,
+                echo,
+                [input_slots, output_slots, client_slots],
+                [bounded, early],
+            )| Rules {
+                hop,
+                ring_change,
+                change_from: if early {
+                    ChangeFrom::Header
+                } else {
+                    ChangeFrom::Transfer
+                },
                 symbols_max: 136,
                 echo,
                 input_slots,
@@ -359,8 +370,8 @@ fn both_engines_are_equal_in_everything_that_comes_out() {
                     answers.filter(|delivery| is_answer(delivery.class)).count() as u64,
                 );
                 let last = fast.parts.last().unwrap();
-                add(&stalls, u64::from(last.2.is_some()));
-                add(&circles, u64::from(!last.3.is_empty()));
+                add(&stalls, u64::from(last.stall.is_some()));
+                add(&circles, u64::from(!last.wedged.is_empty()));
                 Ok(())
             },
         )

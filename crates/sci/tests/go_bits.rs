@@ -4,7 +4,7 @@ mod drive;
 
 use drive::Demand;
 use isthmus_kernel::{Streams, Uniform};
-use isthmus_sci::{Fabric, FlowControl, Rules, Source, event, symbol};
+use isthmus_sci::{ChangeFrom, Fabric, FlowControl, Rules, Source, event, symbol};
 use isthmus_topology::rings::Segment;
 
 const NODES: u32 = 8;
@@ -14,6 +14,7 @@ fn rules(flow_control: FlowControl) -> Rules {
     Rules {
         hop: 2,
         ring_change: 33,
+        change_from: ChangeFrom::Header,
         symbols_max: 40,
         echo: 4,
         input_slots: 5,

@@ -1,9 +1,9 @@
 //! Message-level, flit-exact wormhole engine.
 //!
 //! A message is a worm of `length` flits that holds one lane of every channel it crosses until
-//! its tail has left the buffer of that lane. The engine moves only the head: where the tail is follows by arithmetic.
-//! The result is the same, grant by grant, as moving every flit (crate `isthmus-flit`, which the
-//! tests drive beside it).
+//! its tail has left the buffer of that lane. The engine moves only the head: where the tail is
+//! follows by arithmetic. The result is the same, grant by grant, as moving every flit (crate
+//! `isthmus-flit`, which the tests drive beside it).
 //!
 //! # The rules
 //! Channels have one or more lanes, each with a buffer of one flit, each as fast as a channel of

@@ -42,7 +42,7 @@ pub(super) fn uses(
     let parts: Vec<Part> = used
         .iter()
         .map(|&(at, send, echo)| {
-            let (link, carried) = (fabric.links()[at], (send + echo).min(1.0));
+            let (link, carried) = (fabric.links()[at], send + echo);
             Part {
                 kind: "link".to_owned(),
                 from: link.from,
@@ -61,7 +61,7 @@ pub(super) fn uses(
     ];
     let of_it = kinds.iter().map(|(kind, pick)| {
         let mean = used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64;
-        let highest = Some(used.iter().map(pick).fold(0.0, f64::max).min(1.0));
+        let highest = Some(used.iter().map(pick).fold(0.0, f64::max));
         ChannelUse {
             kind: (*kind).to_owned(),
             from: None,

@@ -155,6 +155,7 @@ impl Machine {
         Rules {
             hop: self.cycles(spec.hop),
             ring_change: self.cycles(spec.ring_change),
+            change_from: spec.ring_change_from,
             symbols_max,
             echo: self.echo_symbols(),
             input_slots: spec.queues.input,

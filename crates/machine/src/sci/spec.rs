@@ -1,5 +1,6 @@
 //! What an SCI fabric is made of: plain values, no behaviour.
 
+pub use isthmus_sci::ChangeFrom;
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
@@ -62,6 +63,8 @@ pub struct SciSpec {
     pub hop: Time,
     /// From an agent's address decoder to its output on the next ring, routing decision included.
     pub ring_change: Time,
+    /// When that begins.
+    pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,
     /// Length of an echo packet.

@@ -3,7 +3,7 @@
 use crate::error::Problem;
 use crate::quantity::rounded;
 use crate::settings::Settings;
-use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
@@ -60,6 +60,10 @@ pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
         symbol,
         hop: hop(settings, cycle)?,
         ring_change: whole_cycles(settings, "machine.ring_change", cycle)?,
+        ring_change_from: match settings.text("machine.ring_change_from").as_str() {
+            "transfer" => ChangeFrom::Transfer,
+            _ => ChangeFrom::Header,
+        },
         overhead: settings.bytes("machine.overhead"),
         echo: settings.bytes("machine.echo"),
         queues: Queues {

@@ -112,6 +112,15 @@ pub(super) const FIELDS: &[Field] = &[
          routing decision (Table 1) and what more fits Tables 5, 6 and 8",
     ),
     Field::new(
+        "machine.ring_change_from",
+        Kind::Choice(&["header", "transfer"]),
+        Value("\"header\""),
+        "begin of a change of ring",
+        "When `ring_change` begins: when the header comes to the agent, whose crossbar follows \
+         (Figure 4: routers, then queues and crossbar), or when the crossbar begins; it matters where \
+         input queues are short",
+    ),
+    Field::new(
         "machine.overhead",
         Kind::DATA,
         Value("\"16 B\""),

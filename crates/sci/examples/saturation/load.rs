@@ -148,6 +148,7 @@ pub fn rules(hop: Cycles, ring_change: Cycles, source: isthmus_sci::Source) -> R
     Rules {
         hop,
         ring_change,
+        change_from: isthmus_sci::ChangeFrom::Header,
         symbols_max: SYMBOLS,
         echo: 4,
         input_slots: 5,

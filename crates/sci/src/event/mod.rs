@@ -36,7 +36,7 @@ use agenda::Agenda;
 use isthmus_kernel::Cycles;
 use lines::{Headers, Line};
 use packets::{Fifo, Origin, Packets, Stretch};
-use port::{GENERATE, Input, Key, NEVER, Output, key, time_of};
+use port::{Came, GENERATE, Input, Key, NEVER, Output, key, time_of};
 use queue::Queues;
 use std::collections::VecDeque;
 
@@ -77,6 +77,8 @@ pub struct Engine<T> {
     outputs_agenda: Agenda,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
+    /// What has come to each interface.
+    came: Vec<Came>,
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
@@ -118,7 +120,6 @@ impl<T: Copy> Engine<T> {
                 queues: queues.slots.len() as u32,
                 queue_count: count * CLASSES as u32,
                 turn: 0,
-                symbols: [0; 2],
             });
             for _ in Class::ALL {
                 for from in 0..count {
@@ -244,6 +245,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             nodes_agenda: Agenda::new(nodes, rules.hop),
             outputs_agenda: Agenda::new(outputs.len(), rules.hop),
             busy: vec![0; nodes.max(outputs.len()) + 1],
+            came: vec![Came::default(); inputs.len()],
             inputs,
             outputs,
             queues,
@@ -263,6 +265,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
 
     fn clear(&mut self) {
         (self.inputs, self.outputs, self.queues) = Self::interfaces(&self.fabric, &self.rules);
+        self.came.fill(Came::default());
         self.headers = Headers::new();
         self.now = 0;
         self.nodes_due.fill(Cycles::MAX);
@@ -322,15 +325,15 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         let mut counters = self.counters.clone();
         let links = counters.send_symbols.iter_mut();
         for ((send, echo), out) in links.zip(&mut counters.echo_symbols).zip(&self.outputs) {
-            [*send, *echo] = out.symbols;
+            [*send, *echo] = self.came[out.next as usize].before(self.now);
         }
         counters
     }
 
     fn reset_counters(&mut self) {
         self.counters.reset();
-        for out in &mut self.outputs {
-            out.symbols = [0; 2];
+        for came in &mut self.came {
+            came.restart(self.now);
         }
     }
 

@@ -127,6 +127,7 @@ impl<T: Copy> Engine<T> {
         let input = &mut self.inputs[port];
         let (place, &mut header, next) = self.headers.pop(&mut input.line);
         self.headers.remove(place);
+        self.came[port].count(header.kind, now, header.size);
         input.arrival = if next == Cycles::MAX {
             NEVER
         } else {
@@ -171,8 +172,11 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn look(&mut self, port: usize, class: usize, now: Cycles) {
         let input = &mut self.inputs[port];
-        if input.queues[class].len > 0 {
-            input.crossbar = input.crossbar.min(key(now.max(input.done), TRANSFER));
+        let queue = &input.queues[class];
+        if queue.len > 0 {
+            let ready = self.packets.flights[queue.head as usize].ready;
+            let time = now.max(input.done).max(ready);
+            input.crossbar = input.crossbar.min(key(time, TRANSFER));
             self.inputs_due[port] = input.due();
         }
     }
@@ -223,9 +227,12 @@ impl<T: Copy> Engine<T> {
             return;
         }
         self.packets.put_on(packet, stretch);
+        // From when on the crossbar may take it.
+        let (decision, _) = self.rules.around_transfer();
+        self.packets.flights[packet as usize].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);
         input.queues[class].push(packet, &mut self.packets.flights);
-        if alone && input.done <= now {
+        if alone && input.done <= now && decision == 0 {
             // The transfer that the crossbar would begin later in this cycle.
             self.transfer(port, now);
         } else {
@@ -279,6 +286,12 @@ impl<T: Copy> Engine<T> {
                     continue;
                 }
                 let packet = waiting.head;
+                let ready = self.packets.flights[packet as usize].ready;
+                if ready > now {
+                    let input = &mut self.inputs[port];
+                    input.crossbar = input.crossbar.min(key(ready, TRANSFER));
+                    continue;
+                }
                 let queue = self.queue_for(packet, Some(u32::from(input.port)));
                 if self.queues.slots[queue].is_full() {
                     continue;
@@ -296,7 +309,8 @@ impl<T: Copy> Engine<T> {
                     port: flight.on.port,
                     queue: queue as u32,
                 };
-                self.enter(wait, port as u32, now + self.rules.ring_change);
+                let (_, after) = self.rules.around_transfer();
+                self.enter(wait, port as u32, now + after);
                 break;
             }
         }

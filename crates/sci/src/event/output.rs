@@ -97,7 +97,6 @@ impl<T: Copy> Engine<T> {
             kind: Kind::Send,
             class: flight.class,
         };
-        out.symbols[0] += u64::from(size);
         out.free = now + u64::from(size);
         // Never stays never.
         out.own = next.max(out.free);
@@ -120,14 +119,16 @@ impl<T: Copy> Engine<T> {
     fn pass(&mut self, port: usize) -> Cycles {
         let out = &mut self.outputs[port];
         let (place, header, next) = self.headers.pop(&mut out.line);
+        // An echo that begins here, in place of its send, has come over no link.
+        if header.kind == Kind::Send || header.left != header.back {
+            self.came[port].count(header.kind, header.time, header.size);
+        }
         let start = header.time.max(out.free);
         let time = start + self.rules.hop;
         let size = u64::from(header.size);
         let left = header.left - 1;
         header.time = time;
         header.left = left;
-        let kind = usize::from(header.kind != Kind::Send);
-        out.symbols[kind] += size;
         out.pass = next;
         out.free = start + size;
         // Never stays never.

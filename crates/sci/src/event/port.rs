@@ -1,6 +1,6 @@
 //! Interfaces: their inputs, their outputs, and the keys by which they are served.
 
-use super::lines::Line;
+use super::lines::{Kind, Line};
 use super::packets::Fifo;
 use crate::traffic::{CLASSES, Class};
 use isthmus_kernel::Cycles;
@@ -83,8 +83,42 @@ pub(super) struct Output {
     pub queue_count: u32,
     /// The queue to be looked at first.
     pub turn: u32,
-    /// Symbols of sends, and of echoes, that the link has carried, as [`crate::Counters`] has them.
-    pub symbols: [u64; 2],
+}
+
+/// What has come over the link that leads to an interface.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Came {
+    /// Symbols of sends, and of echoes, with their idles. That which came last is in as a whole.
+    symbols: [u64; 2],
+    /// The cycle after its last symbol, and its kind.
+    until: Cycles,
+    last: usize,
+}
+
+impl Came {
+    /// A header has come of something of `size` symbols. Those of one window come in any order.
+    #[inline]
+    pub fn count(&mut self, kind: Kind, time: Cycles, size: u16) {
+        let kind = usize::from(kind != Kind::Send);
+        self.symbols[kind] += u64::from(size);
+        let until = time + u64::from(size);
+        if until > self.until {
+            (self.until, self.last) = (until, kind);
+        }
+    }
+
+    /// Symbols of sends and of echoes that have come before `now`, which is when it is asked.
+    pub fn before(&self, now: Cycles) -> [u64; 2] {
+        let mut symbols = self.symbols;
+        symbols[self.last] -= self.until.saturating_sub(now);
+        symbols
+    }
+
+    /// Counts anew from `now` on.
+    pub fn restart(&mut self, now: Cycles) {
+        self.symbols = [0; 2];
+        self.symbols[self.last] = self.until.saturating_sub(now);
+    }
 }
 
 impl Output {

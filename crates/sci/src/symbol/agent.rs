@@ -114,10 +114,11 @@ impl<T: Copy> Engine<T> {
                     continue;
                 };
                 let (packet, exit, left) = (slot.packet, slot.exit, slot.symbols);
-                if self.is_full(exit, self.rules.output_slots) {
+                let (before, after) = self.rules.around_transfer();
+                if self.now < slot.header + before || self.is_full(exit, self.rules.output_slots) {
                     continue;
                 }
-                self.take_slot(exit, packet, self.now + self.rules.ring_change);
+                self.take_slot(exit, packet, self.now + after);
                 self.inputs[port].crossbar = Some(Transfer { class, left });
                 break;
             }

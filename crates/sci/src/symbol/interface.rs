@@ -19,11 +19,7 @@ impl<T: Copy> Engine<T> {
         if came.place() == 0 {
             self.look_at_header(port, came, handler);
         }
-        let symbol = self.decoders[port].carry(came);
-        if symbol.kind() == Kind::Echo && came.kind() == Kind::Send {
-            self.counters.echo_symbols[port] += u64::from(self.rules.echo) + 1;
-        }
-        symbol
+        self.decoders[port].carry(came)
     }
 
     /// A send or an echo begins to come in.
@@ -41,12 +37,10 @@ impl<T: Copy> Engine<T> {
         let decoder = &mut self.decoders[port];
         decoder.mine = home as usize == port;
         decoder.echo_begins = symbols - self.rules.echo as u16;
-        let through = u64::from(symbols) + 1;
         match (header.kind(), decoder.mine) {
             (Kind::Send, true) => self.accept_or_refuse(port, header.action(), handler),
-            (Kind::Send, false) => self.counters.send_symbols[port] += through,
             (_, true) => self.take_echo(port, header.action()),
-            (_, false) => self.counters.echo_symbols[port] += through,
+            (_, false) => {}
         }
     }
 
@@ -192,7 +186,6 @@ impl<T: Copy> Engine<T> {
         out.emitted_go = false;
         self.last_start = self.last_start.max(self.now);
         self.counters.sends[port] += 1;
-        self.counters.send_symbols[port] += u64::from(last) + 1;
         out.own(action, 0, last)
     }
 }

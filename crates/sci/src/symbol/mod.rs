@@ -60,6 +60,7 @@ impl<T: Copy> Engine<T> {
             mine: false,
             echo_begins: 0,
             came_go: true,
+            counted: [0; 3],
         };
         let interfaces = fabric.interfaces().iter();
         let input = |interface: &crate::Interface| Input {
@@ -148,6 +149,7 @@ impl<T: Copy> Engine<T> {
         let passing = self.passing[ports.clone()].iter_mut();
         for (index, (decoder, passing)) in decoders.zip(passing).enumerate() {
             let came = self.lines[(ports.start + index) * circle + read];
+            decoder.count(came);
             *passing = decoder.carry(came);
             special |= u32::from(decoder.is_special(came)) << index;
         }
@@ -260,11 +262,19 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
     }
 
     fn counters(&self) -> Counters {
-        self.counters.clone()
+        let mut counters = self.counters.clone();
+        for (link, output) in self.outputs.iter().enumerate() {
+            let [_, sends, echoes] = self.decoders[output.next as usize].counted;
+            (counters.send_symbols[link], counters.echo_symbols[link]) = (sends, echoes);
+        }
+        counters
     }
 
     fn reset_counters(&mut self) {
         self.counters.reset();
+        for decoder in &mut self.decoders {
+            decoder.counted = [0; 3];
+        }
     }
 
     fn stalled(&self, limit: Cycles) -> Option<Stall> {

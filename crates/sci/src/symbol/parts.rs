@@ -202,9 +202,21 @@ pub(super) struct Decoder {
     pub echo_begins: u16,
     /// The go bit of the idle that came last.
     pub came_go: bool,
+    /// Symbols that came: free idles, those of sends, and those of echoes, with their idles.
+    pub counted: [u64; 3],
 }
 
 impl Decoder {
+    #[inline]
+    pub fn count(&mut self, came: Symbol) {
+        let kind = match came.kind() {
+            Kind::Idle => 0,
+            Kind::Send | Kind::SendIdle => 1,
+            Kind::Echo | Kind::EchoIdle => 2,
+        };
+        self.counted[kind] += 1;
+    }
+
     /// Whether a symbol begins a packet, or for one that is for this interface is where its echo
     /// begins or ends.
     #[inline]

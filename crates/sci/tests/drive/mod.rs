@@ -30,8 +30,20 @@ pub struct Log {
     pub delivered: Vec<Delivery<(u32, Class)>>,
     pub dropped: Vec<Dropped<(u32, Class)>>,
     /// At the end of each part of the run.
-    pub parts: Vec<(Cycles, u64, Option<Stall>, Vec<u32>)>,
+    pub parts: Vec<Part>,
+    /// Sums over the parts.
     pub counters: Counters,
+}
+
+/// What is seen at the end of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    pub now: Cycles,
+    pub under_way: u64,
+    pub stall: Option<Stall>,
+    pub wedged: Vec<u32>,
+    /// Symbols of sends and of echoes that each link carried in this part.
+    pub links: Vec<(u64, u64)>,
 }
 
 struct Recorder<'a> {
@@ -97,17 +109,31 @@ pub fn run<E: Engine<(u32, Class)>>(
         engine.offer(demand.time, packet);
     }
     let mut seen = Vec::new();
+    let mut counters: Option<Counters> = None;
     for part in 1..=parts {
         engine.run_until(part * length, &mut recorder);
         assert_eq!(engine.now(), part * length);
         let gone = recorder.delivered.len() + recorder.dropped.len();
         assert_eq!(engine.under_way() + gone as u64, recorder.generated);
-        seen.push((
-            engine.now(),
-            engine.under_way(),
-            engine.stalled(patience),
-            engine.wedged(),
-        ));
+        let counted = engine.counters();
+        engine.reset_counters();
+        let links = counted.send_symbols.iter().zip(&counted.echo_symbols);
+        let links: Vec<(u64, u64)> = links.map(|(&send, &echo)| (send, echo)).collect();
+        assert!(
+            links.iter().all(|(send, echo)| send + echo <= length),
+            "a link carries more than a symbol in a cycle: {links:?} in {length}"
+        );
+        seen.push(Part {
+            now: engine.now(),
+            under_way: engine.under_way(),
+            stall: engine.stalled(patience),
+            wedged: engine.wedged(),
+            links,
+        });
+        counters = Some(match counters {
+            Some(before) => sum(before, &counted),
+            None => counted,
+        });
     }
     recorder.delivered.sort_by_key(|delivery| delivery.tag);
     recorder.dropped.sort_by_key(|dropped| dropped.tag);
@@ -115,6 +141,22 @@ pub fn run<E: Engine<(u32, Class)>>(
         delivered: recorder.delivered,
         dropped: recorder.dropped,
         parts: seen,
-        counters: engine.counters(),
+        counters: counters.expect("there is a part"),
     }
+}
+
+fn sum(mut one: Counters, other: &Counters) -> Counters {
+    for (one, other) in [
+        (&mut one.send_symbols, &other.send_symbols),
+        (&mut one.echo_symbols, &other.echo_symbols),
+        (&mut one.sends, &other.sends),
+        (&mut one.retries, &other.retries),
+        (&mut one.delivered, &other.delivered),
+        (&mut one.dropped, &other.dropped),
+    ] {
+        one.iter_mut()
+            .zip(other)
+            .for_each(|(one, other)| *one += other);
+    }
+    one
 }
