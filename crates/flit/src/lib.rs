@@ -88,9 +88,12 @@ struct Worm {
     tail: Option<u64>,
 }
 
-struct Network<'a> {
+/// Channels and the messages that cross them.
+pub struct Network {
     depth: usize,
-    messages: &'a [Message],
+    messages: Vec<Message>,
+    /// Numbers of all messages, by rank.
+    by_rank: Vec<usize>,
     channels: Vec<Vec<Lane>>,
     queues: Vec<VecDeque<usize>>,
     worms: Vec<Worm>,
@@ -109,69 +112,115 @@ struct Network<'a> {
 /// # Panics
 /// If `depth` is 0.
 pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arrival>, Vec<usize>> {
-    assert!(depth > 0, "a buffer holds at least one flit");
-    let lane = |_| Lane {
-        worm: None,
-        buffer: VecDeque::new(),
-        crossed: None,
-    };
-    let mut network = Network {
-        depth,
-        messages,
-        channels: lanes
-            .iter()
-            .map(|&count| (0..count).map(lane).collect())
-            .collect(),
-        queues: vec![VecDeque::new(); lanes.len()],
-        worms: messages.iter().map(|_| Worm::default()).collect(),
-        under_way: Vec::new(),
-        cycle: 0,
-    };
-    for (worm, message) in network.worms.iter_mut().zip(messages) {
-        if let Ready::At(cycle) = message.ready {
-            worm.asks_at = Some(cycle);
+    let mut network = Network::new(lanes, depth);
+    for message in messages {
+        network.add(message.clone());
+    }
+    network.run_until(u64::MAX);
+    let left = |m: &usize| network.arrival(*m).is_none();
+    let left: Vec<usize> = (0..messages.len()).filter(left).collect();
+    if !left.is_empty() {
+        return Err(left);
+    }
+    Ok((0..messages.len())
+        .filter_map(|m| network.arrival(m))
+        .collect())
+}
+
+impl Network {
+    /// Empty channels at cycle 0.
+    ///
+    /// # Panics
+    /// If `depth` is 0.
+    pub fn new(lanes: &[u32], depth: usize) -> Self {
+        assert!(depth > 0, "a buffer holds at least one flit");
+        let lane = |_| Lane {
+            worm: None,
+            buffer: VecDeque::new(),
+            crossed: None,
+        };
+        let channel = |&count| (0..count).map(lane).collect();
+        Self {
+            depth,
+            messages: Vec::new(),
+            by_rank: Vec::new(),
+            channels: lanes.iter().map(channel).collect(),
+            queues: vec![VecDeque::new(); lanes.len()],
+            worms: Vec::new(),
+            under_way: Vec::new(),
+            cycle: 0,
         }
     }
-    let mut by_rank: Vec<usize> = (0..messages.len()).collect();
-    by_rank.sort_by_key(|&m| messages[m].rank);
-    loop {
-        network.ask(&by_rank);
-        let mut moved = false;
-        network.grant();
-        while network.cross() {
-            moved = true;
-        }
-        network.follow_up();
-        if network.worms.iter().all(|worm| worm.tail.is_some()) {
-            break;
-        }
-        network.cycle += 1;
-        if !moved {
-            // Nothing can happen before the next message becomes ready: skip the idle cycles.
-            let asking = network.worms.iter().filter_map(|worm| worm.asks_at);
-            match asking.filter(|&at| at >= network.cycle).min() {
-                Some(at) => network.cycle = at,
-                None => {
-                    return Err((0..messages.len())
-                        .filter(|&m| network.worms[m].tail.is_none())
-                        .collect());
+
+    /// Adds a message. Returns its number.
+    ///
+    /// # Panics
+    /// If it is ready in a cycle that has passed.
+    pub fn add(&mut self, message: Message) -> usize {
+        let number = self.messages.len();
+        let asks_at = match message.ready {
+            Ready::At(cycle) => Some(cycle),
+            Ready::After { .. } => None,
+        };
+        assert!(asks_at.is_none_or(|at| at >= self.cycle), "{message:?}");
+        let place = (self.by_rank).partition_point(|&m| self.messages[m].rank <= message.rank);
+        self.by_rank.insert(place, number);
+        self.messages.push(message);
+        self.worms.push(Worm {
+            asks_at,
+            ..Worm::default()
+        });
+        number
+    }
+
+    /// The present cycle: those before it have been run.
+    pub fn now(&self) -> u64 {
+        self.cycle
+    }
+
+    /// What became of a message; none as long as it has not arrived as a whole.
+    pub fn arrival(&self, message: usize) -> Option<Arrival> {
+        let worm = &self.worms[message];
+        worm.tail.map(|tail| Arrival {
+            grants: worm.grants.clone(),
+            released: worm.released.clone(),
+            header: worm.header,
+            tail,
+        })
+    }
+
+    /// Runs the cycles before `limit`. Returns whether anything is left that could happen; if not, and
+    /// there is no limit (the greatest number), it stops where the last thing happened.
+    pub fn run_until(&mut self, limit: u64) -> bool {
+        while self.cycle < limit {
+            self.ask();
+            self.grant();
+            let mut moved = false;
+            while self.cross() {
+                moved = true;
+            }
+            self.follow_up();
+            self.cycle += 1;
+            if !moved {
+                // Nothing can happen before the next message becomes ready: skip the idle cycles.
+                let asking = self.worms.iter().filter_map(|worm| worm.asks_at);
+                match asking.filter(|&at| at >= self.cycle).min() {
+                    Some(at) => self.cycle = at.min(limit),
+                    None => {
+                        if limit < u64::MAX {
+                            self.cycle = limit;
+                        }
+                        return false;
+                    }
                 }
             }
         }
+        true
     }
-    let arrival = |worm: Worm| Arrival {
-        grants: worm.grants,
-        released: worm.released,
-        header: worm.header,
-        tail: worm.tail.expect("all have arrived"),
-    };
-    Ok(network.worms.into_iter().map(arrival).collect())
-}
 
-impl Network<'_> {
     /// Rule 1.
-    fn ask(&mut self, by_rank: &[usize]) {
-        for &m in by_rank {
+    fn ask(&mut self) {
+        for &m in &self.by_rank {
             if self.worms[m].asks_at == Some(self.cycle) {
                 let hop = self.worms[m].grants.len();
                 self.queues[self.messages[m].path[hop] as usize].push_back(m);
@@ -379,6 +428,25 @@ mod tests {
             assert_eq!(arrivals[1].grants, [0, 1, 10], "{depth}");
             assert_eq!(arrivals[2].grants, [free], "{depth}");
         }
+    }
+
+    #[test]
+    fn a_run_in_pieces_is_the_run_at_once() {
+        let messages = [message(0, 3, &[0, 1, 2]), message(40, 3, &[0, 1, 2])];
+        let whole = run(&[1, 1, 1], 1, &messages).unwrap();
+        let mut network = Network::new(&[1, 1, 1], 1);
+        network.add(messages[0].clone());
+        for limit in [1, 2, 4, 4, 30] {
+            network.run_until(limit);
+            assert_eq!(network.now(), limit);
+        }
+        network.add(messages[1].clone());
+        assert!(network.run_until(41));
+        assert!(!network.run_until(100));
+        assert_eq!(
+            (network.arrival(0), network.arrival(1)),
+            (Some(whole[0].clone()), Some(whole[1].clone()))
+        );
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 mod distribution;
 mod queue;
+mod ran;
 mod stream;
 
 pub use distribution::{Chance, Gap, Uniform, draw_below, unit_interval};
 pub use queue::EventQueue;
+pub use ran::Ran;
 pub use stream::{Stream, Streams};
 
 /// A point in time or a span, in cycles.

@@ -99,7 +99,7 @@ pub use rules::{ChangeFrom, FlowControl, Rules, SYMBOLS_LIMIT, Source};
 pub use stall::{Stall, StallKind};
 pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Ran};
 
 /// The face that both engines show.
 pub trait Engine<T: Copy>: Sized {
@@ -123,11 +123,12 @@ pub trait Engine<T: Copy>: Sized {
     /// route is none of the fabric (see [`Fabric::end_of`]).
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>);
 
-    /// Serves the cycles before `limit`, or until the handler has finished.
+    /// Serves the cycles before `limit`, or until the handler has finished: see [`Ran`]. Packets
+    /// that refuse one another for ever are still going; [`Engine::stalled`] tells them.
     ///
     /// # Panics
     /// If the handler offers a packet that [`Engine::offer`] would not take, or too soon.
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H);
+    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran;
 
     /// Packets generated and neither delivered nor dropped.
     fn under_way(&self) -> u64;

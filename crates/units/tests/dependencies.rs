@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("topology", &[]),
     ("kernel", &[]),
+    ("conformance", &["kernel"]),
     ("statistics", &[]),
     ("analytic", &[]),
     ("flit", &[]),
@@ -53,8 +54,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What tests may use beyond that. The reference `flit` appears here and nowhere else.
-const TESTS_MAY_USE: &[(&str, &[&str])] = &[("wormhole", &["flit"]), ("machine", &["flit"])];
+/// What tests may use beyond that. The reference `flit` and the suite `conformance` appear here and
+/// nowhere else.
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[
+    ("flit", &["kernel", "conformance"]),
+    ("wormhole", &["flit", "conformance"]),
+    ("sci", &["conformance"]),
+    ("fattree", &["conformance"]),
+    ("machine", &["flit"]),
+];
 
 /// Libraries that stand for something: files, threads, configuration, Python, chance. No other
 /// crate may use them outside of its tests.

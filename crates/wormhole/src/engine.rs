@@ -2,7 +2,7 @@
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
 use crate::requests::{Request, Requests};
-use isthmus_kernel::{Cycles, EventQueue};
+use isthmus_kernel::{Cycles, EventQueue, Ran};
 
 /// Marks the timers among the events, which are numbers: below it are channels to be woken. So
 /// within a cycle releases come first, then the handler's timers. Requests come last and have a
@@ -108,6 +108,8 @@ pub struct Engine<T> {
     free: WormId,
     started: u64,
     under_way: u64,
+    /// The limit to which it has run.
+    reached: Cycles,
 }
 
 impl<T: Copy> Engine<T> {
@@ -123,6 +125,7 @@ impl<T: Copy> Engine<T> {
             free: NONE,
             started: 0,
             under_way: 0,
+            reached: 0,
         }
     }
 
@@ -137,12 +140,13 @@ impl<T: Copy> Engine<T> {
         self.free = NONE;
         self.started = 0;
         self.under_way = 0;
+        self.reached = 0;
     }
 
-    /// The present cycle.
+    /// The present cycle. Between runs, what was due before it has been served.
     #[inline]
     pub fn now(&self) -> Cycles {
-        self.queue.now()
+        self.queue.now().max(self.reached)
     }
 
     /// The channels.
@@ -164,9 +168,14 @@ impl<T: Copy> Engine<T> {
     /// served by their number; one set twice for the same cycle is served twice.
     ///
     /// # Panics
-    /// If `timer` is 2^31 or more.
+    /// If `timer` is 2^31 or more, or the time has passed.
     #[inline]
     pub fn schedule(&mut self, time: Cycles, timer: u32) {
+        assert!(
+            time >= self.now(),
+            "a timer was set for cycle {time}, now is {}",
+            self.now()
+        );
         assert!(timer < TIMER, "timers are numbered below 2^31, not {timer}");
         self.queue.push(time, TIMER | timer);
     }
@@ -237,23 +246,25 @@ impl<T: Copy> Engine<T> {
         self.stride = stride;
     }
 
-    /// Serves events up to and including cycle `limit`, until the handler has finished or there
-    /// is nothing left to do.
-    pub fn run(&mut self, handler: &mut impl Handler<Tag = T>, limit: Cycles) {
+    /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`].
+    pub fn run_until(&mut self, limit: Cycles, handler: &mut impl Handler<Tag = T>) -> Ran {
         while !handler.finished() {
-            let now = self.now();
+            let now = self.queue.now();
             let event = self.queue.next_time();
             let request = self.next_request();
             let time = event.min(request);
-            if time > limit || time == Cycles::MAX {
-                return;
+            if time >= limit {
+                if limit < Cycles::MAX {
+                    self.reached = self.reached.max(limit);
+                }
+                return Ran::at_limit(time < Cycles::MAX, self.under_way);
             }
             if time > now {
                 self.requests.turn();
                 self.look_ahead();
             }
             if event <= request {
-                let event = self.queue.pop_until(limit).expect("an event is due");
+                let event = self.queue.pop_until(time).expect("an event is due");
                 if event < TIMER {
                     self.wake(handler, event);
                 } else {
@@ -262,14 +273,10 @@ impl<T: Copy> Engine<T> {
             } else {
                 self.queue.advance_to(time);
                 let request = self.requests.pop();
-                self.advance(handler, request);
+                self.advance(handler, request, limit);
             }
         }
-    }
-
-    /// Whether nothing is left that could happen.
-    pub fn is_idle(&self) -> bool {
-        self.queue.next_time().min(self.next_request()) == Cycles::MAX
+        Ran::Finished
     }
 
     /// Reads what the requests of this cycle will need, if there are many: so the caches of the
@@ -289,18 +296,24 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn next_request(&self) -> Cycles {
         if self.requests.is_due() {
-            self.now()
+            self.queue.now()
         } else if self.requests.is_next() {
-            self.now() + 1
+            self.queue.now() + 1
         } else {
             Cycles::MAX
         }
     }
 
-    /// Serves a request, and goes on with it as long as no other event comes in between.
+    /// Serves a request, and goes on with it before `limit` as long as no other event comes in
+    /// between.
     #[inline]
-    fn advance(&mut self, handler: &mut impl Handler<Tag = T>, mut request: Request) {
-        let mut next = self.next_request().min(self.queue.next_time());
+    fn advance(
+        &mut self,
+        handler: &mut impl Handler<Tag = T>,
+        mut request: Request,
+        limit: Cycles,
+    ) {
+        let mut next = self.next_request().min(self.queue.next_time()).min(limit);
         let index = request.worm as usize;
         let worm = &mut self.worms[index];
         let path = &mut self.paths[index * self.stride..][..usize::from(worm.hops)];
@@ -350,7 +363,7 @@ impl<T: Copy> Engine<T> {
         index: WormId,
         lane: LaneId,
     ) -> Option<ChannelId> {
-        let now = self.now();
+        let now = self.queue.now();
         let worm = &mut self.worms[index as usize];
         let base = index as usize * self.stride;
         self.paths[base + usize::from(worm.hop)] = lane;
@@ -373,7 +386,7 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
         let worm = self.worms[index as usize];
-        let now = self.now();
+        let now = self.queue.now();
         if worm.stalled {
             self.release_all(index);
         }
@@ -396,7 +409,7 @@ impl<T: Copy> Engine<T> {
     /// Releases what a stalled worm still holds, now that its head crosses its last channel.
     fn release_all(&mut self, index: WormId) {
         let worm = self.worms[index as usize];
-        let now = self.now();
+        let now = self.queue.now();
         let base = index as usize * self.stride;
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
         // Lanes whose buffers a short worm has left already keep the release they have.
@@ -443,7 +456,7 @@ impl<T: Copy> Engine<T> {
 
     /// Grants the lanes of `channel` that are free now to those who wait longest.
     fn wake(&mut self, handler: &mut impl Handler<Tag = T>, channel: ChannelId) {
-        let now = self.now();
+        let now = self.queue.now();
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index as usize];

@@ -59,17 +59,17 @@ impl<'a> Replay<'a> {
             }
         }
         let held = window.map(|(from, to)| {
-            engine.run(&mut replay, from);
+            engine.run_until(from, &mut replay);
             let from = from.max(engine.now());
             engine.channels_mut().count(from);
-            engine.run(&mut replay, to);
+            engine.run_until(to, &mut replay);
             let to = to.max(engine.now());
             Held {
                 window: (from, to),
                 cycles: engine.channels().held(to),
             }
         });
-        engine.run(&mut replay, u64::MAX);
+        engine.run_until(u64::MAX, &mut replay);
         assert_eq!(replay.left, 0, "messages never arrived");
         (replay.arrivals, replay.numbers, held)
     }

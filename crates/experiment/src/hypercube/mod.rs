@@ -132,7 +132,6 @@ impl Subject for Point {
         let machine = Arc::clone(&self.built.machine);
         Box::new(Running {
             simulation: Simulation::new(machine, &self.traffic, seed, replication),
-            reached: 0,
         })
     }
 
@@ -229,23 +228,16 @@ impl Subject for Point {
 
 struct Running {
     simulation: Simulation,
-    /// The cycle up to which everything has happened.
-    reached: Cycles,
 }
 
 impl Simulated for Running {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let left = self.simulation.run_until(recorders, until);
-        self.reached = if recorders.finished() {
-            self.simulation.now()
-        } else {
-            until
-        };
-        left || recorders.finished()
+        let ran = self.simulation.run_until(recorders, until);
+        ran.goes_on() || recorders.finished()
     }
 
     fn now(&self) -> Cycles {
-        self.reached
+        self.simulation.now()
     }
 
     fn under_way(&self) -> u64 {

@@ -4,7 +4,7 @@ use crate::hypercube::build::Machine;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
 use crate::hypercube::operation::{Errand, Open, Slab};
 use isthmus_device::{Busy, IoNode};
-use isthmus_kernel::{Cycles, Streams};
+use isthmus_kernel::{Cycles, Ran, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
@@ -209,15 +209,13 @@ impl Simulation {
         observer.finished()
     }
 
-    /// Goes on until the observer has finished or everything up to and including cycle `until` has
-    /// happened. Returns whether anything is left that could happen.
-    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+    /// Goes on until the observer has finished or everything before cycle `until` has happened.
+    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> Ran {
         let mut driver = Driver {
             state: &mut self.state,
             observer,
         };
-        self.engine.run(&mut driver, until);
-        !self.engine.is_idle()
+        self.engine.run_until(until, &mut driver)
     }
 
     /// Messages that have begun and not arrived.

@@ -33,7 +33,7 @@ mod stall;
 use crate::traffic::{CLASSES, Class, Packet};
 use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
 use agenda::Agenda;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Ran};
 use lines::{Headers, Line};
 use packets::{Fifo, Origin, Packets, Stretch};
 use port::{Came, GENERATE, Input, Key, NEVER, Output, key, time_of};
@@ -132,6 +132,11 @@ impl<T: Copy> Engine<T> {
             }
         }
         (inputs, outputs, queues)
+    }
+
+    /// Whether a packet is under way or to be generated.
+    fn has_work(&self) -> bool {
+        self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
 
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
@@ -299,14 +304,16 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.insert(time, &packet);
     }
 
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
+    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
             let outputs = self.outputs_agenda.first(&self.outputs_due, self.now);
             let begin = nodes.min(outputs);
             if begin >= limit || begin >= time_of(NEVER) {
-                self.now = self.now.max(limit);
-                return;
+                if limit < Cycles::MAX {
+                    self.now = self.now.max(limit);
+                }
+                return Ran::at_limit(self.has_work(), self.under_way);
             }
             self.nodes_agenda.begin(begin, &self.nodes_due);
             self.outputs_agenda.begin(begin, &self.outputs_due);
@@ -315,6 +322,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             self.run_outputs(end);
             self.now = end;
         }
+        Ran::Finished
     }
 
     fn under_way(&self) -> u64 {

@@ -14,7 +14,7 @@ mod stall;
 
 use crate::traffic::{CLASSES, Packet};
 use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Ran};
 use parts::{Decoder, Exit, Input, Output, Places, Sending, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
 
@@ -133,6 +133,11 @@ impl<T: Copy> Engine<T> {
         self.offers.clear();
     }
 
+    /// Whether a packet is under way or to be generated.
+    fn has_work(&self) -> bool {
+        self.under_way > 0 || (self.clients.iter()).any(|client| !client.to_come.is_empty())
+    }
+
     /// Serves one cycle at one node. What arrives is read from place `read` of the circles, what
     /// leaves is written to place `write`.
     fn cycle<H: Handler<Tag = T>>(
@@ -239,8 +244,11 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.insert(time, &packet);
     }
 
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
-        while self.now < limit && !handler.finished() {
+    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        while !handler.finished() {
+            if self.now >= limit || (limit == Cycles::MAX && !self.has_work()) {
+                return Ran::at_limit(self.has_work(), self.under_way);
+            }
             let begin = self.now;
             let end = limit.min(begin + self.rules.hop);
             let hop = self.rules.hop as usize;
@@ -255,6 +263,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             }
             self.now = end;
         }
+        Ran::Finished
     }
 
     fn under_way(&self) -> u64 {

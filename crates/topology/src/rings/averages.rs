@@ -287,10 +287,6 @@ mod tests {
                 }
             }
         }
-        println!(
-            "{} whole fabrics, {} with a fault",
-            compared[0], compared[1]
-        );
         assert!(compared[0] >= 20 && compared[1] >= 200, "{compared:?}");
     }
 
