@@ -22,11 +22,15 @@ class Value:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval; the value itself where there is none; NaN where there is no value."""
-        middle = math.nan if self.value is None else self.value
+        """The interval, infinite to a side of which nothing is known; the value itself where there
+        is no interval; NaN where there is no value.
+        """
+        if self.low is None and self.high is None:
+            middle = math.nan if self.value is None else self.value
+            return middle, middle
         return (
-            middle if self.low is None else self.low,
-            middle if self.high is None else self.high,
+            -math.inf if self.low is None else self.low,
+            math.inf if self.high is None else self.high,
         )
 
     @property

@@ -17,6 +17,7 @@ mod measurement;
 mod memory;
 mod processors;
 mod progress;
+mod rates;
 mod recorders;
 mod replication;
 pub mod result;

@@ -341,11 +341,11 @@ pub struct Measure {
 pub struct Percentile {
     /// 0 to 100.
     pub percent: f64,
-    /// Mean over replications.
+    /// Where the mean distribution of the replications reaches it.
     pub value: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of its interval; `None` where too little was seen above to tell.
     pub high: Option<f64>,
     /// Whether every replication has ten observations or more above it; if not, it rests on the
     /// largest few values and is too low.

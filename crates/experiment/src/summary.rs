@@ -1,10 +1,11 @@
 //! From replications to the rows of the result.
 
 use crate::measurement::Measurement;
+use crate::rates;
 use crate::recorders::Recorders;
 use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, VerdictSummary};
 use crate::rules::Rules;
-use crate::subject::{Counted, Fate, Overlay, RateInfo, Subject};
+use crate::subject::{Counted, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_scenario::Intervals;
 use isthmus_statistics::{BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary};
@@ -95,7 +96,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let counted: Vec<Counted> = finished.filter_map(|f| f.counted.clone()).collect();
         let mut report = Self {
-            measures: rates(measurement, subject, rules, overlay),
+            measures: rates::rates(measurement, subject, rules, overlay),
             histograms: Vec::new(),
             uses: Uses::default(),
             nodes: Vec::new(),
@@ -133,7 +134,9 @@ impl Report {
             return;
         };
         let estimate = interval(&summary.replications, &replications, at, rules)
-            .map_or(summary.mean, |(estimate, _)| estimate)
+            .map_or(summary.mean, |(estimate, _)| {
+                estimate.positive(summary.replications.stretch)
+            })
             .scaled(cycle_us);
         let analytic = overlay.measures.get(name).copied();
         let (discarded, used): (u64, u64) = (
@@ -150,12 +153,12 @@ impl Report {
                 .percentiles
                 .iter()
                 .map(|percentile| {
-                    let estimate = percentile.estimate.scaled(cycle_us);
+                    let found = percentile.scaled(cycle_us);
                     Percentile {
                         percent: percentile.percentile,
-                        value: estimate.mean,
-                        low: finite(estimate.low),
-                        high: finite(estimate.high),
+                        value: found.value,
+                        low: finite(found.low),
+                        high: finite(found.high),
                         resolved: percentile.resolved,
                     }
                 })
@@ -186,45 +189,6 @@ impl Report {
     }
 }
 
-/// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
-/// messages arrived depends on when it did. Nor do those of a run without a whole period of what is
-/// asked for: they depend on where in the period it ends.
-fn rates(
-    measurement: &Measurement,
-    subject: &dyn Subject,
-    rules: &Rules,
-    overlay: &Overlay,
-) -> Vec<Measure> {
-    let collapsed = measurement.collapse().is_some();
-    let measure = |rate: &RateInfo| {
-        if collapsed && rate.fate != Fate::Offered {
-            return None;
-        }
-        let finished = measurement.replications.iter();
-        let period = subject.period();
-        let rate_of = |recorders: &Recorders| recorders.rate(rate.fate, &rate.flows, period);
-        let values: Option<Vec<f64>> = finished.map(|f| rate_of(&f.recorders)).collect();
-        let values = values?;
-        let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
-        let estimate = estimate.scaled(rate.scale);
-        let analytic = overlay.measures.get(&*rate.name).copied();
-        Some(Measure {
-            name: rate.name.to_string(),
-            unit: rate.unit.to_owned(),
-            mean: Some(estimate.mean),
-            low: finite(estimate.low),
-            high: finite(estimate.high),
-            samples: values.len() as u64,
-            percentiles: Vec::new(),
-            analytic,
-            residual: analytic.map(|value| estimate.mean / value - 1.0),
-            target: None,
-            warmup_share: 0.0,
-        })
-    };
-    subject.rates().iter().filter_map(measure).collect()
-}
-
 fn verdict(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -241,12 +205,13 @@ fn verdict(
         flow: subject.flows()[measurement.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        growth_high: or_zero(growth.map(|g| g.high)),
+        // No more can be left unserved than is offered.
+        growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,
     }
 }
 
-fn finite(value: f64) -> Option<f64> {
+pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
