@@ -32,7 +32,7 @@ LEAST = 0.92
 """What an interval of 95% must cover, as the mean over the measures of a cell."""
 WAIT_S = 3600.0
 
-Statistics = dict[str, tuple[float, float | None, float | None]]
+Interval = tuple[float, float | None, float | None]
 
 
 @dataclass
@@ -58,7 +58,7 @@ def run(text: str, seed: int, jobs: int, changes: list[str]) -> Any:
     return json.loads(experiment.result())
 
 
-def statistics(point: Any) -> Iterator[tuple[str, str, tuple[float, float | None, float | None]]]:
+def statistics(point: Any) -> Iterator[tuple[str, str, Interval]]:
     """Kind, name, value and interval of all that a point says."""
     for measure in point["measures"]:
         kind = "mean" if measure["percentiles"] else "rate"
@@ -67,6 +67,38 @@ def statistics(point: Any) -> Iterator[tuple[str, str, tuple[float, float | None
             if each["resolved"]:
                 interval = (each["value"], each["low"], each["high"])
                 yield f"p{each['percent']:g}", measure["name"], interval
+
+
+def ratios(points: list[Any]) -> list[dict[str, Interval]]:
+    """For each load each mean over that at the load before, the first over that at the next."""
+    found = []
+    for at, point in enumerate(points):
+        other = points[at - 1 if at else 1]
+        bases = {m["name"]: m for m in other["measures"]}
+        told = {}
+        for measure in point["measures"]:
+            base = bases.get(measure["name"])
+            if base is None or not base["mean"]:
+                continue
+            operands = [
+                {"value": m["mean"], "low": m["low"], "high": m["high"], "each": m["each"]}
+                for m in (measure, base)
+            ]
+            question = {"operation": "ratio", "operands": operands, "confidence": 0.95}
+            if (ratio := json.loads(_core.compare(json.dumps(question)))) is not None:
+                told[measure["name"]] = (ratio["value"], ratio["low"], ratio["high"])
+        found.append(told)
+    return found
+
+
+def told(points: list[Any]) -> list[dict[tuple[str, str], Interval]]:
+    """All that the points say, and their ratios."""
+    each = zip(points, ratios(points), strict=True)
+    return [
+        {(what, name): interval for what, name, interval in statistics(point)}
+        | {("ratio", name): interval for name, interval in ratio.items()}
+        for point, ratio in each
+    ]
 
 
 def holds(value: float, low: float | None, high: float | None) -> bool:
@@ -83,19 +115,16 @@ def coverage(
     text = (SCENARIOS / f"{kind}.toml").read_text()
     messages = int(text.partition("messages = ")[2].split()[0]) // shorter
     long = run(text, TRUTH_SEED, jobs, [f"stop.messages={longer * messages}"])
-    truths = [
-        {(what, name): found[0] for what, name, found in statistics(point)}
-        for point in long["points"]
-    ]
+    truths = told(long["points"])
     cells: dict[tuple[str, str], Cell] = {}
     for seed in range(1, seeds + 1):
         points = run(text, seed, jobs, [f"stop.messages={messages}"])["points"]
-        for load, truth, point in zip(LOADS, truths, points, strict=True):
-            for what, name, (_, low, high) in statistics(point):
+        for load, truth, found in zip(LOADS, truths, told(points), strict=True):
+            for (what, name), (_, low, high) in found.items():
                 if (what, name) not in truth:
                     continue
                 cell = cells.setdefault((load, what), Cell())
-                cell.held += holds(truth[what, name], low, high)
+                cell.held += holds(truth[what, name][0], low, high)
                 cell.of += 1
                 cell.measures.add(name)
     return cells
@@ -145,11 +174,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write the table into the guide")
     asked = parser.parse_args()
     found = {kind: coverage(kind, asked.seeds, asked.jobs) for kind in KINDS}
-    told = (
+    head = (
         f"isthmus {_core.version()}, seeds 1 to {asked.seeds}, truth from seed {TRUTH_SEED} "
         f"and runs {LONGER} times as long:"
     )
-    text = f"{told}\n\n{table(found)}"
+    text = f"{head}\n\n{table(found)}"
     print(text)
     if asked.keep:
         keep(text)

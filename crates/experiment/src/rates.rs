@@ -42,6 +42,7 @@ pub(crate) fn rates(
             mean: Some(estimate.mean),
             low: finite(estimate.low),
             high: finite(estimate.high * owed),
+            each: values.iter().map(|value| value * rate.scale).collect(),
             samples: values.len() as u64,
             percentiles: Vec::new(),
             analytic,

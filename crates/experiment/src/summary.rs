@@ -8,10 +8,15 @@ use crate::rules::Rules;
 use crate::subject::{Counted, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_scenario::Intervals;
-use isthmus_statistics::{BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary};
+use isthmus_statistics::{
+    BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary, Verdict,
+};
 
 /// Observations that a measure must have in each replication before a run may stop on it.
 const SAMPLES_MIN: u64 = 50;
+
+/// By how much more than they show the means of an undecided point may scatter upwards, at least.
+const STRETCH_UNDECIDED: f64 = 2.0;
 
 /// What is known of a measure during a run.
 pub(crate) enum Known {
@@ -133,10 +138,14 @@ impl Report {
             // It does not occur, or not in every replication.
             return;
         };
+        // While it is unknown whether there is a steady state, the run may be short of it.
+        let least = match measurement.verdict {
+            Verdict::Undecided => STRETCH_UNDECIDED,
+            _ => 1.0,
+        };
+        let stretch = summary.replications.stretch.max(least);
         let estimate = interval(&summary.replications, &replications, at, rules)
-            .map_or(summary.mean, |(estimate, _)| {
-                estimate.positive(summary.replications.stretch)
-            })
+            .map_or(summary.mean, |(estimate, _)| estimate.positive(stretch))
             .scaled(cycle_us);
         let analytic = overlay.measures.get(name).copied();
         let (discarded, used): (u64, u64) = (
@@ -148,6 +157,9 @@ impl Report {
             mean: Some(estimate.mean),
             low: finite(estimate.low),
             high: finite(estimate.high),
+            each: (summary.replications.means.iter())
+                .map(|mean| mean * cycle_us)
+                .collect(),
             samples: used,
             percentiles: summary
                 .percentiles
@@ -159,6 +171,7 @@ impl Report {
                         value: found.value,
                         low: finite(found.low),
                         high: finite(found.high),
+                        each: found.each,
                         resolved: percentile.resolved,
                     }
                 })

@@ -9,6 +9,7 @@
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
 //! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
 //! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`Precision`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
 //! | where is the knee? | [`KneeSearch`] |
@@ -48,6 +49,7 @@ mod knee;
 mod percentile;
 mod precision;
 mod quantile;
+mod quantity;
 mod recorder;
 mod replications;
 mod saturation;
@@ -67,6 +69,7 @@ pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
 pub use percentile::{PercentileEstimate, percentile_estimates};
 pub use precision::{Assessment, Precision, Target};
 pub use quantile::{f_quantile, normal_quantile, t_quantile};
+pub use quantity::{Operation, Quantity, compare};
 pub use recorder::Recorder;
 pub use replications::{ReplicationMeans, Summary};
 pub use saturation::{Judgement, SaturationTest, Verdict};

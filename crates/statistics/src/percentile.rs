@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::histogram::{Bucket, Histogram, check_percentile};
 use crate::sections::STRETCH_MAX;
 use crate::share::{Share, ShareTest};
@@ -18,7 +19,7 @@ const FEWEST_ABOVE: f64 = 10.0;
 /// Journal of the American Statistical Association 47(260), 1952). It is right for values on a
 /// lattice, too, where it is a single value if that is clear, and it contains the whole bucket of
 /// the histogram at either end.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PercentileEstimate {
     /// Which percentile, from 0 to 100.
     pub percentile: f64,
@@ -34,6 +35,10 @@ pub struct PercentileEstimate {
     /// Whether every replication has at least ten observations above the percentile; otherwise
     /// it rests on the largest few values and is biased low.
     pub resolved: bool,
+    /// What each replication says of it, to compare results with: the value less how far the share of
+    /// the replication at or below it is above the mean of these shares, on a scale that spreads as
+    /// wide as the interval, its bins left out. Mean and value are the same.
+    pub each: Vec<f64>,
 }
 
 impl PercentileEstimate {
@@ -44,6 +49,7 @@ impl PercentileEstimate {
             value: self.value * factor,
             low: self.low * factor,
             high: self.high * factor,
+            each: self.each.iter().map(|each| each * factor).collect(),
             ..*self
         }
     }
@@ -67,12 +73,13 @@ pub fn percentile_estimates(
         check_percentile(percentile)?;
         let above = 1.0 - percentile / 100.0;
         let resolved = |histogram: &Histogram| histogram.count() as f64 * above >= FEWEST_ABOVE;
-        let (value, (low, high)) = spread.at(percentile / 100.0);
+        let (value, (low, high), each) = spread.at(percentile / 100.0, confidence)?;
         Ok(PercentileEstimate {
             percentile,
             value,
             low,
             high,
+            each,
             resolved: replications.iter().all(resolved),
         })
     };
@@ -131,13 +138,41 @@ impl Spread {
         shares.iter().sum::<f64>() / shares.len() as f64
     }
 
-    /// Where the mean distribution reaches `p`, and the interval.
-    fn at(&self, p: f64) -> (f64, (f64, f64)) {
+    /// Where the mean distribution reaches `p`, the interval, and what each replication says.
+    fn at(&self, p: f64, confidence: f64) -> Result<(f64, (f64, f64), Vec<f64>), Error> {
         let last = self.buckets.len() - 1;
         // Sums of shares may miss a whole number by rounding.
         let reaches = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         let here = (0..last).find(reaches).unwrap_or(last);
-        (self.within(here, p), self.interval(here, p))
+        let value = self.within(here, p);
+        let (low, high) = self.interval(here, p);
+        let ends = (
+            self.ends(low).0,
+            high.map_or(f64::INFINITY, |high| self.ends(high).1),
+        );
+        if self.test.is_none() {
+            let whole = (f64::NEG_INFINITY, f64::INFINITY);
+            return Ok((value, whole, vec![value; self.shares[here].len()]));
+        }
+        let high = high.unwrap_or(here);
+        let inner = [
+            if low < here {
+                value - self.ends(low).1
+            } else {
+                0.0
+            },
+            if high > here {
+                self.ends(high).0 - value
+            } else {
+                0.0
+            },
+        ];
+        let arm = inner[0].max(inner[1]).max(0.0);
+        let (mean, shares) = (self.mean(here), &self.shares[here]);
+        let spread = Estimate::from_samples(shares, confidence)?.half_width;
+        let scale = if spread > 0.0 { arm / spread } else { 0.0 };
+        let each = shares.iter().map(|share| value - scale * (share - mean));
+        Ok((value, ends, each.collect()))
     }
 
     /// The place in a bucket: its values are taken as evenly spread over those that it can hold.
@@ -157,11 +192,11 @@ impl Spread {
         (lower.max(self.min) as f64, upper.min(self.max) as f64)
     }
 
-    /// From the first bucket at which the distribution may have reached `p` to the last before which
-    /// it may not have.
-    fn interval(&self, here: usize, p: f64) -> (f64, f64) {
+    /// The first bucket at which the distribution may have reached `p`, and the last before which it may
+    /// not have; none where that cannot be told.
+    fn interval(&self, here: usize, p: f64) -> (usize, Option<usize>) {
         let Some(test) = &self.test else {
-            return (f64::NEG_INFINITY, f64::INFINITY);
+            return (0, None);
         };
         let share = |bucket: usize, like: Option<&Share>| test.share(&self.shares[bucket], like);
         let mut low = here;
@@ -178,15 +213,12 @@ impl Spread {
         while test.may_be_down_at(&like, p) {
             high += 1;
             if high == self.buckets.len() {
-                return (self.ends(low).0, f64::INFINITY);
+                return (low, None);
             }
             like = share(high, Some(&like));
         }
         let clear = low == high && self.shares[here].iter().all(|share| *share == 1.0);
-        if self.short && !clear {
-            return (self.ends(low).0, f64::INFINITY);
-        }
-        (self.ends(low).0, self.ends(high).1)
+        (low, (clear || !self.short).then_some(high))
     }
 }
 
@@ -202,7 +234,9 @@ mod tests {
     }
 
     fn one(replications: &[Histogram], percentile: f64) -> PercentileEstimate {
-        percentile_estimates(replications, &[percentile], 0.95, 1.0).unwrap()[0]
+        percentile_estimates(replications, &[percentile], 0.95, 1.0)
+            .unwrap()
+            .remove(0)
     }
 
     proptest! {
@@ -222,6 +256,8 @@ mod tests {
             prop_assert!(found.low <= found.value && found.value <= found.high, "{found:?}");
             prop_assert!(found.low >= min as f64);
             prop_assert!(found.high == f64::INFINITY || found.high <= max as f64);
+            let mean = found.each.iter().sum::<f64>() / found.each.len() as f64;
+            prop_assert!((mean - found.value).abs() <= 1e-9 * found.value.abs(), "{found:?}");
             let mut merged = Histogram::new();
             replications.iter().for_each(|each| merged.merge(each));
             let bucket = merged.buckets().find(|b| b.upper as f64 >= found.value).unwrap();
@@ -288,12 +324,18 @@ mod tests {
         assert_eq!((found[1].value, found[1].resolved), (96.0, false));
         let half = found[0].scaled(0.5);
         assert_eq!((half.value, half.low), (25.5, found[0].low / 2.0));
-        let wider = percentile_estimates(&replications, &[50.0], 0.95, 2.0).unwrap()[0];
+        let wider = percentile_estimates(&replications, &[50.0], 0.95, 2.0)
+            .unwrap()
+            .remove(0);
         assert!(wider.low < found[0].low && wider.high > found[0].high);
-        let short = percentile_estimates(&replications, &[50.0], 0.95, f64::INFINITY).unwrap()[0];
+        let short = percentile_estimates(&replications, &[50.0], 0.95, f64::INFINITY)
+            .unwrap()
+            .remove(0);
         assert_eq!((short.low, short.high), (wider.low, f64::INFINITY));
         let same = [histogram([7; 50]), histogram([7; 60])];
-        let same = percentile_estimates(&same, &[50.0], 0.95, f64::INFINITY).unwrap()[0];
+        let same = percentile_estimates(&same, &[50.0], 0.95, f64::INFINITY)
+            .unwrap()
+            .remove(0);
         assert_eq!((same.low, same.high), (7.0, 7.0));
     }
 

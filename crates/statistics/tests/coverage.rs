@@ -152,7 +152,7 @@ fn percentile_covered(percentile: f64, rho: f64, customers: u32, scale: f64, ste
             })
             .collect();
         let summary = Summary::of(&replications, WarmUp::Mser, &[percentile], CONFIDENCE).unwrap();
-        let found = summary.percentiles[0];
+        let found = &summary.percentiles[0];
         assert!(found.low <= found.value && found.value <= found.high);
         covered += u32::from(found.low <= truth && truth <= found.high);
     }
