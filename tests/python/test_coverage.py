@@ -19,7 +19,8 @@ def test_intervals_hold_the_truth(kind: str):
     """Runs of a quarter of the length, of which those near the knee would be too short.
 
     Of some 200 intervals of 95%, which depend on one another like 60 or so that do not, less than
-    88% hold with a probability of 1%; of 20 rates four miss with one of 2%. Seeds are fixed: it fails for a reason.
+    88% hold with a probability of 1%; of 20 rates five miss with one of 0.3%. Seeds are fixed: it
+    fails for a reason.
     """
     cells = coverage.coverage(kind, SEEDS, 2, longer=12, shorter=4)
     for what in dict.fromkeys(what for _, what in cells):

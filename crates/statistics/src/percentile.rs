@@ -73,14 +73,10 @@ pub fn percentile_estimates(
         check_percentile(percentile)?;
         let above = 1.0 - percentile / 100.0;
         let resolved = |histogram: &Histogram| histogram.count() as f64 * above >= FEWEST_ABOVE;
-        let (value, (low, high), each) = spread.at(percentile / 100.0, confidence)?;
         Ok(PercentileEstimate {
             percentile,
-            value,
-            low,
-            high,
-            each,
             resolved: replications.iter().all(resolved),
+            ..spread.at(percentile / 100.0, confidence)?
         })
     };
     percentiles.iter().map(of).collect()
@@ -139,40 +135,49 @@ impl Spread {
     }
 
     /// Where the mean distribution reaches `p`, the interval, and what each replication says.
-    fn at(&self, p: f64, confidence: f64) -> Result<(f64, (f64, f64), Vec<f64>), Error> {
+    fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
         let last = self.buckets.len() - 1;
         // Sums of shares may miss a whole number by rounding.
         let reaches = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         let here = (0..last).find(reaches).unwrap_or(last);
         let value = self.within(here, p);
         let (low, high) = self.interval(here, p);
-        let ends = (
-            self.ends(low).0,
-            high.map_or(f64::INFINITY, |high| self.ends(high).1),
-        );
+        let found = PercentileEstimate {
+            percentile: 100.0 * p,
+            value,
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
+            resolved: false,
+            each: vec![value; self.shares[here].len()],
+        };
         if self.test.is_none() {
-            let whole = (f64::NEG_INFINITY, f64::INFINITY);
-            return Ok((value, whole, vec![value; self.shares[here].len()]));
+            return Ok(found);
         }
-        let high = high.unwrap_or(here);
-        let inner = [
-            if low < here {
-                value - self.ends(low).1
-            } else {
-                0.0
-            },
-            if high > here {
-                self.ends(high).0 - value
-            } else {
-                0.0
-            },
-        ];
-        let arm = inner[0].max(inner[1]).max(0.0);
+        let seen = high.unwrap_or(here);
+        let below = if low < here {
+            value - self.ends(low).1
+        } else {
+            0.0
+        };
+        let above = if seen > here {
+            self.ends(seen).0 - value
+        } else {
+            0.0
+        };
         let (mean, shares) = (self.mean(here), &self.shares[here]);
         let spread = Estimate::from_samples(shares, confidence)?.half_width;
-        let scale = if spread > 0.0 { arm / spread } else { 0.0 };
+        let scale = if spread > 0.0 {
+            below.max(above) / spread
+        } else {
+            0.0
+        };
         let each = shares.iter().map(|share| value - scale * (share - mean));
-        Ok((value, ends, each.collect()))
+        Ok(PercentileEstimate {
+            low: self.ends(low).0,
+            high: high.map_or(f64::INFINITY, |high| self.ends(high).1),
+            each: each.collect(),
+            ..found
+        })
     }
 
     /// The place in a bucket: its values are taken as evenly spread over those that it can hold.
