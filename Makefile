@@ -12,7 +12,7 @@ SOAK_S ?= 300
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
-.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick soak clean help
+.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage soak clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
@@ -24,6 +24,7 @@ help:
 	@echo 'make papers-quick the same, shortened'
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'
 	@echo 'make bench-quick  the same, shortened'
+	@echo 'make coverage     how often intervals hold the truth; the table of docs/statistics.md'
 	@echo 'make wheel        source distribution and wheel in dist/'
 	@echo 'make soak         the property tests with fresh random cases, mutants for $(SOAK_S) s'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
@@ -95,6 +96,10 @@ bench: $(VENV)/.installed
 
 bench-quick: $(VENV)/.installed
 	$(BIN)/python bench/run.py --quick
+
+# How often the intervals hold the truth, on all kinds of machine: minutes.
+coverage: $(VENV)/.installed
+	$(BIN)/python bench/coverage.py --keep $(THREADS)
 
 # The property tests with fresh random cases, then mutants; the seed is printed so that a failure can
 # be repeated.

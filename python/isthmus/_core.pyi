@@ -19,6 +19,7 @@ __all__ = [
     "balance",
     "broadcast",
     "check",
+    "compare",
     "fields",
     "model",
     "peak",
@@ -275,6 +276,17 @@ def place(spec_json: str) -> str:
 
     `optimal` is false where a smaller placement within one hop was found, and for placements that
     leave a PE further away.
+    """
+
+def compare(question: str) -> str:
+    """Compare results: ratios, differences and means of several, with their intervals.
+
+    `question`: ``{"operation": "ratio" | "difference" | "sum" | "percent_more" |
+    "percent_less" | "geometric_mean" | {"mean": [weights]}, "operands": [{"value": float,
+    "low": float | null, "high": float | null, "each": [float] (what each replication says)}],
+    "confidence": 0.95}``. Operands with as many replications are compared in pairs.
+
+    Returns the same form as an operand as JSON, or null where there is no value. Raises ValueError.
     """
 
 def balance(spec_json: str) -> str:

@@ -1,11 +1,20 @@
-"""A number with its interval, for arithmetic between measures."""
+"""A number with its interval. Arithmetic between measures is the core's."""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from isthmus.wording import estimate, interval
+
+if TYPE_CHECKING:
+    from isthmus.results.schema import Measure, Percentile
+
+CONFIDENCE = 0.95
+"""Of a number that nobody says it of: an exact one, or a bracket."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +28,22 @@ class Value:
     """Whether the interval is a bracket of a search rather than one of confidence."""
     words: str | None = None
     """In place of a number."""
+    each: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    """What each replication says, where it is of any."""
+    confidence: float = field(default=CONFIDENCE, repr=False, compare=False)
+    """Of its interval."""
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval; the value itself where there is none; NaN where there is no value."""
-        middle = math.nan if self.value is None else self.value
+        """The interval, infinite to a side of which nothing is known; the value itself where there
+        is no interval; NaN where there is no value.
+        """
+        if self.low is None and self.high is None:
+            middle = math.nan if self.value is None else self.value
+            return middle, middle
         return (
-            middle if self.low is None else self.low,
-            middle if self.high is None else self.high,
+            -math.inf if self.low is None else self.low,
+            math.inf if self.high is None else self.high,
         )
 
     @property
@@ -47,47 +64,62 @@ class Value:
             None if high is None else factor * high,
         )
 
+    @classmethod
+    def of(cls, found: Measure | Percentile | None, confidence: float) -> Value:
+        """A measured mean or percentile, with what each replication says of it."""
+        if found is None:
+            return cls(None)
+        middle = found.mean if hasattr(found, "mean") else found.value
+        each = tuple(found.each)
+        if middle is not None and not each and found.low is None and found.high is None:
+            # Not exact: it is not known how far it may be off.
+            each = (middle,)
+        return cls(middle, found.low, found.high, each=each, confidence=confidence)
+
     def over(self, other: Value) -> Value:
-        """The quotient of two positive values."""
-        if self.value is None or not other.value:
-            return Value(None)
-        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
-        if b_low <= 0:
-            return Value(self.value / other.value)
-        return self._with_interval(other, self.value / other.value, a_low / b_high, a_high / b_low)
+        """The quotient of two numbers that cannot be negative; none over zero."""
+        return compare("ratio", [self, other])
 
     def plus(self, other: Value) -> Value:
         """The sum."""
-        if self.value is None or other.value is None:
-            return Value(None)
-        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
-        return self._with_interval(other, self.value + other.value, a_low + b_low, a_high + b_high)
+        return compare("sum", [self, other])
 
     def minus(self, other: Value) -> Value:
         """The difference."""
-        if self.value is None or other.value is None:
-            return Value(None)
-        (a_low, a_high), (b_low, b_high) = self.ends, other.ends
-        return self._with_interval(other, self.value - other.value, a_low - b_high, a_high - b_low)
+        return compare("difference", [self, other])
 
     def above(self, other: Value) -> Value:
-        """How many percent more this is than `other`; both are positive."""
-        ratio = self.over(other)
-        if ratio.value is None:
-            return ratio
-        low, high = (100 * (end - 1) for end in ratio.ends)
-        return ratio._with_interval(ratio, 100 * (ratio.value - 1), low, high)
+        """How many percent more this is than `other`; neither can be negative."""
+        return compare("percent_more", [self, other])
 
     def below(self, other: Value) -> Value:
-        """How many percent less this is than `other`; both are positive."""
-        more = self.above(other)
-        if more.value is None:
-            return more
-        low, high = more.ends
-        return more._with_interval(more, -more.value, -high, -low)
+        """How many percent less this is than `other`; neither can be negative."""
+        return compare("percent_less", [self, other])
 
-    def _with_interval(self, other: Value, middle: float, low: float, high: float) -> Value:
-        """Without an interval where neither part has one."""
-        if self.low is None and other.low is None:
-            return Value(middle)
-        return Value(middle, low, high, self.bracket or other.bracket)
+
+def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) -> Value:
+    """What comes out of an operation on numbers, by the core: the one way to compare results.
+
+    `operation` is ``ratio``, ``difference``, ``sum``, ``percent_more``, ``percent_less``,
+    ``geometric_mean`` or ``{"mean": weights}``. Replications of the same number are compared in
+    pairs. The value is None where an operand has none, or where there is none, as over zero.
+    """
+    from isthmus import _core
+    from isthmus.core import ask
+
+    if any(each.value is None for each in operands):
+        return Value(None)
+    confidence = max((each.confidence for each in operands), default=CONFIDENCE)
+    question = {
+        "operation": operation,
+        "operands": [
+            {"value": v.value, "low": v.low, "high": v.high, "each": v.each} for v in operands
+        ],
+        "confidence": confidence,
+    }
+    found = json.loads(ask(_core.compare, json.dumps(question)))
+    if found is None:
+        return Value(None)
+    bracket = any(each.bracket for each in operands)
+    each = tuple(found["each"])
+    return Value(found["value"], found["low"], found["high"], bracket, None, each, confidence)

@@ -213,9 +213,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval, both ends to the digits of the larger: ``11.5–11.9``."""
+    """An interval, both ends to the digits of the larger: ``11.5–11.9``; ``≥ 11.5`` if it has no
+    upper end.
+    """
     if low is None or high is None:
-        return "–"
+        return "–" if low is None else f"≥ {number(low, digits)}"
     if max(abs(low), abs(high)) == 0:
         return "0–0"
     magnitude = math.floor(math.log10(max(abs(low), abs(high))))
@@ -226,11 +228,18 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval."""
+    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval.
+
+    ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted.
+    """
     if mean is None:
         return "–"
+    if low is not None and high is None:
+        return f"{number(mean, digits)} (≥ {number(low, digits)})"
     if low is None or high is None:
         return number(mean, digits)
+    if mean == 0 and low == 0 < high:
+        return f"0 (≤ {number(high, 2)})"
     half = max(mean - low, high - mean)
     if half > 0 and mean != 0:
         digits = min(6, max(digits, math.floor(math.log10(abs(mean) / half)) + 2))

@@ -213,7 +213,7 @@ ROWS = [
         "rule": "inside",
         "scenario": "small",
         "set": "machine.dimension=4",
-        "select": "mean pe_pe.header @ io_link=1; rate=2 /ms",
+        "select": "mean pe_pe.header @ io_link=1; rate=4 /ms",
     },
 ]
 

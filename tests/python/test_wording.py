@@ -47,6 +47,9 @@ def test_an_estimate_has_the_digits_that_its_interval_allows():
     assert estimate(443.2, 403.0, 483.4) == "443 ± 40"
     assert estimate(2.5, None, None) == "2.50"
     assert estimate(None, None, None) == "–"
+    assert estimate(12.1, 9.81, None) == "12.1 (≥ 9.81)", "nothing known above"
+    assert estimate(0.0, 0.0, 0.3689) == "0 (≤ 0.37)", "none counted is not none at all"
+    assert interval(9.81, None) == "≥ 9.81"
 
 
 def test_channels_and_flows_are_called_by_kind_of_machine():

@@ -5,6 +5,7 @@
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
 pub mod capacity;
+pub mod comparison;
 mod envelope;
 mod error;
 mod fattree;
@@ -17,6 +18,7 @@ mod measurement;
 mod memory;
 mod processors;
 mod progress;
+mod rates;
 mod recorders;
 mod replication;
 pub mod result;

@@ -208,10 +208,11 @@ impl Recorders {
         self.marked = true;
     }
 
-    /// Demands of `flows` that met `fate`, per cycle over the latter part of the run: since the
-    /// mark, or else since the first quarter of it. Where something has a period (else 0), over whole
-    /// periods: as many of the latter part as there are, or of the run where that has none.
-    pub fn rate(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<f64> {
+    /// Demands of `flows` that met `fate`, and the cycles in which they did, over the latter part of
+    /// the run: since the mark, or else since the first quarter of it. Where something has a period
+    /// (else 0), over whole periods: as many of the latter part as there are, or of the run where that
+    /// has none.
+    pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
         let since = |time: Cycles| (self.checkpoints.iter()).find(move |c| c.time >= time);
         let mut last = self.checkpoints.last()?;
         let begin = if self.marked { 0 } else { last.time / 4 };
@@ -226,11 +227,11 @@ impl Recorders {
                 first = since(first.time.next_multiple_of(period))?;
             }
         }
-        let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)? as f64;
+        let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)?;
         let total = |checkpoint: &Checkpoint| -> u64 {
             let totals = flows.iter().map(|&flow| &checkpoint.flows[flow]);
             totals.map(|totals| totals.of(fate)).sum()
         };
-        Some((total(last) - total(first)) as f64 / cycles)
+        Some((total(last) - total(first), cycles))
     }
 }

@@ -1,11 +1,11 @@
-//! The result schema, version 3: what a finished point, search and run say.
+//! The result schema, version 4: what a finished point, search and run say.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of this schema; written into every result and journal.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// A whole run: what was asked and what came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -320,8 +320,11 @@ pub struct Measure {
     pub mean: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of its interval; `None` where too little is known to tell.
     pub high: Option<f64>,
+    /// The mean of each replication, in order; replication i of all points has drawn the same random
+    /// numbers.
+    pub each: Vec<f64>,
     /// Observations after warm-up, all replications together.
     pub samples: u64,
     /// Percentiles asked for, with intervals from replications.
@@ -341,12 +344,15 @@ pub struct Measure {
 pub struct Percentile {
     /// 0 to 100.
     pub percent: f64,
-    /// Mean over replications.
+    /// Where the mean distribution of the replications reaches it.
     pub value: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of its interval; `None` where too little was seen above to tell.
     pub high: Option<f64>,
+    /// What each replication says of it, as far as results are to be compared with one another: their
+    /// mean is the value, and they spread like its interval without the width of its bins.
+    pub each: Vec<f64>,
     /// Whether every replication has ten observations or more above it; if not, it rests on the
     /// largest few values and is too low.
     pub resolved: bool,

@@ -451,6 +451,7 @@ impl Experiment {
                         mean: None,
                         low: None,
                         high: None,
+                        each: Vec::new(),
                         samples: 0,
                         percentiles: Vec::new(),
                         analytic: Some(analytic),

@@ -1,16 +1,22 @@
 //! From replications to the rows of the result.
 
 use crate::measurement::Measurement;
+use crate::rates;
 use crate::recorders::Recorders;
 use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, VerdictSummary};
 use crate::rules::Rules;
-use crate::subject::{Counted, Fate, Overlay, RateInfo, Subject};
+use crate::subject::{Counted, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_scenario::Intervals;
-use isthmus_statistics::{BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary};
+use isthmus_statistics::{
+    BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary, Verdict,
+};
 
 /// Observations that a measure must have in each replication before a run may stop on it.
 const SAMPLES_MIN: u64 = 50;
+
+/// By how much more than they show the means of an undecided point may scatter upwards, at least.
+const STRETCH_UNDECIDED: f64 = 2.0;
 
 /// What is known of a measure during a run.
 pub(crate) enum Known {
@@ -95,7 +101,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let counted: Vec<Counted> = finished.filter_map(|f| f.counted.clone()).collect();
         let mut report = Self {
-            measures: rates(measurement, subject, rules, overlay),
+            measures: rates::rates(measurement, subject, rules, overlay),
             histograms: Vec::new(),
             uses: Uses::default(),
             nodes: Vec::new(),
@@ -132,8 +138,14 @@ impl Report {
             // It does not occur, or not in every replication.
             return;
         };
+        // While it is unknown whether there is a steady state, the run may be short of it.
+        let least = match measurement.verdict {
+            Verdict::Undecided => STRETCH_UNDECIDED,
+            _ => 1.0,
+        };
+        let stretch = summary.replications.stretch.max(least);
         let estimate = interval(&summary.replications, &replications, at, rules)
-            .map_or(summary.mean, |(estimate, _)| estimate)
+            .map_or(summary.mean, |(estimate, _)| estimate.positive(stretch))
             .scaled(cycle_us);
         let analytic = overlay.measures.get(name).copied();
         let (discarded, used): (u64, u64) = (
@@ -145,17 +157,21 @@ impl Report {
             mean: Some(estimate.mean),
             low: finite(estimate.low),
             high: finite(estimate.high),
+            each: (summary.replications.means.iter())
+                .map(|mean| mean * cycle_us)
+                .collect(),
             samples: used,
             percentiles: summary
                 .percentiles
                 .iter()
                 .map(|percentile| {
-                    let estimate = percentile.estimate.scaled(cycle_us);
+                    let found = percentile.scaled(cycle_us);
                     Percentile {
                         percent: percentile.percentile,
-                        value: estimate.mean,
-                        low: finite(estimate.low),
-                        high: finite(estimate.high),
+                        value: found.value,
+                        low: finite(found.low),
+                        high: finite(found.high),
+                        each: found.each,
                         resolved: percentile.resolved,
                     }
                 })
@@ -186,45 +202,6 @@ impl Report {
     }
 }
 
-/// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
-/// messages arrived depends on when it did. Nor do those of a run without a whole period of what is
-/// asked for: they depend on where in the period it ends.
-fn rates(
-    measurement: &Measurement,
-    subject: &dyn Subject,
-    rules: &Rules,
-    overlay: &Overlay,
-) -> Vec<Measure> {
-    let collapsed = measurement.collapse().is_some();
-    let measure = |rate: &RateInfo| {
-        if collapsed && rate.fate != Fate::Offered {
-            return None;
-        }
-        let finished = measurement.replications.iter();
-        let period = subject.period();
-        let rate_of = |recorders: &Recorders| recorders.rate(rate.fate, &rate.flows, period);
-        let values: Option<Vec<f64>> = finished.map(|f| rate_of(&f.recorders)).collect();
-        let values = values?;
-        let estimate = Estimate::from_samples(&values, rules.stop.confidence).ok()?;
-        let estimate = estimate.scaled(rate.scale);
-        let analytic = overlay.measures.get(&*rate.name).copied();
-        Some(Measure {
-            name: rate.name.to_string(),
-            unit: rate.unit.to_owned(),
-            mean: Some(estimate.mean),
-            low: finite(estimate.low),
-            high: finite(estimate.high),
-            samples: values.len() as u64,
-            percentiles: Vec::new(),
-            analytic,
-            residual: analytic.map(|value| estimate.mean / value - 1.0),
-            target: None,
-            warmup_share: 0.0,
-        })
-    };
-    subject.rates().iter().filter_map(measure).collect()
-}
-
 fn verdict(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -241,12 +218,13 @@ fn verdict(
         flow: subject.flows()[measurement.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        growth_high: or_zero(growth.map(|g| g.high)),
+        // No more can be left unserved than is offered.
+        growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,
     }
 }
 
-fn finite(value: f64) -> Option<f64> {
+pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -2,6 +2,7 @@
 
 mod balance;
 mod broadcast;
+mod comparison;
 mod experiment;
 mod faults;
 mod graph;
@@ -91,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;
     Ok(())
 }

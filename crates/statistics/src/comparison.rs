@@ -51,6 +51,34 @@ impl Comparison {
         })
     }
 
+    /// The interval of the mean of the first alternative over that of the second, which is positive,
+    /// their replications paired: every quotient q for which `first - q second` has a mean that the
+    /// paired t interval does not tell from zero (Fieller, Journal of the Royal Statistical Society
+    /// B 16(2), 1954). Without ends where the second is not known to be above zero.
+    ///
+    /// # Errors
+    /// As [`Comparison::paired`].
+    pub fn quotient(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64, f64), Error> {
+        let half = |values: &[f64]| {
+            Estimate::from_samples(values, confidence).map(|estimate| estimate.half_width)
+        };
+        let of = Self::paired(first, second, confidence)?;
+        let (a, b) = (mean_and_variance(first).0, mean_and_variance(second).0);
+        let (a_half, b_half) = (half(first)?, half(second)?);
+        if !(b > b_half && of.difference.half_width.is_finite()) {
+            return Ok((f64::NEG_INFINITY, f64::INFINITY));
+        }
+        // t^2 times the covariance of the means: Var(a - b) = Var a + Var b - 2 Cov.
+        let covariance =
+            0.5 * (a_half * a_half + b_half * b_half - of.difference.half_width.powi(2));
+        // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2
+        let square = b * b - b_half * b_half;
+        let middle = a * b - covariance;
+        let root = middle * middle - square * (a * a - a_half * a_half);
+        let root = root.max(0.0).sqrt();
+        Ok(((middle - root) / square, (middle + root) / square))
+    }
+
     /// Whether zero lies outside of the interval: the alternatives differ.
     #[must_use]
     pub fn is_significant(&self) -> bool {
@@ -89,6 +117,32 @@ mod tests {
             (0.0, 0.0)
         );
         assert!(!same.is_significant());
+    }
+
+    /// By the definition: at either end of the interval of quotients q the mean of a - q b is just as
+    /// far from zero as its own half-width.
+    #[test]
+    fn quotients_end_where_the_paired_difference_is_significant() {
+        let second = [10.0, 12.0, 9.0, 11.0, 13.0];
+        let first = [21.0, 23.5, 18.0, 22.5, 25.5];
+        let (low, high) = Comparison::quotient(&first, &second, 0.95).unwrap();
+        assert!(
+            low < 2.01 && 2.01 < high && high - low < 0.2,
+            "{low} {high}"
+        );
+        for end in [low, high] {
+            let scaled: Vec<f64> = second.iter().map(|value| end * value).collect();
+            let found = Comparison::paired(&first, &scaled, 0.95)
+                .unwrap()
+                .difference;
+            assert!((found.mean.abs() / found.half_width - 1.0).abs() < 1e-9);
+        }
+        let twice: Vec<f64> = second.iter().map(|value| 2.0 * value).collect();
+        let (low, high) = Comparison::quotient(&twice, &second, 0.95).unwrap();
+        assert!((low - 2.0).abs() < 1e-6 && (high - 2.0).abs() < 1e-6);
+        let nothing = [0.1, -3.0, 4.0, 0.0, 0.0];
+        let (low, high) = Comparison::quotient(&first, &nothing, 0.95).unwrap();
+        assert!(low.is_infinite() && high.is_infinite());
     }
 
     #[test]

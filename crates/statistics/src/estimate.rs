@@ -8,7 +8,8 @@ use crate::quantile::t_quantile;
 /// A mean and the two-sided interval that contains the true value with probability
 /// `confidence`.
 ///
-/// `low = mean - half_width` and `high = mean + half_width`. A single sample gives an infinite
+/// `low = mean - half_width` and `high = mean + half_width`, but where [`Estimate::positive`] has
+/// moved both upwards. A single sample gives an infinite
 /// half-width: nothing is known about its spread. In formats without infinities (JSON) the three
 /// infinite fields become null and are read back as infinities.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,16 @@ impl Estimate {
         }
     }
 
+    /// The same mean with an interval known otherwise.
+    pub(crate) fn between(self, low: f64, high: f64) -> Self {
+        Self {
+            half_width: 0.5 * (high - low),
+            low,
+            high,
+            ..self
+        }
+    }
+
     /// Half-width over the absolute mean; 0 if both are 0, infinite if only the mean is.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
@@ -91,20 +102,46 @@ impl Estimate {
         self.low <= value && value <= self.high
     }
 
-    /// The same interval for the measure times `factor`, as in a change of unit.
+    /// The interval of a measure that cannot be below zero and whose spread grows with its mean, such
+    /// as a latency: with h the relative half-width, from `mean / (1 + h)` to
+    /// `mean / (1 - stretch h)`, infinite where that has no value. Half-width and mean stay.
+    ///
+    /// The samples of such a measure are skewed to the right, and those that happen to lie low also
+    /// scatter little: intervals with equal arms then miss above. `stretch`, at least 1, lengthens
+    /// the upper arm where samples are of runs that are short against what they remember; an infinite
+    /// one leaves no upper end, unless nothing varies.
+    #[must_use]
+    pub fn positive(&self, stretch: f64) -> Self {
+        let relative = self.relative_half_width();
+        if self.mean <= 0.0 || relative == 0.0 {
+            return Self {
+                low: self.low.max(0.0),
+                ..*self
+            };
+        }
+        let above = 1.0 - stretch * relative;
+        Self {
+            low: self.mean / (1.0 + relative),
+            high: if above > 0.0 {
+                self.mean / above
+            } else {
+                f64::INFINITY
+            },
+            ..*self
+        }
+    }
+
+    /// The same interval for the measure times a positive `factor`, as in a change of unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
-        let half_width = if self.half_width == 0.0 {
-            0.0
-        } else {
-            self.half_width * factor.abs()
-        };
-        Self::new(
-            self.mean * factor,
-            half_width,
-            self.confidence,
-            self.samples,
-        )
+        debug_assert!(factor > 0.0);
+        Self {
+            mean: self.mean * factor,
+            half_width: self.half_width * factor,
+            low: self.low * factor,
+            high: self.high * factor,
+            ..*self
+        }
     }
 }
 
@@ -141,10 +178,10 @@ mod tests {
         assert!((estimate.half_width - t / 3f64.sqrt()).abs() < 1e-7);
         assert!(estimate.contains(2.0) && !estimate.contains(10.0));
         assert!((estimate.relative_half_width() - t / 3f64.sqrt() / 2.0).abs() < 1e-7);
-        let halved = estimate.scaled(-0.5);
+        let halved = estimate.scaled(0.5);
         assert_eq!(
-            (halved.mean, halved.half_width),
-            (-1.0, estimate.half_width * 0.5)
+            (halved.mean, halved.half_width, halved.high),
+            (1.0, estimate.half_width * 0.5, estimate.high * 0.5)
         );
     }
 
@@ -177,6 +214,21 @@ mod tests {
         for confidence in [0.0, 1.0, 95.0, f64::NAN] {
             assert!(Estimate::from_samples(&[1.0, 2.0], confidence).is_err());
         }
+    }
+
+    /// A relative half-width of a quarter: 4 / 1.25 and 4 / 0.75, or 4 / 0.5 where it is stretched.
+    #[test]
+    fn what_cannot_be_negative_has_a_longer_arm_above() {
+        let estimate = Estimate::new(4.0, 1.0, 0.95, 10);
+        let (plain, wider) = (estimate.positive(1.0), estimate.positive(2.0));
+        assert_eq!((plain.low, plain.high), (3.2, 4.0 / 0.75));
+        assert_eq!((wider.low, wider.high, wider.half_width), (3.2, 8.0, 1.0));
+        let rough = Estimate::new(4.0, 5.0, 0.95, 2).positive(1.0);
+        assert!(rough.low > 0.0 && rough.high.is_infinite());
+        let zero = Estimate::new(0.0, 0.0, 0.95, 10).positive(1.5);
+        assert_eq!((zero.low, zero.high), (0.0, 0.0));
+        let one = Estimate::from_samples(&[3.0], 0.95).unwrap().positive(1.0);
+        assert_eq!((one.low, one.high), (0.0, f64::INFINITY));
     }
 
     #[test]

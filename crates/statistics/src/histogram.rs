@@ -4,13 +4,9 @@ use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::estimate::Estimate;
 
 /// Decimal digits that a bucket resolves: values up to 255 are exact, larger ones to 1/128.
 const SIGNIFICANT_DIGITS: u8 = 2;
-/// Observations that must lie above a percentile for it to be a property of the distribution
-/// rather than of the largest few values.
-const FEWEST_ABOVE: f64 = 10.0;
 
 /// A log-linear histogram of `u64` values: exact up to 255, then 128 buckets per power of two,
 /// for the whole range of `u64`. It grows with the largest value seen (1 KiB per power of two).
@@ -19,6 +15,9 @@ const FEWEST_ABOVE: f64 = 10.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     counts: Hdr<u64>,
+    /// The smallest and the largest value, exactly.
+    min: u64,
+    max: u64,
 }
 
 /// One bucket that is not empty.
@@ -43,12 +42,18 @@ impl Histogram {
     #[must_use]
     pub fn new() -> Self {
         let counts = Hdr::new(SIGNIFICANT_DIGITS).expect("two digits are within the limits");
-        Self { counts }
+        Self {
+            counts,
+            min: u64::MAX,
+            max: 0,
+        }
     }
 
     /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
         self.counts
             .record(value)
             .expect("a resizing histogram has a bucket for every u64");
@@ -56,6 +61,10 @@ impl Histogram {
 
     /// Records `count` observations of the same value.
     pub fn record_many(&mut self, value: u64, count: u64) {
+        if count > 0 {
+            self.min = self.min.min(value);
+            self.max = self.max.max(value);
+        }
         self.counts
             .record_n(value, count)
             .expect("a resizing histogram has a bucket for every u64");
@@ -63,6 +72,8 @@ impl Histogram {
 
     /// Adds the observations of another histogram, such as of another replication.
     pub fn merge(&mut self, other: &Self) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
         self.counts
             .add(&other.counts)
             .expect("a resizing histogram has a bucket for every u64");
@@ -74,21 +85,22 @@ impl Histogram {
         self.counts.len()
     }
 
-    /// Lower end of the smallest value's bucket; none without observations.
+    /// The smallest value, exactly; none without observations.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
-        (!self.counts.is_empty()).then(|| self.counts.lowest_equivalent(self.counts.min()))
+        (!self.counts.is_empty()).then_some(self.min)
     }
 
-    /// Upper end of the largest value's bucket; none without observations.
+    /// The largest value, exactly; none without observations.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        (!self.counts.is_empty()).then(|| self.counts.max())
+        (!self.counts.is_empty()).then_some(self.max)
     }
 
     /// The smallest value v, up to the width of its bucket, such that at least `percentile`
     /// percent of the observations are at most v (nearest rank): the upper end of the bucket,
-    /// above the exact value by less than 1/128 of it. None without observations.
+    /// above the exact value by less than 1/128 of it, or the largest value seen. None without
+    /// observations.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless `0 <= percentile <= 100`.
@@ -98,6 +110,7 @@ impl Histogram {
         let value = || {
             self.counts
                 .highest_equivalent(self.counts.value_at_percentile(percentile))
+                .min(self.max)
         };
         Ok((!self.counts.is_empty()).then(value))
     }
@@ -130,7 +143,7 @@ impl Histogram {
     }
 }
 
-fn check_percentile(percentile: f64) -> Result<(), Error> {
+pub(crate) fn check_percentile(percentile: f64) -> Result<(), Error> {
     if (0.0..=100.0).contains(&percentile) {
         return Ok(());
     }
@@ -139,53 +152,6 @@ fn check_percentile(percentile: f64) -> Result<(), Error> {
         value: percentile,
         wanted: "from 0 to 100",
     })
-}
-
-/// A percentile with its interval over replications.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PercentileEstimate {
-    /// Which percentile, from 0 to 100.
-    pub percentile: f64,
-    /// Mean of the replications' percentiles with the t interval over them, in the unit of the
-    /// values. Values above 255 carry the bucket width of 1/128 in addition.
-    pub estimate: Estimate,
-    /// Whether every replication has at least ten observations above the percentile; otherwise
-    /// it rests on the largest few values and is biased low.
-    pub resolved: bool,
-}
-
-/// Percentiles with intervals over replications of the same measure.
-///
-/// # Errors
-/// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
-/// impossible percentile or confidence.
-pub fn percentile_estimates(
-    replications: &[Histogram],
-    percentiles: &[f64],
-    confidence: f64,
-) -> Result<Vec<PercentileEstimate>, Error> {
-    percentiles
-        .iter()
-        .map(|&percentile| {
-            let mut samples = Vec::with_capacity(replications.len());
-            let mut resolved = true;
-            for histogram in replications {
-                let value = histogram.percentile(percentile)?.ok_or(Error::TooFew {
-                    what: "observations in a replication's histogram",
-                    got: 0,
-                    needed: 1,
-                })?;
-                samples.push(value as f64);
-                let above = histogram.count() as f64 * (1.0 - percentile / 100.0);
-                resolved &= above >= FEWEST_ABOVE;
-            }
-            Ok(PercentileEstimate {
-                percentile,
-                estimate: Estimate::from_samples(&samples, confidence)?,
-                resolved,
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -232,25 +198,9 @@ mod tests {
             prop_assert!(buckets.windows(2).all(|pair| pair[0].upper < pair[1].lower));
             let at_most = values.iter().filter(|v| **v <= found).count() as f64;
             prop_assert_eq!(left.fraction_at_most(found), at_most / values.len() as f64);
-            prop_assert!(left.min().unwrap() <= values[0]);
-            prop_assert!(left.max().unwrap() >= values[values.len() - 1]);
+            prop_assert_eq!(left.min(), values.first().copied());
+            prop_assert_eq!(left.max(), values.last().copied());
         }
-    }
-
-    #[test]
-    fn percentiles_of_replications() {
-        let replications: Vec<Histogram> = (0..3u64)
-            .map(|shift| {
-                let mut histogram = Histogram::new();
-                (1..=100).for_each(|value| histogram.record(value + shift));
-                histogram
-            })
-            .collect();
-        let found = percentile_estimates(&replications, &[50.0, 95.0], 0.95).unwrap();
-        // 50, 51, 52 and 95, 96, 97; five observations lie above the latter.
-        assert_eq!((found[0].estimate.mean, found[0].resolved), (51.0, true));
-        assert_eq!((found[1].estimate.mean, found[1].resolved), (96.0, false));
-        assert_eq!(found[0].estimate.samples, 3);
     }
 
     #[test]
@@ -261,10 +211,6 @@ mod tests {
             (None, None, None)
         );
         assert!(empty.fraction_at_most(7).is_nan());
-        assert!(matches!(
-            percentile_estimates(std::slice::from_ref(&empty), &[50.0], 0.95),
-            Err(Error::TooFew { .. })
-        ));
         for percentile in [-1.0, 100.1, f64::NAN] {
             assert!(empty.percentile(percentile).is_err());
         }

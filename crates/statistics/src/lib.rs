@@ -8,7 +8,8 @@
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
 //! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
-//! | how well is a mean known? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`Precision`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
 //! | where is the knee? | [`KneeSearch`] |
@@ -33,35 +34,42 @@
 //!     .collect();
 //! let latency = Summary::of(&replications, WarmUp::Mser, &[50.0, 99.0], 0.95)?;
 //! assert!((latency.mean.mean - 45.0).abs() < 0.1);
-//! assert_eq!(latency.percentiles[0].estimate.mean, 45.0);
+//! assert_eq!(latency.percentiles[0].value, 45.0);
 //! # Ok::<(), isthmus_statistics::Error>(())
 //! ```
 
 mod backlog;
 mod batch_means;
 mod comparison;
+mod count;
 mod error;
 mod estimate;
 mod histogram;
 mod knee;
+mod percentile;
 mod precision;
 mod quantile;
+mod quantity;
 mod recorder;
 mod replications;
 mod saturation;
 mod sections;
 mod series;
+mod share;
 mod warm_up;
 
 pub use backlog::Backlog;
 pub use batch_means::BatchMeans;
 pub use comparison::Comparison;
+pub use count::Events;
 pub use error::Error;
 pub use estimate::Estimate;
-pub use histogram::{Bucket, Histogram, PercentileEstimate, percentile_estimates};
+pub use histogram::{Bucket, Histogram};
 pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
+pub use percentile::{PercentileEstimate, percentile_estimates};
 pub use precision::{Assessment, Precision, Target};
 pub use quantile::{f_quantile, normal_quantile, t_quantile};
+pub use quantity::{Operation, Quantity, compare};
 pub use recorder::Recorder;
 pub use replications::{ReplicationMeans, Summary};
 pub use saturation::{Judgement, SaturationTest, Verdict};

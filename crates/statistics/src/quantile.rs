@@ -32,6 +32,11 @@ pub fn normal_quantile(probability: f64) -> Result<f64, Error> {
     Ok(Normal::standard().inverse_cdf(probability))
 }
 
+/// Probability of at most `value` under the standard normal distribution.
+pub(crate) fn normal_cdf(value: f64) -> f64 {
+    Normal::standard().cdf(value)
+}
+
 /// Quantile of the F distribution with `numerator` and `denominator` degrees of freedom.
 ///
 /// # Errors

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;
-use crate::histogram::{Histogram, PercentileEstimate, percentile_estimates};
+use crate::histogram::Histogram;
+use crate::percentile::{PercentileEstimate, percentile_estimates};
 use crate::recorder::Recorder;
-use crate::sections::sections;
+use crate::sections::{sections, stretch};
 use crate::series::Series;
 use crate::warm_up::WarmUp;
 
@@ -25,6 +26,10 @@ pub struct ReplicationMeans {
     /// Whether the end of the warm-up was found; if not, half of each run is discarded and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
+    /// By how much more than they show the means may scatter upwards: 1 where the runs are long
+    /// against what their observations remember, infinite where they are too short to tell or the
+    /// end of the warm-up was not found. See [`Estimate::positive`].
+    pub stretch: f64,
 }
 
 impl ReplicationMeans {
@@ -45,6 +50,7 @@ impl ReplicationMeans {
             used: Vec::with_capacity(replications.len()),
             sections: None,
             warm_up_detected: truncations.iter().all(|truncation| truncation.detected),
+            stretch: f64::INFINITY,
         };
         for (replication, (series, truncation)) in replications.iter().zip(&truncations).enumerate()
         {
@@ -68,6 +74,9 @@ impl ReplicationMeans {
             .map(|(series, discarded)| series.batch_means_after(*discarded))
             .collect();
         result.sections = sections(&batches)?;
+        if result.warm_up_detected {
+            result.stretch = stretch(&batches);
+        }
         Ok(result)
     }
 
@@ -111,7 +120,8 @@ impl ReplicationMeans {
 /// All that is said about one measure at one point of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Mean with its interval over replications, in the unit of the observations.
+    /// Mean with its interval over replications, in the unit of the observations, which cannot be
+    /// negative: see [`Estimate::positive`].
     pub mean: Estimate,
     /// The means it is made of, and what was discarded.
     pub replications: ReplicationMeans,
@@ -145,8 +155,8 @@ impl Summary {
             histogram.merge(replication);
         }
         Ok(Self {
-            mean: means.estimate(confidence)?,
-            percentiles: percentile_estimates(&histograms, percentiles, confidence)?,
+            mean: means.estimate(confidence)?.positive(means.stretch),
+            percentiles: percentile_estimates(&histograms, percentiles, confidence, means.stretch)?,
             replications: means,
             histogram,
         })
@@ -173,7 +183,7 @@ mod tests {
         assert_eq!(summary.replications.discarded, [400, 400]);
         assert_eq!(summary.replications.means, [25.0, 29.0]);
         assert_eq!(summary.mean.mean, 27.0);
-        assert_eq!(summary.percentiles[0].estimate.mean, 22.0);
+        assert_eq!(summary.percentiles[0].value, 24.0);
         assert_eq!(summary.histogram.max(), Some(34));
         assert!(summary.replications.warm_up_detected);
     }

@@ -11,6 +11,12 @@ const PARTS: usize = 4;
 /// Lag-1 correlation of the parts up to which sections of four are as good as independent: Law
 /// and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as long.
 const CORRELATION_MAX: f64 = 0.4;
+/// Parts of a replication by which it is told whether it is short.
+const PARTS_OF_A_RUN: usize = 16;
+/// Correlation, in standard deviations of that of independent parts, that chance may give.
+const CHANCE_SIGMAS: f64 = 1.0;
+/// The most that is believed: a correlation of 0.6.
+pub(crate) const STRETCH_MAX: f64 = 2.0;
 /// Chance to give up on sections although nothing tells replications apart.
 const ANOVA_LEVEL: f64 = 0.1;
 
@@ -41,6 +47,33 @@ pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Er
         .collect();
     let passes = pooled_lag1(&parts) <= CORRELATION_MAX && replications_are_alike(&sections)?;
     Ok(passes.then(|| sections.concat()))
+}
+
+/// By how much more than they show the means of replications may scatter upwards, where these are
+/// short against what their observations remember: `sqrt((1 + r) / (1 - r))` with r the correlation
+/// of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart: Tafazzoli and
+/// Wilson, IIE Transactions 43(2), 2011), 1 where it is no more than chance would give. Infinite above
+/// [`STRETCH_MAX`]: such runs are too short to tell how far the mean may lie above them.
+pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
+    let shortest = replications.iter().map(Vec::len).min().unwrap_or(0);
+    let each = shortest.min(PARTS_OF_A_RUN);
+    if each < 2 {
+        return 1.0;
+    }
+    let parts: Vec<Vec<f64>> = replications
+        .iter()
+        .map(|batches| means_of_runs(batches, each))
+        .collect();
+    let correlation = pooled_lag1(&parts);
+    let chance = CHANCE_SIGMAS / ((each * parts.len()) as f64).sqrt();
+    if correlation <= chance {
+        return 1.0;
+    }
+    let stretch = ((1.0 + correlation) / (1.0 - correlation)).sqrt();
+    if stretch > STRETCH_MAX {
+        return f64::INFINITY;
+    }
+    stretch
 }
 
 /// Means of `runs` equal runs of values; a rest is dropped at the beginning.

@@ -309,6 +309,7 @@ def _series_answer(
     x: float | None,
     place: str,
 ) -> SeriesAnswer:
+    level = layout.run.confidence
     own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
     own_peak, base_peak = (
         peak(layout, s) if judged_by_throughput(layout) else None for s in (series, base)
@@ -329,10 +330,10 @@ def _series_answer(
     if point and base_point:
         for name in measures:
             own, theirs = point.measure(name), base_point.measure(name)
-            compared = ratio(name, own, theirs) if own and theirs else None
+            compared = ratio(name, own, theirs, level) if own and theirs else None
             if compared and (not layout.of_jobs or _comparable(compared, point, base_point)):
                 ratios[name] = compared
-    peak_ratio = own_peak.against(base_peak) if own_peak and base_peak else None
+    peak_ratio = own_peak.against(base_peak, level) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
     deciding = _felt(ratios) if layout.of_jobs else [headline]
     lost = base_point is not None and _is_lost(layout, series, x)

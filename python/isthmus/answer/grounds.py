@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from isthmus.results.schema import Measure, SearchResult
 from isthmus.results.series import Series, View
+from isthmus.value import Value
 from isthmus.wording import estimate, interval, number
 
 SAME = 0.05
@@ -115,9 +115,9 @@ class Peak:
         """With its half-width: ``8.94 ± 0.02``."""
         return ("≥ " if self.more else "") + estimate(*self.measure.best)
 
-    def against(self, base: Peak) -> Ratio | None:
+    def against(self, base: Peak, confidence: float) -> Ratio | None:
         """Over the baseline's; None where a peak was not reached and the other may be higher."""
-        found = ratio("accepted", self.measure, base.measure)
+        found = ratio("accepted", self.measure, base.measure, confidence)
         if found is None or not (self.more or base.more):
             return found
         certain = "longer" if not base.more else "shorter" if not self.more else None
@@ -184,14 +184,15 @@ def peak(layout: View, series: Series) -> Peak | None:
     return Peak(most, whole and highest.verdict.verdict == "stable")
 
 
-def ratio(name: str, ours: Measure, theirs: Measure) -> Ratio | None:
-    """One measure over that of the baseline, with the interval that both intervals allow."""
-    (mean, low, high), (base_mean, base_low, base_high) = ours.best, theirs.best
-    if mean is None or base_mean is None or mean <= 0 or base_mean <= 0:
+def ratio(name: str, ours: Measure, theirs: Measure, confidence: float) -> Ratio | None:
+    """One measure over that of the baseline; the model's values where nothing was simulated."""
+    own, base = (_best(each, confidence) for each in (ours, theirs))
+    found = own.over(base)
+    if not found.value:
         return None
-    smallest = (mean if low is None else max(low, 0.0)) / (
-        base_mean if base_high is None else base_high
-    )
-    least = base_mean if base_low is None else base_low
-    largest = (mean if high is None else high) / least if least > 0 else math.inf
-    return Ratio(name, ours, theirs, mean / base_mean, smallest, largest)
+    low, high = found.ends
+    return Ratio(name, ours, theirs, found.value, max(low, 0.0), high)
+
+
+def _best(of: Measure, confidence: float) -> Value:
+    return Value(of.analytic) if of.mean is None else Value.of(of, confidence)

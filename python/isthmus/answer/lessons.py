@@ -376,7 +376,7 @@ def _matched(
     for pair in by_rest.values():
         if first in pair and other in pair:
             point = pair[other]
-            if (change := felt(job, point, pair[first])) is not None:
+            if (change := felt(job, point, pair[first], run.confidence)) is not None:
                 common = _and([value_words(run, i, point.values[i]) for i in told])
                 active = _and(list(point.active))
                 found.append((change, f"for {active}{' with ' if common else ''}{common}"))

@@ -135,7 +135,7 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
             "encoding": {"x": x, "y": y, **paint, "fillOpacity": _solid(), **told},
         },
         {
-            "transform": [{"filter": "isValid(datum.low)"}],
+            "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
             "mark": {"type": "rule", "color": INK, "strokeWidth": 1.3, "clip": ZOOMED},
             "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
         },

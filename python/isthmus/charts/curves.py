@@ -142,7 +142,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
             "encoding": {**both, **paint, **scales.line(), "opacity": LIT},
         },
         {
-            "transform": [{"filter": "datum.low != null"}],
+            "transform": [{"filter": "datum.low != null && datum.high != null"}],
             "mark": {"type": "rule", "strokeWidth": 1.3, "clip": ZOOMED},
             "encoding": {
                 "x": x,

@@ -113,7 +113,7 @@ def _spec(
         },
         {
             "data": {"values": means},
-            "transform": [{"filter": "indexof(off, datum.variant) < 0 && isValid(datum.low)"}],
+            "transform": [{"filter": "indexof(off, datum.variant) < 0 && isValid(datum.high)"}],
             "mark": {"type": "rule", "color": INK, "strokeWidth": 1.3},
             "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
         },

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from isthmus.faults.plan import AXIS, DOUBLE, LINK, NODE, NONE, Case, Study
 from isthmus.results.schema import PointResult, RunResult
-from isthmus.value import Value
+from isthmus.value import Value, compare
 
 KINDS = (LINK, NODE, DOUBLE)
 AT_LEAST, AT_MOST = "at least", "at most"
@@ -60,7 +60,6 @@ class Summary:
     cut_off: float
     cut_off_worst: float
     throughput_kept: Value
-    """The interval is that of the mean if all runs err to the same side: a wide one."""
     throughput_kept_worst: Value
     bound: str | None
     """``at least`` if it is a least one in any case, else as in `CaseOutcome`."""
@@ -110,8 +109,8 @@ def _outcome(
     live = case.live if case.simulated else 0
     # Counted in whole nodes: a difference of shares would leave a residue of rounding.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
-    throughput = _throughput(points)
-    latency = _latency(points)
+    throughput = _throughput(points, run.confidence)
+    latency = _latency(points, run.confidence)
     collapsed = [p.load for p in points if p.collapsed and p.load is not None]
     saturated = any(p.verdict.verdict == "saturated" for p in points)
     return CaseOutcome(
@@ -139,23 +138,23 @@ def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> 
     return None if base.saturated else AT_MOST
 
 
-def _throughput(points: list[PointResult]) -> Value:
+def _throughput(points: list[PointResult], confidence: float) -> Value:
     """The highest accepted load of the points that have not collapsed."""
     found = [m for p in points if not p.collapsed and (m := p.measure("accepted"))]
     most = max(found, key=lambda m: m.mean or 0.0, default=None)
-    return Value(most.mean, most.low, most.high) if most else NOTHING
+    return Value.of(most, confidence) if most else NOTHING
 
 
-def _latency(points: list[PointResult]) -> Value:
+def _latency(points: list[PointResult], confidence: float) -> Value:
     """At the lowest load, if the fabric carries it: stable, or known from higher loads."""
     if not points:
         return Value(None)
-    first, most = points[0], _throughput(points).value or 0.0
+    first, most = points[0], _throughput(points, confidence).value or 0.0
     sure = first.verdict.verdict == "undecided" and most >= 2 * (first.load or 0.0)
     found = first.measure("latency")
     if found is None or not (sure or first.verdict.verdict == "stable"):
         return Value(None)
-    return Value(found.mean, found.low, found.high)
+    return Value.of(found, confidence)
 
 
 def summaries(study: Study, found: Sequence[CaseOutcome]) -> list[Summary]:
@@ -207,9 +206,4 @@ def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) ->
 def _mean_value(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], Value]) -> Value:
     if not group:
         return Value(None)
-    middle = _mean(group, lambda o: pick(o).value or 0.0)
-    if all(pick(o).low is None for o in group):
-        return Value(middle)
-    low = _mean(group, lambda o: pick(o).ends[0])
-    high = _mean(group, lambda o: pick(o).ends[1])
-    return Value(middle, low, high)
+    return compare({"mean": [o.case.weight for o in group]}, [pick(o) for o in group])

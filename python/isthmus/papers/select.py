@@ -264,7 +264,7 @@ def _name(words: list[str]) -> str:
 def _mean(words: list[str], fixed: Conditions, source: Source) -> Value:
     name = _name(words)
     found = _point(source, fixed).measure(name)
-    return Value(found.mean, found.low, found.high) if found else Value(None)
+    return Value.of(found, _result(source).confidence)
 
 
 def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
@@ -272,7 +272,7 @@ def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = _point(source, fixed).measure(name)
     for each in found.percentiles if found else []:
         if f"p{each.percent:g}" == words[0]:
-            return Value(each.value, each.low, each.high)
+            return Value.of(each, _result(source).confidence)
     return Value(None)
 
 
@@ -355,7 +355,7 @@ def _along(words: list[str], fixed: Conditions, source: Source) -> list[tuple[fl
     for point in points(run, fixed):
         x, found = point.values[axis].number, point.measure(words[1])
         if x is not None and found and found.mean is not None:
-            curve.append((x, Value(found.mean, found.low, found.high)))
+            curve.append((x, Value.of(found, run.confidence)))
     xs = [x for x, _ in curve]
     if len(curve) < 2 or len(set(xs)) != len(xs):
         raise IsthmusError(

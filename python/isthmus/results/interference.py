@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from isthmus.results.schema import AxisValue, Measure, Percentile, PointResult, RunResult
+from isthmus.value import Value, compare
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,13 @@ class Change:
     value: float
     low: float | None = None
     high: float | None = None
+    whole: Value | None = field(default=None, repr=False, compare=False)
+    """The same with what each replication says of it."""
+
+    @classmethod
+    def of(cls, value: Value) -> Change | None:
+        """A quotient as the core gives it; None if it gives none above zero."""
+        return cls(value.value, value.low, value.high, value) if value.value else None
 
     @property
     def half(self) -> float | None:
@@ -61,13 +68,6 @@ class Change:
     def more(self) -> bool:
         """Whether it is clearly more."""
         return self.tells == "more"
-
-    @property
-    def inverse(self) -> Change:
-        """The quotient the other way round."""
-        low = None if not self.high else 1 / self.high
-        high = None if not self.low or self.low <= 0 else 1 / self.low
-        return Change(1 / self.value, low, high)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,8 @@ def interference(run: RunResult) -> Interference | None:
         for together in points:
             if len(together.active) > 1:
                 mine = [job for job in together.active if job in alone]
-                cells += [_cell(variant, job, alone[job], together) for job in mine]
+                level = run.confidence
+                cells += [_cell(variant, job, alone[job], together, level) for job in mine]
     jobs = list(dict.fromkeys(j.name for p in run.points for j in p.jobs))
     found = [job for job in jobs if any(c.job == job for c in cells)]
     return Interference(run, axis, found, variants, cells) if cells else None
@@ -198,20 +199,19 @@ def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
     return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
 
 
-def felt(job: str, together: PointResult, alone: PointResult) -> Felt | None:
+def felt(job: str, together: PointResult, alone: PointResult, confidence: float) -> Felt | None:
     """What of one job is felt between two points: phases where it has any, or else messages."""
     piled, before = (_piles_up(job, p) for p in (together, alone))
     if piled or before:
-        accepted = _of(f"{job}.accepted", together, alone)
-        longer = accepted.inverse if accepted else None
+        longer = _of(f"{job}.accepted", alone, together, confidence)
         return Felt("data", longer, None, None, "", piled and not before) if longer else None
     for quantity, name in (("phase", "phases"), ("response", "messages")):
-        mean = _of(f"{job}.{quantity}", together, alone)
+        mean = _of(f"{job}.{quantity}", together, alone, confidence)
         if mean is not None:
             kinds = [(quantity, name)]
             if name == "messages":
                 kinds.append(("packet", "packets"))
-            return Felt(name, mean, *_tail(job, kinds, together, alone), False)
+            return Felt(name, mean, *_tail(job, kinds, together, alone, confidence), False)
     return None
 
 
@@ -222,32 +222,38 @@ def _piles_up(job: str, point: PointResult) -> bool:
 
 
 def _tail(
-    job: str, kinds: list[tuple[str, str]], together: PointResult, alone: PointResult
+    job: str,
+    kinds: list[tuple[str, str]],
+    together: PointResult,
+    alone: PointResult,
+    confidence: float,
 ) -> tuple[Change | None, float | None, str]:
     """The highest percentile that both points resolve, of the first kind that has one."""
     for quantity, name in kinds:
         own, base = (p.measure(f"{job}.{quantity}") for p in (together, alone))
         if own and base and (shared := _highest(own, base)):
-            return quotient(*shared), shared[0].percent, name
+            return quotient(*shared, confidence), shared[0].percent, name
     return None, None, ""
 
 
-def _cell(variant: Variant, job: str, alone: PointResult, together: PointResult) -> Cell:
+def _cell(
+    variant: Variant, job: str, alone: PointResult, together: PointResult, confidence: float
+) -> Cell:
     beside = tuple(other for other in together.active if other != job)
     kinds = [("response", "messages"), ("packet", "packets")]
-    tail, percent, tail_of = _tail(job, kinds, together, alone)
+    tail, percent, tail_of = _tail(job, kinds, together, alone, confidence)
     return Cell(
         variant,
         job,
         beside,
         alone,
         together,
-        _of(f"{job}.accepted", together, alone),
-        _of(f"{job}.response", together, alone),
+        _of(f"{job}.accepted", together, alone, confidence),
+        _of(f"{job}.response", together, alone, confidence),
         tail,
         percent,
         tail_of,
-        felt(job, together, alone),
+        felt(job, together, alone, confidence),
     )
 
 
@@ -261,46 +267,24 @@ def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | Non
     return most, theirs[most.percent]
 
 
-def _of(name: str, together: PointResult, alone: PointResult) -> Change | None:
+def _of(name: str, together: PointResult, alone: PointResult, confidence: float) -> Change | None:
     own, base = together.measure(name), alone.measure(name)
-    return quotient(own, base) if own and base else None
+    return quotient(own, base, confidence) if own and base else None
 
 
-def quotient(own: Measure | Percentile, base: Measure | Percentile) -> Change | None:
-    """One value over another, its relative half-width the root of the sum of both squares.
-
-    That holds for independent values. Points of a run share random numbers, which makes them vary
-    together, so that the interval rather is too wide.
+def quotient(
+    own: Measure | Percentile, base: Measure | Percentile, confidence: float
+) -> Change | None:
+    """One value over another, with the interval of `isthmus.value.compare`; None unless both are
+    above zero.
     """
-    (a, a_half), (b, b_half) = _value(own), _value(base)
-    if a is None or b is None or a <= 0 or b <= 0:
-        return None
-    value = a / b
-    if a_half is None or b_half is None:
-        return Change(value)
-    half = value * math.hypot(a_half / a, b_half / b)
-    return Change(value, value - half, value + half)
-
-
-def _value(of: Measure | Percentile) -> tuple[float | None, float | None]:
-    mean = of.mean if isinstance(of, Measure) else of.value
-    if mean is None or of.low is None or of.high is None:
-        return mean, None
-    return mean, (of.high - of.low) / 2
+    return Change.of(Value.of(own, confidence).over(Value.of(base, confidence)))
 
 
 def combined(changes: list[Change]) -> Change | None:
-    """The geometric mean of changes in several variants; its relative half-width is the mean of
-    theirs, as if they all erred alike.
-    """
-    if not changes:
-        return None
-    value = math.exp(sum(math.log(c.value) for c in changes) / len(changes))
-    halves = [c.half / c.value for c in changes if c.half is not None]
-    if len(halves) < len(changes):
-        return Change(value)
-    half = value * sum(halves) / len(halves)
-    return Change(value, value - half, value + half)
+    """The geometric mean of changes in several variants."""
+    values = [c.whole or Value(c.value, c.low, c.high) for c in changes]
+    return Change.of(compare("geometric_mean", values)) if values else None
 
 
 def interference_table(found: Interference) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The result schema, version 3: what ``result.json`` holds, as typed objects.
+"""The result schema, version 4: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
 (``crates/experiment``) owns this schema; this file only reads it. The types here are the one
@@ -51,7 +51,7 @@ __all__ = [
     "read_machines",
 ]
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
@@ -150,6 +150,8 @@ class Percentile:
     high: float | None
     resolved: bool
     """False where a replication had fewer than ten observations above it: biased low."""
+    each: list[float] = field(default_factory=list, repr=False)
+    """What each replication says of it, to compare with others; the core makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,8 @@ class Measure:
     target: float | None
     """Relative half-width asked for, if this measure was asked for."""
     warmup_share: float
+    each: list[float] = field(default_factory=list, repr=False)
+    """The mean of each replication, which share their random numbers with those of other points."""
 
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:

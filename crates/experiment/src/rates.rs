@@ -1,0 +1,114 @@
+//! Offered, accepted and other rates of a point, with intervals of what is possible.
+
+use crate::measurement::Measurement;
+use crate::recorders::Recorders;
+use crate::result::Measure;
+use crate::rules::Rules;
+use crate::subject::{Fate, Overlay, RateInfo, Subject};
+use crate::summary::finite;
+use isthmus_kernel::Cycles;
+use isthmus_statistics::{Estimate, Events, Verdict};
+
+/// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
+/// messages arrived depends on when it did. Nor do those of a run without a whole period of what is
+/// asked for: they depend on where in the period it ends.
+pub(crate) fn rates(
+    measurement: &Measurement,
+    subject: &dyn Subject,
+    rules: &Rules,
+    overlay: &Overlay,
+) -> Vec<Measure> {
+    let collapsed = measurement.collapse().is_some();
+    let recorders: Vec<&Recorders> = (measurement.replications.iter())
+        .map(|finished| &finished.recorders)
+        .collect();
+    let measure = |rate: &RateInfo| {
+        if collapsed && rate.fate != Fate::Offered {
+            return None;
+        }
+        let counts = counts(&recorders, rate.fate, &rate.flows, subject.period())?;
+        let values: Vec<f64> = counts
+            .iter()
+            .map(|&(n, cycles)| n as f64 / cycles as f64)
+            .collect();
+        let events = (rate.fate != Fate::Carried).then(|| events(&counts));
+        let estimate = Estimate::of_rate(&values, events, rules.stop.confidence).ok()?;
+        let estimate = estimate.scaled(rate.scale);
+        let owed = 1.0 + owed(measurement, &recorders, rate, subject.period());
+        let analytic = overlay.measures.get(&*rate.name).copied();
+        Some(Measure {
+            name: rate.name.to_string(),
+            unit: rate.unit.to_owned(),
+            mean: Some(estimate.mean),
+            low: finite(estimate.low),
+            high: finite(estimate.high * owed),
+            each: values.iter().map(|value| value * rate.scale).collect(),
+            samples: values.len() as u64,
+            percentiles: Vec::new(),
+            analytic,
+            residual: analytic.map(|value| estimate.mean / value - 1.0),
+            target: None,
+            warmup_share: 0.0,
+        })
+    };
+    subject.rates().iter().filter_map(measure).collect()
+}
+
+/// What each replication counted, and in how many cycles.
+fn counts(
+    recorders: &[&Recorders],
+    fate: Fate,
+    flows: &[usize],
+    period: Cycles,
+) -> Option<Vec<(u64, Cycles)>> {
+    let each = recorders.iter();
+    each.map(|recorders| recorders.counted(fate, flows, period))
+        .collect()
+}
+
+fn events(counts: &[(u64, Cycles)]) -> Events {
+    let one: f64 = counts.iter().map(|&(_, cycles)| cycles as f64).sum();
+    Events {
+        number: counts.iter().map(|&(number, _)| number).sum(),
+        one: 1.0 / one,
+    }
+}
+
+/// By which share more may be accepted in the long run than was: where it is unknown whether there is
+/// a steady state, all that the backlog gained may still be served.
+fn owed(
+    measurement: &Measurement,
+    recorders: &[&Recorders],
+    rate: &RateInfo,
+    period: Cycles,
+) -> f64 {
+    if measurement.verdict != Verdict::Undecided || !matches!(rate.fate, Fate::Done | Fate::Carried)
+    {
+        return 0.0;
+    }
+    let total = |fate: Fate| -> f64 {
+        let counts = counts(recorders, fate, &rate.flows, period).unwrap_or_default();
+        counts.iter().map(|&(number, _)| number as f64).sum()
+    };
+    let (offered, served) = (
+        total(Fate::Offered),
+        total(Fate::Done) + total(Fate::Dropped),
+    );
+    if served == 0.0 {
+        return 0.0;
+    }
+    (offered / served - 1.0).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One event in all in replications of 400 and 600 cycles: 1 in 1000.
+    #[test]
+    fn one_event_is_one_in_all_cycles() {
+        let events = events(&[(1, 400), (2, 600)]);
+        assert_eq!(events.number, 3);
+        assert!((events.one - 1e-3).abs() < 1e-18);
+    }
+}

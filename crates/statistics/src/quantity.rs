@@ -1,0 +1,453 @@
+//! Arithmetic between results: every ratio, difference and mean of several, with its interval.
+
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::Comparison;
+use crate::error::{Error, all_finite, open_unit};
+use crate::estimate::Estimate;
+
+/// A number with its interval and what each replication says of it.
+///
+/// Replication i of one result and replication i of another have drawn the same random numbers as
+/// far as they do the same, so that much of what they err by is the same and goes from their
+/// difference. What the interval has beyond what the replications show, such as the width of a bin,
+/// the arm of a run that is short, or all of a bracket, which has no replications, is added whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// The number.
+    pub value: f64,
+    /// Lower end of its interval; none if it has none.
+    pub low: Option<f64>,
+    /// Upper end of its interval; none if it has none. A number with neither is exact, unless it is of
+    /// a single replication, which says nothing of how far it may be off.
+    pub high: Option<f64>,
+    /// What each replication says: as many numbers as replications, whose mean is the value and
+    /// whose spread is its own; none of them where it is not of replications.
+    #[serde(default)]
+    pub each: Vec<f64>,
+}
+
+/// What to compute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// The first over the second, of numbers that cannot be negative.
+    Ratio,
+    /// The first less the second.
+    Difference,
+    /// The sum of all.
+    Sum,
+    /// How many percent more the first is than the second, which cannot be negative.
+    PercentMore,
+    /// How many percent less.
+    PercentLess,
+    /// The mean of all with these weights.
+    Mean(Vec<f64>),
+    /// The geometric mean of all, which are positive.
+    GeometricMean,
+}
+
+impl Quantity {
+    /// The arms of the interval beyond those that the replications give: down and up.
+    fn beyond(&self, confidence: f64) -> Result<(f64, f64), Error> {
+        if self.is_exact() {
+            return Ok((0.0, 0.0));
+        }
+        let low = self.low.unwrap_or(f64::NEG_INFINITY);
+        let high = self.high.unwrap_or(f64::INFINITY);
+        let (mut plain_low, mut plain_high) = (self.value, self.value);
+        if self.each.len() > 1 {
+            let own = Estimate::from_samples(&self.each, confidence)?;
+            let moved = own.positive(1.0);
+            plain_low -= own.half_width;
+            plain_high += own.half_width.max(moved.high - own.mean);
+        }
+        Ok(((plain_low - low).max(0.0), (high - plain_high).max(0.0)))
+    }
+
+    /// `value` with the ends that are numbers.
+    fn of(value: f64, (low, high): (f64, f64), each: Vec<f64>) -> Self {
+        let finite = |end: f64| end.is_finite().then_some(end);
+        Self {
+            value,
+            low: finite(low.min(value)),
+            high: finite(high.max(value)),
+            each,
+        }
+    }
+
+    fn exact(value: f64) -> Self {
+        Self {
+            value,
+            low: None,
+            high: None,
+            each: Vec::new(),
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.low.is_none() && self.high.is_none() && self.each.is_empty()
+    }
+}
+
+/// `operation` of these quantities at this confidence; none where it has no value, such as a ratio to
+/// zero.
+///
+/// Where all that have replications have as many, these are compared in pairs: differences with
+/// [`Comparison::paired`], quotients with [`Comparison::quotient`]. Others are compared by the ends
+/// of their intervals, as if both erred as far as they may.
+///
+/// # Errors
+/// [`Error::TooFew`] unless there are as many operands as the operation takes,
+/// [`Error::NotFinite`], and [`Error::OutOfRange`] for an impossible confidence.
+pub fn compare(
+    operation: &Operation,
+    operands: &[Quantity],
+    confidence: f64,
+) -> Result<Option<Quantity>, Error> {
+    open_unit("confidence", confidence)?;
+    for operand in operands {
+        all_finite("quantities compared", &[operand.value])?;
+        let ends: Vec<f64> = [operand.low, operand.high].into_iter().flatten().collect();
+        all_finite("ends of quantities compared", &ends)?;
+        all_finite("replications compared", &operand.each)?;
+    }
+    let needed = match operation {
+        Operation::Sum | Operation::GeometricMean => 1,
+        Operation::Mean(weights) => weights.len().max(1),
+        _ => 2,
+    };
+    if operands.len() < needed {
+        return Err(Error::TooFew {
+            what: "quantities compared",
+            got: operands.len(),
+            needed,
+        });
+    }
+    let operands = paired(operands);
+    match operation {
+        Operation::Ratio => quotient(&operands[0], &operands[1], confidence),
+        Operation::PercentMore => {
+            let ratio = quotient(&operands[0], &operands[1], confidence)?;
+            ratio
+                .map(|ratio| percent(&ratio, 1.0, confidence))
+                .transpose()
+        }
+        Operation::PercentLess => {
+            let ratio = quotient(&operands[0], &operands[1], confidence)?;
+            ratio
+                .map(|ratio| percent(&ratio, -1.0, confidence))
+                .transpose()
+        }
+        Operation::Difference => linear(&operands[..2], &[1.0, -1.0], confidence).map(Some),
+        Operation::Sum => linear(&operands, &vec![1.0; operands.len()], confidence).map(Some),
+        Operation::Mean(weights) => {
+            let total: f64 = weights.iter().sum();
+            let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
+            linear(&operands, &weights, confidence).map(Some)
+        }
+        Operation::GeometricMean => geometric_mean(&operands, confidence),
+    }
+}
+
+/// The operands with their replications, if these match up, or else without any.
+fn paired(operands: &[Quantity]) -> Vec<Quantity> {
+    let mut lengths = operands.iter().map(|operand| operand.each.len());
+    let most = lengths.clone().max().unwrap_or(0);
+    let matched = most > 1 && lengths.all(|length| length == most || length < 2);
+    let without = |operand: &Quantity| Quantity {
+        each: operand.each.iter().take(1).copied().collect(),
+        ..operand.clone()
+    };
+    if matched {
+        operands.to_vec()
+    } else {
+        operands.iter().map(without).collect()
+    }
+}
+
+/// What each replication says of an operand, or its value in place of all of them.
+fn replications(operand: &Quantity, count: usize) -> Vec<f64> {
+    if operand.each.len() < 2 {
+        vec![operand.value; count]
+    } else {
+        operand.each.clone()
+    }
+}
+
+fn count_of(operands: &[Quantity]) -> usize {
+    let lengths = operands.iter().map(|operand| operand.each.len());
+    lengths.max().filter(|most| *most > 1).unwrap_or(0)
+}
+
+/// The sum with these weights.
+fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Quantity, Error> {
+    let both = || operands.iter().zip(weights);
+    let value = both().map(|(operand, weight)| weight * operand.value).sum();
+    if operands.iter().all(Quantity::is_exact) {
+        return Ok(Quantity::exact(value));
+    }
+    let (mut down, mut up) = (0.0, 0.0);
+    for (operand, &weight) in both() {
+        let (below, above) = operand.beyond(confidence)?;
+        let (below, above) = if weight >= 0.0 {
+            (below, above)
+        } else {
+            (above, below)
+        };
+        // No weight times no end is nothing.
+        if weight != 0.0 {
+            down += weight.abs() * below;
+            up += weight.abs() * above;
+        }
+    }
+    let count = count_of(operands);
+    let mut each = vec![0.0; count];
+    for (operand, weight) in both() {
+        let own = replications(operand, count);
+        each.iter_mut()
+            .zip(own)
+            .for_each(|(sum, own)| *sum += weight * own);
+    }
+    let half = match (operands, weights) {
+        _ if count == 0 => 0.0,
+        ([first, second], [1.0, -1.0]) => {
+            let (first, second) = (replications(first, count), replications(second, count));
+            let compared = Comparison::paired(&first, &second, confidence)?;
+            compared.difference.half_width
+        }
+        _ => Estimate::from_samples(&each, confidence)?.half_width,
+    };
+    Ok(Quantity::of(
+        value,
+        (value - half - down, value + half + up),
+        each,
+    ))
+}
+
+/// The first over the second; none unless both are above zero, or the first is zero.
+fn quotient(
+    first: &Quantity,
+    second: &Quantity,
+    confidence: f64,
+) -> Result<Option<Quantity>, Error> {
+    if first.value < 0.0 || second.value <= 0.0 {
+        return Ok(None);
+    }
+    let value = first.value / second.value;
+    if first.is_exact() && second.is_exact() {
+        return Ok(Some(Quantity::exact(value)));
+    }
+    let operands = [first.clone(), second.clone()];
+    let count = count_of(&operands);
+    let (a, b) = (replications(first, count), replications(second, count));
+    let (low, high) = if count == 0 {
+        (value, value)
+    } else {
+        Comparison::quotient(&a, &b, confidence)?
+    };
+    let ((a_below, a_above), (b_below, b_above)) =
+        (first.beyond(confidence)?, second.beyond(confidence)?);
+    // How far the ends move where both err as far as they may beyond their replications. An end of
+    // the first that moves from zero moves by what it is over the second.
+    let down = (1.0 - a_below / first.value).max(0.0) / (1.0 + b_above / second.value);
+    let room = 1.0 - b_below / second.value;
+    let low = if first.value > 0.0 {
+        low.max(0.0) * down
+    } else {
+        0.0
+    };
+    let high = if room <= 0.0 {
+        f64::INFINITY
+    } else {
+        (high + a_above / second.value) / room
+    };
+    let pairs = a.iter().zip(&b);
+    let each = pairs.map(|(a, b)| value + (a - value * b) / second.value);
+    Ok(Some(Quantity::of(
+        value,
+        (low.max(0.0), high),
+        each.collect(),
+    )))
+}
+
+/// A ratio as a change in percent, more or less by its sign.
+fn percent(ratio: &Quantity, sign: f64, confidence: f64) -> Result<Quantity, Error> {
+    open_unit("confidence", confidence)?;
+    let change = |ratio: f64| 100.0 * sign * (ratio - 1.0);
+    let ends = (ratio.low.map(change), ratio.high.map(change));
+    let (low, high) = if sign > 0.0 { ends } else { (ends.1, ends.0) };
+    Ok(Quantity {
+        value: change(ratio.value),
+        low,
+        high,
+        each: ratio.each.iter().map(|each| change(*each)).collect(),
+    })
+}
+
+/// The geometric mean; none unless all are above zero. Its logarithm is the mean of theirs.
+fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quantity>, Error> {
+    if operands.iter().any(|operand| operand.value <= 0.0) {
+        return Ok(None);
+    }
+    let logarithm = |operand: &Quantity| Quantity {
+        value: operand.value.ln(),
+        low: operand.low.filter(|low| *low > 0.0).map(f64::ln),
+        high: operand.high.map(f64::ln),
+        each: (operand.each.iter())
+            .map(|each| operand.value.ln() + (each / operand.value - 1.0))
+            .collect(),
+    };
+    let logarithms: Vec<Quantity> = operands.iter().map(logarithm).collect();
+    let mean = linear(
+        &logarithms,
+        &vec![1.0 / operands.len() as f64; operands.len()],
+        confidence,
+    )?;
+    let value = mean.value.exp();
+    Ok(Some(Quantity {
+        value,
+        low: mean.low.map(f64::exp),
+        high: mean.high.map(f64::exp),
+        each: (mean.each.iter())
+            .map(|each| value * (1.0 + each - mean.value))
+            .collect(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sampled(each: &[f64]) -> Quantity {
+        let estimate = Estimate::from_samples(each, 0.95).unwrap();
+        Quantity {
+            value: estimate.mean,
+            low: Some(estimate.low),
+            high: Some(estimate.high),
+            each: each.to_vec(),
+        }
+    }
+
+    fn bracket(value: f64, low: f64, high: f64) -> Quantity {
+        Quantity {
+            low: Some(low),
+            high: Some(high),
+            ..Quantity::exact(value)
+        }
+    }
+
+    fn one(operation: &Operation, operands: &[Quantity]) -> Quantity {
+        compare(operation, operands, 0.95).unwrap().unwrap()
+    }
+
+    const NOISE: [f64; 6] = [5.0, -3.0, 8.0, 0.0, -6.0, -4.0];
+
+    fn noisy(mean: f64, scale: f64) -> Quantity {
+        sampled(&NOISE.map(|noise| mean + scale * noise))
+    }
+
+    /// Noise that is shared goes from the difference, and from the ratio as far as it is in
+    /// proportion.
+    #[test]
+    fn shared_noise_goes() {
+        let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
+        let difference = one(&Operation::Difference, &[a.clone(), b.clone()]);
+        assert!((difference.value - 2.0).abs() < 1e-9);
+        assert!(difference.high.unwrap() - difference.low.unwrap() < 1e-6);
+        let own = a.high.unwrap() - a.low.unwrap();
+        assert!(own > 10.0, "each by itself is known to {own}");
+        let twice = one(&Operation::Ratio, &[noisy(200.0, 2.0), b.clone()]);
+        assert!((twice.value - 2.0).abs() < 1e-9);
+        assert!(twice.high.unwrap() - twice.low.unwrap() < 1e-6);
+        let more = one(&Operation::PercentMore, &[noisy(200.0, 2.0), b.clone()]);
+        let less = one(&Operation::PercentLess, &[noisy(200.0, 2.0), b]);
+        assert!((more.value - 100.0).abs() < 1e-9 && (less.value + 100.0).abs() < 1e-9);
+        assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
+    }
+
+    /// Replications that do not match up, and brackets, are taken by their ends.
+    #[test]
+    fn what_cannot_be_paired_errs_as_far_as_it_may() {
+        let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));
+        let ratio = one(&Operation::Ratio, &[a.clone(), b.clone()]);
+        assert!((ratio.low.unwrap() - 3.0 / 2.5).abs() < 1e-12);
+        assert!((ratio.high.unwrap() - 5.0 / 1.5).abs() < 1e-12);
+        let difference = one(&Operation::Difference, &[a.clone(), b]);
+        assert_eq!((difference.low, difference.high), (Some(0.5), Some(3.5)));
+        let short = sampled(&[2.0, 2.5, 3.0]);
+        let sum = one(&Operation::Sum, &[noisy(100.0, 1.0), short.clone()]);
+        let expected = noisy(100.0, 1.0).high.unwrap() + short.high.unwrap();
+        assert!((sum.high.unwrap() - expected).abs() < 1e-9 && sum.each.is_empty());
+        let single = Quantity {
+            each: vec![3.0],
+            ..Quantity::exact(3.0)
+        };
+        let unknown = one(&Operation::Difference, &[a.clone(), single]);
+        assert_eq!(
+            (unknown.value, unknown.low, unknown.high),
+            (1.0, None, None)
+        );
+        let open = Quantity { high: None, ..a };
+        let open = one(&Operation::Ratio, &[open, Quantity::exact(2.0)]);
+        assert_eq!((open.low, open.high), (Some(1.5), None));
+    }
+
+    #[test]
+    fn exact_numbers_stay_exact() {
+        let (six, two) = (Quantity::exact(6.0), Quantity::exact(2.0));
+        let ratio = one(&Operation::Ratio, &[six.clone(), two.clone()]);
+        assert_eq!(ratio, Quantity::exact(3.0));
+        let scaled = one(&Operation::Ratio, &[noisy(100.0, 1.0), two.clone()]);
+        let own = noisy(100.0, 1.0);
+        assert!((scaled.high.unwrap() - own.high.unwrap() / 2.0).abs() < 1e-9);
+        assert!((scaled.low.unwrap() - own.low.unwrap() / 2.0).abs() < 1e-9);
+        let zero = Quantity::exact(0.0);
+        assert_eq!(
+            compare(&Operation::Ratio, &[six, zero], 0.95).unwrap(),
+            None
+        );
+        assert!(compare(&Operation::Ratio, &[two], 0.95).is_err());
+    }
+
+    /// The arms that an interval has beyond its replications, such as those of a bin of 3, are not
+    /// lost: they do not cancel.
+    #[test]
+    fn bins_and_short_runs_are_added_whole() {
+        let wide = |mean: f64| {
+            let own = noisy(mean, 1.0);
+            Quantity {
+                low: own.low.map(|low| low - 3.0),
+                high: own.high.map(|high| high + 3.0),
+                ..own
+            }
+        };
+        let difference = one(&Operation::Difference, &[wide(102.0), wide(100.0)]);
+        let width = difference.high.unwrap() - difference.low.unwrap();
+        // Up the arm that a positive measure has anyway is not counted twice.
+        assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
+    }
+
+    /// 2 and 8 have the geometric mean 4; the mean with weights 1 and 3 of 10 and 20 is 17.5.
+    #[test]
+    fn means_of_several() {
+        let both = [noisy(200.0, 1.0), noisy(800.0, 4.0)];
+        let geometric = one(&Operation::GeometricMean, &both);
+        assert!((geometric.value - 400.0).abs() < 1e-9);
+        let relative = (geometric.high.unwrap() / geometric.low.unwrap()).ln() / 2.0;
+        let own = 0.5 * (both[0].high.unwrap() - both[0].low.unwrap()) / 200.0;
+        assert!(
+            (relative - own).abs() < 5e-4,
+            "{relative} {own}: all err alike"
+        );
+        let mean = one(
+            &Operation::Mean(vec![1.0, 3.0]),
+            &[noisy(10.0, 0.1), noisy(20.0, -0.1 / 3.0)],
+        );
+        assert!((mean.value - 17.5).abs() < 1e-9);
+        assert!(
+            mean.high.unwrap() - mean.low.unwrap() < 1e-6,
+            "their errors cancel"
+        );
+    }
+}
