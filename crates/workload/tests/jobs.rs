@@ -2,6 +2,7 @@
 
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
     Spread, Targets, Traffic,
@@ -18,6 +19,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
         nodes,
         traffic,
         active: true,
+        outstanding: Outstanding::ONE,
     }
 }
 
@@ -74,14 +76,17 @@ fn run(
         at(source, now);
         let demand = all[number];
         match stage {
-            0 => events.push(Reverse((now + delay(&demand), number, 1))),
+            0 => {
+                events.push(Reverse((now + delay(&demand), number, 1)));
+                source.handed(now, &demand, &mut fresh);
+            }
             1 => {
                 events.push(Reverse((now + 7, number, 2)));
                 if demand.operation == Operation::Write {
                     source.arrived(now, &demand, &mut fresh);
                 }
             }
-            _ => source.completed(now, demand.process, &mut fresh),
+            _ => source.completed(now, &demand, &mut fresh),
         }
         assert!(
             fresh

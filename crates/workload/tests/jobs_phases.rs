@@ -2,6 +2,7 @@
 
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
     AllReduce, Destinations, Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic,
 };
@@ -13,6 +14,14 @@ const TICK: Time = Time::from_ps(100);
 const ACKNOWLEDGED: Cycles = 7;
 
 fn only(traffic: Traffic) -> JobsTraffic {
+    let outstanding = match traffic {
+        Traffic::Neighbours { .. } => Outstanding::Unlimited,
+        _ => Outstanding::ONE,
+    };
+    with(outstanding, traffic)
+}
+
+fn with(outstanding: Outstanding, traffic: Traffic) -> JobsTraffic {
     JobsTraffic {
         servers: Servers::Clustered { count: 2 },
         mapping: Mapping::Dedicated,
@@ -21,6 +30,7 @@ fn only(traffic: Traffic) -> JobsTraffic {
             nodes: JobNodes::All,
             traffic,
             active: true,
+            outstanding,
         }],
     }
 }
@@ -49,12 +59,15 @@ fn run(source: &mut JobsSource, until: Cycles) -> (Vec<Demand>, Vec<Phase>) {
         }
         let demand: Demand = all[number];
         match stage {
-            0 => events.push(Reverse((now + delay(&demand), number, 1))),
+            0 => {
+                events.push(Reverse((now + delay(&demand), number, 1)));
+                source.handed(now, &demand, &mut fresh);
+            }
             1 => {
                 events.push(Reverse((now + ACKNOWLEDGED, number, 2)));
                 source.arrived(now, &demand, &mut fresh);
             }
-            _ => source.completed(now, demand.process, &mut fresh),
+            _ => source.completed(now, &demand, &mut fresh),
         }
     }
     (all, phases)

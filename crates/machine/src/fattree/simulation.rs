@@ -127,7 +127,27 @@ fn message(demand: Demand, queue: u32) -> Message<Demand> {
     }
 }
 
+impl<O: Observer> Driver<'_, O> {
+    /// Tells of the phases that have ended and offers the messages that follow.
+    #[inline]
+    fn tell_and_offer(&mut self, offers: &mut Offers<Demand>) {
+        for phase in self.state.source.ended_phases() {
+            self.observer.phase(&phase);
+        }
+        self.state.offer(offers);
+    }
+}
+
 impl State {
+    /// Hands on the messages that the source has given.
+    #[inline]
+    fn offer(&mut self, offers: &mut Offers<Demand>) {
+        for demand in self.demands.drain(..) {
+            let queue = self.queues[demand.process as usize];
+            offers.send(demand.time, message(demand, queue));
+        }
+    }
+
     /// Tells of the messages that a process has asked for by now.
     fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         let asked = self.source.asked_by(process, now);
@@ -166,14 +186,28 @@ impl<O: Observer> Handler for Driver<'_, O> {
             state.source.arrived(arrived, &demand, &mut state.demands);
         }
         let completed = delivery.completed;
-        (state.source).completed(completed, demand.process, &mut state.demands);
-        for phase in state.source.ended_phases() {
-            self.observer.phase(&phase);
+        if completed > delivery.arrived && state.source.in_order(demand.process) {
+            offers.remind(completed, demand.from, demand);
+        } else {
+            (state.source).completed(completed, &demand, &mut state.demands);
         }
-        for demand in state.demands.drain(..) {
-            let queue = state.queues[demand.process as usize];
-            offers.send(demand.time, message(demand, queue));
+        self.tell_and_offer(offers);
+    }
+
+    #[inline]
+    fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
+        let (demand, state) = (message.tag, &mut *self.state);
+        if state.source.in_order(demand.process) {
+            (state.source).handed(time, &demand, &mut state.demands);
+            state.offer(offers);
         }
+    }
+
+    /// What has arrived before is complete.
+    fn reminded(&mut self, time: Cycles, _: u32, demand: Demand, offers: &mut Offers<Demand>) {
+        let state = &mut *self.state;
+        (state.source).completed(time, &demand, &mut state.demands);
+        self.tell_and_offer(offers);
     }
 
     #[inline]
