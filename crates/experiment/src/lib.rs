@@ -15,6 +15,7 @@ mod limits;
 mod machines;
 mod measurement;
 mod memory;
+mod outstanding;
 mod processors;
 mod progress;
 mod recorders;

@@ -5,6 +5,7 @@ use isthmus_machine::fattree::spec::{
 };
 use isthmus_scenario::{Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
@@ -95,6 +96,7 @@ fn the_paper_network_is_what_the_defaults_describe() {
             arrivals: Arrivals::Closed { think: Time::ZERO },
         },
         active: true,
+        outstanding: Outstanding::ONE,
     };
     let traffic = JobsTraffic {
         servers: Servers::None,
@@ -173,6 +175,8 @@ fn everything_of_the_machine_is_read() {
     let switching = Switching::CutThrough {
         buffer: 12,
         credit: Time::from_ns(100),
+        output_buffer: 0,
+        speedup: 1,
     };
     assert_eq!(spec.switching, switching);
     assert_eq!(spec.age, Age::PerSwitch);

@@ -3,6 +3,7 @@
 mod analysis;
 mod capacity;
 mod figures;
+mod outstanding;
 
 use crate::capacity::Capacity;
 use crate::machines::Refusal;
