@@ -137,6 +137,28 @@ fn checkpoints_count_from_when_they_were_due() {
     }
 }
 
+/// With several under way bursts and rounds may end out of order at one node; phases do not.
+#[test]
+fn phases_keep_their_order_with_several_messages_under_way() {
+    let message = Bytes::new(4_000);
+    for outstanding in [
+        Outstanding::AtMost(2),
+        Outstanding::AtMost(5),
+        Outstanding::Unlimited,
+    ] {
+        let pause = Time::from_ns(20);
+        let exchange = Traffic::AllToAll { message, pause };
+        compare(&with(outstanding, exchange), |d| d.step / 6);
+        let checkpoint = Traffic::Checkpoint {
+            period: Time::from_ns(60),
+            volume: Bytes::new(10_000),
+            message,
+            destinations: Destinations::Interleaved,
+        };
+        compare(&with(outstanding, checkpoint), |d| d.asked);
+    }
+}
+
 #[test]
 fn others_have_no_phases() {
     let ping = Traffic::Ping {

@@ -8,8 +8,8 @@ use isthmus_device::{Busy, IoNode};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
-use isthmus_workload::spec::TrafficSpec;
-use isthmus_workload::{Demand, Traffic};
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use isthmus_workload::{Demand, Outstanding, Traffic};
 use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -137,7 +137,11 @@ impl Simulation {
             block_bytes: traffic.block.get(),
             split: traffic.file_blocks_split.max(1),
         };
-        let gate = Gate::new(traffic.outstanding, pes);
+        let gate = match traffic.arrival {
+            // A closed loop keeps to its own number.
+            Arrival::Closed { .. } => Gate::new(Outstanding::Unlimited, pes),
+            _ => Gate::new(traffic.outstanding, pes),
+        };
         let mut traffic = Traffic::new(traffic, clock, pes, streams);
         for pe in (0..pes).filter(|&pe| machine.is_alive(pe)) {
             for _ in 0..traffic.initial() {
