@@ -456,3 +456,64 @@ fn overrides_change_what_a_job_does() {
         Switching::Circuit { acknowledgement_hop, .. } if acknowledgement_hop == Time::from_ns(90)
     ));
 }
+
+/// What may be under way where the file does not say: whatever an open source gives to a network with
+/// cut-through, one message after another with circuits and in closed loops, a round of a stencil at once.
+#[test]
+fn messages_under_way_follow_from_arrivals_and_switching() {
+    let outstanding = |job: &str, switching: &str| {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+             switching = \"{switching}\"\n[workload.servers]\nplacement = \"clustered\"\ncount = 2\n\
+             [workload.jobs.job]\n{job}\n"
+        );
+        let scenario = parsed(&text, &[]);
+        scenario.workload.as_jobs().unwrap().jobs[0].outstanding
+    };
+    let checkpoint = "traffic = \"checkpoint\"\nperiod = \"1 ms\"\nvolume = \"1 MB\"";
+    for (job, circuits, cut_through) in [
+        ("traffic = \"uniform\"", Some(1), Some(1)),
+        ("traffic = \"uniform\"\nload = 0.5", Some(1), None),
+        ("traffic = \"io\"\nload = 0.5", Some(1), None),
+        (
+            "traffic = \"io\"\nload = 0.5\noutstanding = 16",
+            Some(16),
+            Some(16),
+        ),
+        (
+            "traffic = \"io\"\nload = 0.5\noutstanding = \"unlimited\"",
+            None,
+            None,
+        ),
+        (
+            "traffic = \"all-to-all\"\noutstanding = 3",
+            Some(3),
+            Some(3),
+        ),
+        ("traffic = \"all-reduce\"", Some(1), Some(1)),
+        ("traffic = \"neighbours\"", None, None),
+        (checkpoint, Some(1), Some(1)),
+    ] {
+        for (switching, expected) in [("circuit", circuits), ("cut-through", cut_through)] {
+            let expected = expected.map_or(Outstanding::Unlimited, Outstanding::AtMost);
+            assert_eq!(
+                outstanding(job, switching),
+                expected,
+                "{job} with {switching}"
+            );
+        }
+    }
+}
+
+#[test]
+fn output_buffers_and_speed_up_are_read() {
+    let change = ["machine.output_buffer=8", "machine.speedup=2"];
+    let scenario = with_overrides("fat_tree_everything", &change);
+    let switching = Switching::CutThrough {
+        buffer: 12,
+        credit: Time::from_ns(100),
+        output_buffer: 8,
+        speedup: 2,
+    };
+    assert_eq!(tree(&scenario.machine).switching, switching);
+}
