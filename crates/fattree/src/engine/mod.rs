@@ -95,9 +95,11 @@ pub struct Engine<T> {
     /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
     /// links.
     asking: Vec<u32>,
+    /// Groups to be looked at when the tick ends, and output buffers by their links and
+    /// [`outputs::MARK`].
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
-    /// Links whose output buffers may send.
+    /// Of those the output buffers, which come after the groups.
     dirty_outputs: Vec<u32>,
     /// Of each node what its handler is to be reminded of and when, in order of time; empty if nobody
     /// has asked for that.
@@ -394,7 +396,7 @@ impl<T: Copy> Engine<T> {
             match &self.network {
                 Network::Circuit { .. } => self.circuit_arbitrate(group, now),
                 Network::CutThrough(buffers) if buffers.outputs.is_some() => {
-                    self.output_arbitrate(group, now);
+                    self.output_settle(group, now);
                 }
                 Network::CutThrough(_) => self.cut_arbitrate(group, now),
             }
@@ -411,10 +413,7 @@ impl<T: Copy> Engine<T> {
     /// Whether nothing is left to do at the end of the tick so far.
     #[inline]
     fn settled(&self) -> bool {
-        self.asking.is_empty()
-            && self.dirty_groups.is_empty()
-            && self.dirty_nics.is_empty()
-            && self.dirty_outputs.is_empty()
+        self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
     /// A packet has got a link that leads to a switch: sees what it is to ask for there.

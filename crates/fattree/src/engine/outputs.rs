@@ -9,6 +9,9 @@ use crate::rules::{Outputs, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
+/// What tells an output among the groups that are to be looked at; links are fewer than 2^28.
+pub(super) const MARK: u32 = 1 << 31;
+
 /// The buffer at the begin of a link out of a switch.
 #[derive(Debug, Clone)]
 struct Output {
@@ -116,9 +119,17 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// At the end of a tick: a group is looked at, or an output kept for after the groups.
+    pub(super) fn output_settle(&mut self, marked: u32, now: Cycles) {
+        match marked & MARK {
+            0 => self.output_arbitrate(marked, now),
+            _ => self.dirty_outputs.push(marked & !MARK),
+        }
+    }
+
     /// Lets waiting packets cross into the output buffers of a group as long as ways are free and
     /// something fits.
-    pub(super) fn output_arbitrate(&mut self, group: u32, now: Cycles) {
+    fn output_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let run = Run {
             first: group,
@@ -187,7 +198,7 @@ impl<T: Copy> Engine<T> {
         let looked = &mut self.outputs().outputs[link as usize].looked;
         if !*looked {
             *looked = true;
-            self.dirty_outputs.push(link);
+            self.dirty_groups.push(link | MARK);
         }
     }
 

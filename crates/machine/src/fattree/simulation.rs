@@ -24,6 +24,8 @@ struct State {
     source: JobsSource,
     /// Of each process the queue of its node's interface.
     queues: Vec<u32>,
+    /// Whether any process may have several messages under way.
+    several: bool,
     /// Of each process how many of its messages have been told as offered.
     told: Vec<u64>,
     /// Messages on their way to the engine.
@@ -60,6 +62,7 @@ impl Simulation {
         let mut simulation = Self {
             engine: Engine::new(machine.tree(), machine.rules(most), ties)?,
             state: State {
+                several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],
                 queues,
                 source,
@@ -139,6 +142,12 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
+    /// Whether the source is to be told of each message in order.
+    #[inline]
+    fn in_order(&self, demand: &Demand) -> bool {
+        self.several && self.source.in_order(demand.process)
+    }
+
     /// Hands on the messages that the source has given.
     #[inline]
     fn offer(&mut self, offers: &mut Offers<Demand>) {
@@ -186,7 +195,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
             state.source.arrived(arrived, &demand, &mut state.demands);
         }
         let completed = delivery.completed;
-        if completed > delivery.arrived && state.source.in_order(demand.process) {
+        if completed > delivery.arrived && state.in_order(&demand) {
             offers.remind(completed, demand.from, demand);
         } else {
             (state.source).completed(completed, &demand, &mut state.demands);
@@ -197,7 +206,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (message.tag, &mut *self.state);
-        if state.source.in_order(demand.process) {
+        if state.in_order(&demand) {
             (state.source).handed(time, &demand, &mut state.demands);
             state.offer(offers);
         }
