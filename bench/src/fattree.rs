@@ -4,6 +4,7 @@ use crate::clock::{Spread, timed};
 use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Shape, Switching};
 use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law,
@@ -81,6 +82,8 @@ pub fn cut_through(levels: u32) -> FatTreeSpec {
         switching: Switching::CutThrough {
             buffer: 4,
             credit: Time::from_ns(5),
+            output_buffer: 0,
+            speedup: 1,
         },
         switch_latency: Time::from_ns(5),
         age: Age::PerSwitch,
@@ -101,6 +104,7 @@ fn jobs(load: &Load) -> JobsTraffic {
         nodes: JobNodes::All,
         traffic,
         active: true,
+        outstanding: Outstanding::ONE,
     };
     let nodes = 4u32.pow(load.levels);
     if load.uniform > 0.0 {

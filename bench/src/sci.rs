@@ -5,6 +5,7 @@ use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
 use serde::Serialize;
 use std::sync::Arc;
@@ -78,6 +79,7 @@ fn moves(gb_per_s: f64) -> PacketTraffic {
         senders: Vec::new(),
         hot_node: None,
         turnaround: Time::ZERO,
+        outstanding: Outstanding::Unlimited,
     }
 }
 

@@ -262,6 +262,10 @@ class FatTree:
     """What the acknowledgement takes for each switch on its way back (circuit)."""
     buffer: int | None = key("buffer")
     """Packets that an input of a switch can hold (cut-through)."""
+    output_buffer: int | None = key("output_buffer")
+    """Packets that an output of a switch can hold behind the crossbar; 0: none (cut-through)."""
+    speedup: int | None = key("speedup")
+    """How many times as fast as a link the crossbar is into output buffers (cut-through)."""
     credit: str | None = key("credit")
     """From a place of a buffer being free to the sender's knowing it (cut-through)."""
     age: str | None = key("age")

@@ -71,8 +71,9 @@ class Workload:
     """Time between two demands of one burst (bursty)."""
     think: str | None = key("think")
     """Mean time from a completion to the next demand (closed)."""
-    outstanding: int | None = key("outstanding")
-    """Demands that one PE keeps under way (closed)."""
+    outstanding: int | str | None = key("outstanding")
+    """Demands that one PE keeps under way (closed), or may have under way: a number or
+    ``"unlimited"``."""
     io_probability: float | str | None = key("io_probability")
     """P_io: share of demands that are I/O requests, 0 to 1 or ``"5%"``."""
     read_ratio: float | str | None = key("read_ratio")
@@ -136,6 +137,8 @@ class PacketWorkload:
     """A node that takes part of the packets of all others."""
     turnaround: str | None = key("turnaround")
     """From the arrival of a request to its response, such as ``"100 ns"`` (read, write)."""
+    outstanding: int | str | None = key("outstanding")
+    """Transactions of a node that may be under way (read, write): a number or ``"unlimited"``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +176,10 @@ class Job:
     sizes: str | None = key("sizes")
     """How lengths spread: ``"fixed"``, ``"exponential"``, ``"uniform"`` (uniform, io, hot-spot)."""
     arrivals: str | None = key("arrivals")
-    """``"closed"``: the next message when the last is complete; ``"open"``: at times of its own."""
+    """``"closed"``: the next message when one is complete; ``"open"``: at times of its own."""
+    outstanding: int | str | None = key("outstanding")
+    """Messages of a node that may be under way, from being handed to its interface until they are
+    complete: a number or ``"unlimited"`` (all but all-reduce)."""
     load: float | str | None = key("load")
     """Data that each node asks to move (open): a bandwidth such as ``"60 MB/s"``, or a share of
     what a node can send."""

@@ -6,6 +6,7 @@ use crate::fattree::{cut_through, qsnet};
 use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, LatePackets, Shape, Switching};
 use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
@@ -77,6 +78,7 @@ fn one_job(servers: Servers, traffic: Traffic) -> JobsTraffic {
             nodes: JobNodes::All,
             traffic,
             active: true,
+            outstanding: Outstanding::ONE,
         }],
     }
 }
@@ -173,6 +175,8 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                     switching: Switching::CutThrough {
                         buffer: 2 * channels,
                         credit: Time::from_ns(5),
+                        output_buffer: 0,
+                        speedup: 1,
                     },
                     ..cut_through(3)
                 };

@@ -7,6 +7,7 @@ use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 use std::sync::Arc;
 
@@ -78,6 +79,7 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
         senders: Vec::new(),
         hot_node: None,
         turnaround: Time::ZERO,
+        outstanding: Outstanding::Unlimited,
     };
     let mut add = |name: &str, spec: &SciSpec, traffic: &PacketTraffic, seeds: u64| {
         for seed in 1..=seeds {

@@ -16,6 +16,7 @@ mod limits;
 mod machines;
 mod measurement;
 mod memory;
+mod outstanding;
 mod processors;
 mod progress;
 mod rates;

@@ -106,6 +106,10 @@ pub(crate) struct Recorders {
     pub delivered: u64,
     /// Deliveries at which to stop.
     pub limit: u64,
+    /// Parts of messages that have arrived, where a message may have many, and how many of them there
+    /// may be before it stops.
+    parts: u64,
+    parts_limit: u64,
     /// Demands of a flow that may wait.
     pub backlog_max: u64,
     /// Whether more than that wait in some flow.
@@ -140,6 +144,8 @@ impl Recorders {
                 .collect(),
             delivered: 0,
             limit: 0,
+            parts: 0,
+            parts_limit: 0,
             backlog_max,
             overfull: false,
             paused: false,
@@ -156,9 +162,22 @@ impl Recorders {
     #[inline]
     pub fn finished(&self) -> bool {
         self.delivered >= self.limit
+            || self.parts >= self.parts_limit
             || self.paused
             || self.overfull
             || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Goes on for so many messages more, or as many parts of messages as a stretch has at most.
+    pub fn go_on(&mut self, messages: u64, parts: u64) {
+        self.limit = self.delivered + messages;
+        self.parts_limit = self.parts + parts;
+    }
+
+    /// A part of a message has arrived, of which one may have many.
+    #[inline]
+    pub fn part(&mut self) {
+        self.parts += 1;
     }
 
     /// Whether too many demands of some flow wait for it to go on.

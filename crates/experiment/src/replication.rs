@@ -8,7 +8,7 @@ use crate::subject::{Counted, Simulated, Subject};
 use isthmus_kernel::Cycles;
 use std::sync::Arc;
 
-/// Messages between two looks at the clock and at whether the run was cancelled.
+/// Messages, or packets of long ones, between two looks at the clock and at whether the run was cancelled.
 const CHUNK: u64 = 2_000;
 
 /// Why a replication cannot go on.
@@ -133,7 +133,7 @@ impl Replication {
                 });
             }
             let before = self.recorders.delivered;
-            self.recorders.limit = before + chunk;
+            self.recorders.go_on(chunk, CHUNK);
             let until = until.min(self.period_end()).min(CYCLES_MAX);
             self.run_chunk(length, until, progress)?;
             progress.add_messages(self.recorders.delivered - before);

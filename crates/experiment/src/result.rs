@@ -429,6 +429,10 @@ pub struct SearchResult {
     pub lowest_saturated: Option<f64>,
     /// The lowest and the highest load in between that stayed undecided.
     pub undecided: Option<(f64, f64)>,
+    /// The width asked for, relative to the middle of the bracket.
+    pub resolution: f64,
+    /// Whether both ends are known and no further apart than that.
+    pub reached: bool,
     /// Every load tried: load, verdict, growth.
     pub trials: Vec<Trial>,
     /// The analytic model's saturation load.

@@ -15,7 +15,13 @@ pub(crate) struct Rules {
     pub verdict: Verdict,
     /// Periods of whatever is periodic that a run of a fixed number of messages lasts at least.
     pub periods_min: u64,
+    /// How many times as many messages as a point has at most a load of a search may have, if the bracket
+    /// is too wide without.
+    pub patience: u64,
 }
+
+/// What [`Rules::patience`] is unless time is short.
+pub(crate) const PATIENCE: u64 = 16;
 
 /// Periods of whatever is periodic that a run keeps when it is shortened, and that runs of no fixed length
 /// have at least.
@@ -27,6 +33,7 @@ impl Rules {
     /// [`PERIODS_MIN`] periods, or all that there are.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
+        self.patience = 1;
         match &mut self.stop.rule {
             StopRule::Fixed { messages } => *messages = messages.div_ceil(10).max(2),
             StopRule::FixedTime { time } => *time = shortened(*time, period),
@@ -44,6 +51,19 @@ impl Rules {
             *messages /= 10;
         }
         self
+    }
+
+    /// The form for loads that a search could not judge: longer runs, as far as its patience goes; none
+    /// where runs have a fixed length.
+    pub fn patient(&self) -> Option<Self> {
+        let mut longer = self.clone();
+        match &mut longer.stop.rule {
+            StopRule::Precision { messages_max, .. } if self.patience > 1 => {
+                *messages_max = messages_max.saturating_mul(self.patience);
+                Some(longer)
+            }
+            _ => None,
+        }
     }
 
     /// Looks that a point is given.

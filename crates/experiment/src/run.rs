@@ -18,7 +18,7 @@ use crate::result::{
     Axis, AxisValue, Change, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
     VerdictSummary,
 };
-use crate::rules::Rules;
+use crate::rules::{PATIENCE, Rules};
 use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
@@ -178,6 +178,7 @@ impl Experiment {
             measure: scenario.measure.clone(),
             verdict: scenario.verdict,
             periods_min: 0,
+            patience: PATIENCE,
         };
         if progress.is_cancelled() {
             return Err(SetupError::Cancelled);
@@ -503,6 +504,8 @@ impl Experiment {
             highest_stable: found.bracket.stable,
             lowest_saturated: found.bracket.saturated,
             undecided: found.bracket.undecided,
+            resolution: job.search.resolution,
+            reached: found.reached,
             trials: found.trials,
             analytic: overlay.saturation,
             analytic_bottleneck: overlay.bottleneck,

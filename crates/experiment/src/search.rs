@@ -21,10 +21,17 @@ pub(crate) struct Range {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
     pub bracket: Bracket,
+    /// Whether it is as narrow as asked for.
+    pub reached: bool,
     pub trials: Vec<Trial>,
 }
 
 /// Runs the search; `subject_at` gives the point at a load.
+///
+/// The resolution asked for is relative to where the knee is, which a first pass finds out; it has half of
+/// the error rate. A second one, inside the bracket of the first, has a quarter of it. Where loads stay
+/// undecided at the longest run allowed a last one spends longer runs on what is left; it has the other
+/// quarter.
 pub(crate) fn run(
     range: &Range,
     seed: u64,
@@ -34,30 +41,67 @@ pub(crate) fn run(
 ) -> Result<Found, Halt> {
     let error_rate = rules.verdict.error_rate;
     let mut trials = Vec::new();
-    // The resolution asked for is relative to where the knee is, which a first pass finds out.
-    let middle = (range.from * range.to).sqrt();
-    let mut pass = Pass {
-        seed,
-        rules,
-        shared,
-        error_rate: error_rate / 2.0,
-        trials: &mut trials,
+    let mut pass = |rules: &Rules, error_rate: f64, (low, high): (f64, f64), width: f64| {
+        let pass = Pass {
+            seed,
+            rules,
+            shared,
+            error_rate,
+            trials: &mut trials,
+        };
+        pass.run((low, high), width, &subject_at)
     };
-    let mut bracket = pass.run(
-        (range.from, range.to),
-        range.resolution * middle,
-        &subject_at,
-    )?;
-    if let (Some(stable), Some(saturated)) = (bracket.stable, bracket.saturated) {
-        let resolution = range.resolution * 0.5 * (stable + saturated);
-        if bracket.undecided.is_none() && saturated - stable > resolution {
-            let inner = pass.run((stable, saturated), resolution, &subject_at)?;
-            bracket.stable = inner.stable.or(bracket.stable);
-            bracket.saturated = inner.saturated.or(bracket.saturated);
-            bracket.undecided = inner.undecided;
+    let middle = (range.from * range.to).sqrt();
+    let ends = (range.from, range.to);
+    let mut bracket = pass(rules, error_rate / 2.0, ends, range.resolution * middle)?;
+    if bracket.width().is_some() && bracket.undecided.is_none() && range.is_too_wide(bracket) {
+        let (ends, width) = range.left_in(bracket);
+        let inner = pass(rules, error_rate / 4.0, ends, width)?;
+        bracket = narrower(bracket, inner);
+    }
+    if bracket.undecided.is_some()
+        && range.is_too_wide(bracket)
+        && let Some(patient) = rules.patient()
+    {
+        let (ends, width) = range.left_in(bracket);
+        let inner = pass(&patient, error_rate / 4.0, ends, width)?;
+        bracket = narrower(bracket, inner);
+    }
+    Ok(Found {
+        bracket,
+        reached: !range.is_too_wide(bracket),
+        trials,
+    })
+}
+
+impl Range {
+    /// Whether an end of the bracket is not known or the two are too far apart.
+    fn is_too_wide(&self, bracket: Bracket) -> bool {
+        match (bracket.stable, bracket.saturated) {
+            // Halving may end a rounding error above the resolution.
+            (Some(stable), Some(saturated)) => {
+                let width = self.resolution * 0.5 * (stable + saturated);
+                saturated - stable > width * (1.0 + 1e-9)
+            }
+            _ => true,
         }
     }
-    Ok(Found { bracket, trials })
+
+    /// Where the knee may be, and the width asked for there.
+    fn left_in(&self, bracket: Bracket) -> ((f64, f64), f64) {
+        let low = bracket.stable.unwrap_or(self.from);
+        let high = bracket.saturated.unwrap_or(self.to);
+        ((low, high), self.resolution * 0.5 * (low + high))
+    }
+}
+
+/// A bracket with what a search inside of it has found.
+fn narrower(outer: Bracket, inner: Bracket) -> Bracket {
+    Bracket {
+        stable: inner.stable.or(outer.stable),
+        saturated: inner.saturated.or(outer.saturated),
+        undecided: inner.undecided,
+    }
 }
 
 /// One search with a fixed width at the end.
@@ -71,7 +115,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn run(
-        &mut self,
+        self,
         (low, high): (f64, f64),
         resolution: f64,
         subject_at: &impl Fn(f64) -> Arc<dyn Subject>,

@@ -33,6 +33,8 @@ pub enum Error {
     },
     /// A buffer cannot hold a packet.
     SmallBuffer {
+        /// What has it.
+        of: &'static str,
         /// Its bytes.
         buffer: u32,
         /// Bytes of the longest packet.
@@ -56,10 +58,9 @@ impl fmt::Display for Error {
                 "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
                 u32::MAX
             ),
-            Self::SmallBuffer { buffer, packet } => write!(
+            Self::SmallBuffer { of, buffer, packet } => write!(
                 f,
-                "a virtual channel has a buffer of {buffer} bytes; it must hold a packet of \
-                 {packet}"
+                "{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}"
             ),
         }
     }

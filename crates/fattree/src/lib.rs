@@ -41,6 +41,15 @@
 //!    link is that with most credits over all its lanes, the best lane that with most, the first of
 //!    those. Credits come back `credit` ticks after the tail has left the buffer; a node takes
 //!    packets out as they come. Acknowledgements (rule 4) only tell the sender; they hold nothing.
+//!    With [`Outputs`] each link out of a switch has a buffer at its begin, and a way into it that is
+//!    `speedup` times as fast as the link. The first packet of an input buffer is served when, of a
+//!    link that it waits for, that way is free and the output buffer has room for all of it. The best
+//!    link is that whose output buffer has most room, of those that with most credits over all its
+//!    lanes. The packet takes the way for its ticks on a link divided by `speedup`, rounded up, and has
+//!    left the input buffer after that, but not before its own tail has come in, which is its ticks
+//!    after its header has asked. The first packet of an output buffer starts on the link when the
+//!    transmitter is free and a lane has credits for all of it, on the best lane; its room is free again
+//!    when its tail has left.
 //! 6. *Arbitration.* Among those waiting for the same links that can be served, the oldest goes
 //!    first. Ages saturate. Of equally old ones, the first goes that waits at the input after the
 //!    one served last, going around; inputs are the lanes into the switch, by port (down ports
@@ -66,8 +75,9 @@
 //!
 //! # Within a tick
 //! First lanes and transmitters come free. Then tails arrive, in the order of their last links; then
-//! messages are generated, by node; then DMAs start, by node and queue, replies last. Then headers
-//! ask and are served, and last nodes inject.
+//! handlers are reminded, by node, of what they asked for first; then messages are generated, by node;
+//! then DMAs start, by node and queue, replies last. Then headers ask and are served, then packets
+//! start from output buffers, and last nodes inject.
 //!
 //! Knows nothing of devices, workloads and files, and never decides when to stop.
 //!
@@ -82,5 +92,7 @@ mod traffic;
 pub use counters::Counters;
 pub use engine::Engine;
 pub use error::Error;
-pub use rules::{Age, AgeFrom, CHANNELS_MAX, Interface, Late, QUEUES_MAX, Rules, Switching, tie};
+pub use rules::{
+    Age, AgeFrom, CHANNELS_MAX, Interface, Late, Outputs, QUEUES_MAX, Rules, Switching, tie,
+};
 pub use traffic::{Delivery, Handler, Kind, Lane, Message, Offers, PacketSeen};

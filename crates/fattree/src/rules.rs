@@ -27,7 +27,25 @@ pub enum Switching {
         buffer: u32,
         /// From a packet's tail leaving a buffer to the sender's knowing it.
         credit: Cycles,
+        /// Buffers behind the crossbars of the switches. `None`: a packet crosses onto the link.
+        outputs: Option<Outputs>,
     },
+}
+
+/// Buffers at the outputs of switches, into which packets cross faster than links carry them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Outputs {
+    /// Bytes of buffer for each link out of a switch, all its virtual channels together.
+    pub buffer: u32,
+    /// How many times as fast as a link the way into each of them is, 1 or more.
+    pub speedup: u32,
+}
+
+impl Outputs {
+    /// Ticks for which the way into a buffer is taken by a packet that takes a link for `ticks`.
+    pub fn crossing(self, ticks: Cycles) -> Cycles {
+        ticks.div_ceil(u64::from(self.speedup))
+    }
 }
 
 /// From when a packet's age counts.
@@ -118,15 +136,18 @@ impl Rules {
     /// The first value that is out of bounds.
     pub fn check(&self) -> Result<(), Error> {
         let interface = &self.interface;
-        let in_flight = match self.switching {
-            Switching::Circuit { in_flight } => in_flight,
-            Switching::CutThrough { .. } => 1,
+        let (in_flight, speedup) = match self.switching {
+            Switching::Circuit { in_flight } => (in_flight, 1),
+            Switching::CutThrough { outputs, .. } => {
+                (1, outputs.map_or(1, |outputs| outputs.speedup))
+            }
         };
         for (what, value) in [
             ("byte", self.byte),
             ("hop", self.hop),
             ("channels", u64::from(self.channels)),
             ("in_flight", u64::from(in_flight)),
+            ("speedup", u64::from(speedup)),
             ("payload", u64::from(self.payload)),
             ("block", u64::from(self.block)),
             ("interface.queues", u64::from(interface.queues)),
@@ -159,10 +180,16 @@ impl Rules {
         if self.wire_bytes(0) == 0 {
             return Err(Error::Zero { what: "overhead" });
         }
-        if let Switching::CutThrough { buffer, .. } = self.switching
-            && u64::from(buffer) < packet
+        if let Switching::CutThrough {
+            buffer, outputs, ..
+        } = self.switching
         {
-            return Err(Error::SmallBuffer { buffer, packet });
+            let output = outputs.map_or(u32::MAX, |outputs| outputs.buffer);
+            for (of, buffer) in [("a virtual channel", buffer), ("an output", output)] {
+                if u64::from(buffer) < packet {
+                    return Err(Error::SmallBuffer { of, buffer, packet });
+                }
+            }
         }
         Ok(())
     }
@@ -213,6 +240,7 @@ mod tests {
             switching: Switching::CutThrough {
                 buffer: 378,
                 credit: 0,
+                outputs: None,
             },
             ascent: Ascent::Adaptive,
             age: Age {
@@ -272,9 +300,30 @@ mod tests {
                 r.switching = Switching::CutThrough {
                     buffer: 377,
                     credit: 0,
+                    outputs: None,
                 }
             }),
             "a virtual channel has a buffer of 377 bytes; it must hold a packet of 378"
+        );
+        let with_outputs = |buffer: u32, speedup: u32| {
+            let switching = Switching::CutThrough {
+                buffer: 378,
+                credit: 0,
+                outputs: Some(Outputs { buffer, speedup }),
+            };
+            Rules {
+                switching,
+                ..rules()
+            }
+        };
+        assert_eq!(with_outputs(378, 1).check(), Ok(()));
+        assert_eq!(
+            with_outputs(378, 0).check().unwrap_err().to_string(),
+            "speedup is 0; it must be 1 or more"
+        );
+        assert_eq!(
+            with_outputs(377, 2).check().unwrap_err().to_string(),
+            "an output has a buffer of 377 bytes; it must hold a packet of 378"
         );
         assert_eq!(
             wrong(|r| r.interface.request = 321),

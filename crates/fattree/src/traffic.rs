@@ -94,12 +94,14 @@ impl<T> PacketSeen<'_, T> {
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
     pub(crate) messages: Vec<(Cycles, Message<T>)>,
+    pub(crate) reminders: Vec<(Cycles, u32, T)>,
 }
 
 impl<T> Default for Offers<T> {
     fn default() -> Self {
         Self {
             messages: Vec::new(),
+            reminders: Vec::new(),
         }
     }
 }
@@ -110,11 +112,17 @@ impl<T> Offers<T> {
     pub fn send(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
     }
+
+    /// Asks to be reminded at `time`, later than the present, of something that concerns `node`.
+    #[inline]
+    pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
+        self.reminders.push((time, node, tag));
+    }
 }
 
 /// Learns what becomes of messages. Calls come in order of time; within a tick arrivals come
-/// before generations, arrivals in the order of the links that they come over, generations in that
-/// of the nodes.
+/// before reminders and these before generations, arrivals in the order of the links that they come
+/// over, the others in that of the nodes.
 pub trait Handler {
     /// What is attached to a message.
     type Tag: Copy;
@@ -132,6 +140,17 @@ pub trait Handler {
 
     /// All data of a message has arrived.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
+
+    /// The time of a reminder has come ([`Offers::remind`]). Does nothing by default.
+    #[inline]
+    fn reminded(
+        &mut self,
+        _time: Cycles,
+        _node: u32,
+        _tag: Self::Tag,
+        _offers: &mut Offers<Self::Tag>,
+    ) {
+    }
 
     /// A packet has arrived: told before the delivery of its message. Does nothing by default.
     #[inline]

@@ -5,13 +5,13 @@ mod reference;
 
 use isthmus_fattree::{
     Age, AgeFrom, Counters, Delivery, Engine, Handler, Interface, Kind, Late, Message, Offers,
-    PacketSeen, Rules, Switching,
+    Outputs, PacketSeen, Rules, Switching,
 };
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use reference::{Reference, Told};
+use reference::{Answers, Cases, Reference, Told};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,8 @@ fn rules() -> impl Strategy<Value = Rules> {
     let times = (1u64..4, 1u64..8, 0u64..9, 0u64..5);
     let lengths = (3u32..24, 1u32..8, 1u32..6);
     // In flight, or room for more than a packet in halves of one, and the way back of credits.
-    let switching = (any::<bool>(), 1u32..6, 0u32..5, 0u64..9);
+    let outputs = prop::option::weighted(0.6, (0u32..5, 1u32..5));
+    let switching = (any::<bool>(), 1u32..6, 0u32..5, 0u64..9, outputs);
     (
         times,
         1u32..5,
@@ -108,6 +109,10 @@ fn rules() -> impl Strategy<Value = Rules> {
                         Switching::CutThrough {
                             buffer: packet + packet * switching.2 / 2,
                             credit: switching.3,
+                            outputs: switching.4.map(|(halves, speedup)| Outputs {
+                                buffer: packet + packet * halves / 2,
+                                speedup,
+                            }),
                         }
                     },
                     ascent,
@@ -230,20 +235,49 @@ impl Source {
             .collect()
     }
 
-    /// Writes down what is told and answers it.
-    fn answer(&mut self, told: &Told) -> Vec<(Cycles, Message<u32>)> {
+    /// Writes down what is told and answers it: half of the deliveries when they are reminded of
+    /// what is complete.
+    fn answer(&mut self, told: &Told) -> Answers {
         self.told.push(told.clone());
         let time = match *told {
-            Told::Delivered { completed, .. } => completed,
+            Told::Delivered {
+                tag,
+                completed,
+                arrived,
+                ..
+            } => {
+                if completed > arrived && self.below(2) == 0 {
+                    let node = self.below(u64::from(self.nodes)) as u32;
+                    return Answers {
+                        reminders: vec![(completed, node, tag)],
+                        ..Answers::default()
+                    };
+                }
+                completed
+            }
+            Told::Reminded { time, .. } => time,
             Told::Generated { time, .. } if self.chance(2) => time,
-            _ => return Vec::new(),
+            _ => return Answers::default(),
         };
         if self.left == 0 {
-            return Vec::new();
+            return Answers::default();
         }
         self.left -= 1;
         let pause = self.below(3) * self.below(40);
-        vec![(time + pause, self.message())]
+        Answers {
+            messages: vec![(time + pause, self.message())],
+            ..Answers::default()
+        }
+    }
+
+    fn offer(&mut self, told: &Told, offers: &mut Offers<u32>) {
+        let answers = self.answer(told);
+        for (time, message) in answers.messages {
+            offers.send(time, message);
+        }
+        for (time, node, tag) in answers.reminders {
+            offers.remind(time, node, tag);
+        }
     }
 }
 
@@ -255,9 +289,7 @@ impl Handler for Source {
             time,
             tag: message.tag,
         };
-        for (time, message) in self.answer(&told) {
-            offers.send(time, message);
-        }
+        self.offer(&told, offers);
     }
 
     fn delivered(&mut self, delivery: &Delivery<u32>, offers: &mut Offers<u32>) {
@@ -269,9 +301,11 @@ impl Handler for Source {
             completed: delivery.completed,
             packets: delivery.packets,
         };
-        for (time, message) in self.answer(&told) {
-            offers.send(time, message);
-        }
+        self.offer(&told, offers);
+    }
+
+    fn reminded(&mut self, time: Cycles, node: u32, tag: u32, offers: &mut Offers<u32>) {
+        self.offer(&Told::Reminded { time, node, tag }, offers);
     }
 
     fn packet(&mut self, packet: &PacketSeen<'_, u32>) {
@@ -286,7 +320,7 @@ impl Handler for Source {
             arrived: packet.arrived,
             path: packet.path().collect(),
         };
-        assert!(self.answer(&told).is_empty());
+        assert!(self.answer(&told).messages.is_empty());
     }
 }
 
@@ -315,7 +349,7 @@ fn by_engine(tree: &Tree, rules: Rules, load: &Load) -> Shown {
     (source.told, parts, engine.counted())
 }
 
-fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
+fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> (Shown, Cases) {
     let mut source = Source::new(tree, &rules, load);
     let mut reference = Reference::new(tree, rules, load.seed);
     for (time, message) in source.first() {
@@ -329,13 +363,14 @@ fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> Shown {
             reference.count_from_now();
         }
     }
-    (source.told, parts, reference.counters)
+    ((source.told, parts, reference.counters), reference.cases)
 }
 
 #[test]
 fn engine_and_reference_tell_the_same() {
     let cases = 400;
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
+    let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let spent = [const { Cell::new(Duration::ZERO) }; 2];
     let mut runner = TestRunner::new(Config {
@@ -349,7 +384,7 @@ fn engine_and_reference_tell_the_same() {
             let start = Instant::now();
             let fast = by_engine(&tree, rules, &load);
             let middle = Instant::now();
-            let slow = by_reference(&tree, rules, &load);
+            let (slow, cases) = by_reference(&tree, rules, &load);
             spent[0].set(spent[0].get() + (middle - start));
             spent[1].set(spent[1].get() + middle.elapsed());
             if let Some(at) =
@@ -376,6 +411,21 @@ fn engine_and_reference_tell_the_same() {
             );
             let circuit = matches!(rules.switching, Switching::Circuit { .. });
             add(&circuits, u64::from(circuit));
+            let buffered = matches!(
+                rules.switching,
+                Switching::CutThrough {
+                    outputs: Some(_),
+                    ..
+                }
+            );
+            add(&outputs, u64::from(buffered));
+            add(&waited, cases.waited);
+            add(&sooner, cases.sooner);
+            add(&ahead, cases.ahead);
+            add(
+                &reminded,
+                count(|told| matches!(told, Told::Reminded { .. })),
+            );
             add(&open, u64::from(fast.1[PARTS as usize - 1].0 > 0));
             let links = tree.ascents(isthmus_topology::trees::Vertex::Node(0)).len();
             add(&several, u64::from(links > 1));
@@ -392,6 +442,17 @@ fn engine_and_reference_tell_the_same() {
         delivered.get(),
         open.get(),
     );
+    println!(
+        "{} of them with output buffers: {} packets waited there, {} left their input sooner than over a \
+         link, {} crossed ahead of their tails; {} reminders",
+        outputs.get(),
+        waited.get(),
+        sooner.get(),
+        ahead.get(),
+        reminded.get(),
+    );
+    assert!(outputs.get() > 80 && waited.get() > 1_000 && sooner.get() > 1_000);
+    assert!(ahead.get() > 1_000 && reminded.get() > 500);
     eprintln!(
         "engine {:?}, reference {:?}",
         spent[0].get(),

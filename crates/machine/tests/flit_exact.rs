@@ -9,6 +9,7 @@ use isthmus_machine::hypercube::{
 };
 use isthmus_topology::PlacementError;
 use isthmus_units::{Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival as Arrivals, Collectives, FileLayout, HotSpot, TrafficSpec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -158,6 +159,11 @@ fn traffic() -> impl Strategy<Value = TrafficSpec> {
         )| {
             TrafficSpec {
                 arrival,
+                outstanding: if whole {
+                    Outstanding::Unlimited
+                } else {
+                    Outstanding::AtMost(blocks)
+                },
                 io_probability: io,
                 read_ratio: read,
                 locality,

@@ -5,6 +5,7 @@ use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpe
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 use std::sync::Arc;
 
@@ -98,6 +99,11 @@ impl Dice {
                 probability: 0.4,
             }),
             turnaround: Time::from_ns(2 * u64::from(self.between(1, 100))),
+            outstanding: if self.sometimes(0.4) {
+                Outstanding::AtMost(self.between(1, 4))
+            } else {
+                Outstanding::Unlimited
+            },
         }
     }
 }

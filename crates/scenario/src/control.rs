@@ -104,6 +104,59 @@ const MESSAGES: Kind = Kind::Integer {
     max: 1_000_000_000_000,
 };
 
+/// The rows that count messages, of a kind of machine on which they are as many by default.
+pub(crate) const fn messages_first(default: &'static str) -> Field {
+    Field::new(
+        "stop.messages_first",
+        MESSAGES,
+        Value(default),
+        "first look",
+        "Messages of a replication before the first look at its precision, warm-up included",
+    )
+    .only("stop.rule", &["precision"])
+}
+
+/// See [`messages_first`].
+pub(crate) const fn messages_max(default: &'static str) -> Field {
+    Field::new(
+        "stop.messages_max",
+        MESSAGES,
+        Value(default),
+        "last look",
+        "Messages of a replication at which to give up, warm-up included; a search whose bracket is \
+         too wide then goes on for 16 times as many",
+    )
+    .only("stop.rule", &["precision"])
+}
+
+/// See [`messages_first`].
+pub(crate) const fn messages(default: &'static str, meaning: &'static str) -> Field {
+    Field::new(
+        "stop.messages",
+        MESSAGES,
+        Value(default),
+        "messages",
+        meaning,
+    )
+    .only("stop.rule", &["fixed"])
+    .instead_of(&["stop.time"])
+}
+
+/// See [`messages_first`].
+pub(crate) const fn warmup_messages(default: &'static str, meaning: &'static str) -> Field {
+    Field::new(
+        "stop.warmup_messages",
+        Kind::Integer {
+            min: 0,
+            max: 1_000_000_000_000,
+        },
+        Value(default),
+        "warm-up",
+        meaning,
+    )
+    .only("stop.warmup", &["fixed"])
+}
+
 pub(crate) const FIELDS: &[Field] = &[
     Field::new(
         "measure.percentiles",
@@ -150,31 +203,9 @@ pub(crate) const FIELDS: &[Field] = &[
     )
     .only("stop.rule", &["precision"]),
     Field::of_kind("stop.of"),
-    Field::new(
-        "stop.messages_first",
-        MESSAGES,
-        Value("15000"),
-        "first look",
-        "Messages of a replication before the first look at its precision, warm-up included",
-    )
-    .only("stop.rule", &["precision"]),
-    Field::new(
-        "stop.messages_max",
-        MESSAGES,
-        Value("2000000"),
-        "last look",
-        "Messages of a replication at which to give up, warm-up included",
-    )
-    .only("stop.rule", &["precision"]),
-    Field::new(
-        "stop.messages",
-        MESSAGES,
-        Value("150000"),
-        "messages",
-        "Messages of a replication, warm-up included (section 5: 150,000)",
-    )
-    .only("stop.rule", &["fixed"])
-    .instead_of(&["stop.time"]),
+    Field::of_kind("stop.messages_first"),
+    Field::of_kind("stop.messages_max"),
+    Field::of_kind("stop.messages"),
     Field::new(
         "stop.time",
         Kind::Time {
@@ -216,17 +247,7 @@ pub(crate) const FIELDS: &[Field] = &[
         "warm-up rule",
         "What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing",
     ),
-    Field::new(
-        "stop.warmup_messages",
-        Kind::Integer {
-            min: 0,
-            max: 1_000_000_000_000,
-        },
-        Value("50000"),
-        "warm-up",
-        "Messages to discard at the start of a run (section 5: 50,000)",
-    )
-    .only("stop.warmup", &["fixed"]),
+    Field::of_kind("stop.warmup_messages"),
     Field::new(
         "stop.intervals",
         Kind::Choice(&["replications", "batch-means"]),

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Integer { min: u64, max: u64 },
     /// Lanes of a link.
     Lanes { min: u64 },
+    /// Messages under way: a whole number or `"unlimited"`.
+    Outstanding,
     /// A finite number.
     Number { min: f64, max: f64 },
     /// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
@@ -201,6 +203,7 @@ impl Kind {
         match self {
             Self::Integer { .. } => "a whole number",
             Self::Lanes { .. } => "a whole number of lanes",
+            Self::Outstanding => "a whole number or \"unlimited\"",
             Self::Number { .. } => "a number",
             Self::Share { .. } => "a share",
             Self::Time { .. } => "a time",
@@ -230,6 +233,7 @@ impl Kind {
     pub(crate) fn example(self) -> String {
         match self {
             Self::Integer { min, .. } | Self::Lanes { min } => min.max(1).to_string(),
+            Self::Outstanding => "16 or \"unlimited\"".to_owned(),
             Self::Number { .. } => "1.5".to_owned(),
             Self::Share { .. } => "0.05 or \"5%\"".to_owned(),
             Self::Time { .. } => "\"0.156 ms\"".to_owned(),
@@ -291,6 +295,7 @@ impl Kind {
             Self::Integer { min, max } if max >= i64::MAX as u64 => format!("{min} or more"),
             Self::Integer { min, max } => format!("{min} to {max}"),
             Self::Lanes { min } => format!("{min} to {LANES_MAX}"),
+            Self::Outstanding => format!("1 to {OUTSTANDING_MAX}, or \"unlimited\""),
             Self::Number { min, max } if max == f64::MAX => format!("{min} or more"),
             Self::Number { min, max } => format!("{min} to {max}"),
             Self::Share {
@@ -348,6 +353,12 @@ pub(crate) fn control_in(text: &str) -> Option<char> {
 
 /// Nodes of a tree at most.
 pub(crate) const NODES_MAX: u32 = 65_536;
+
+/// Most messages of one sender under way, where they have a number.
+pub(crate) const OUTSTANDING_MAX: u64 = 65_536;
+
+/// The word where they have none.
+pub(crate) const UNLIMITED: &str = "unlimited";
 
 /// Most lanes of one link; far above any machine, far below what would overflow.
 pub(crate) const LANES_MAX: u64 = 65_535;

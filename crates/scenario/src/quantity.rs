@@ -111,7 +111,10 @@ pub(crate) fn between(
             "give two different ends, or the one value in a list".to_owned(),
         ));
     }
-    let whole = matches!(kind, Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Size);
+    let whole = matches!(
+        kind,
+        Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Size | Kind::Outstanding
+    );
     let points = match points {
         Some(points) => points,
         None if whole && !log && (high - low).abs() < 10_000.0 => (high - low).abs() as usize + 1,

@@ -6,6 +6,7 @@ use crate::field::{Default, Field, Kind, Only};
 use crate::schema::Schema;
 use crate::value::Value;
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeMap;
 
@@ -362,6 +363,17 @@ impl Settings {
     pub(crate) fn small_given(&self, key: &str) -> Option<u32> {
         self.integer_given(key)
             .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+    }
+
+    /// Messages under way, if they are given or have a default.
+    pub(crate) fn outstanding(&self, key: &str) -> Option<Outstanding> {
+        match self.setting(key)?.value {
+            Value::Integer(most) => {
+                Some(Outstanding::AtMost(u32::try_from(most).unwrap_or(u32::MAX)))
+            }
+            Value::Text(_) => Some(Outstanding::Unlimited),
+            _ => wrong_kind(key),
+        }
     }
 
     pub(crate) fn number_given(&self, key: &str) -> Option<f64> {

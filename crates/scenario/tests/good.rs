@@ -279,3 +279,32 @@ fn the_largest_sweep_is_read_whole() {
     assert_eq!(scenario.points().len(), isthmus_scenario::POINTS_MAX);
     assert_eq!(scenario.points()[9_999].values[2].text, "25");
 }
+
+/// Open arrivals are not held back unless the file says so; a closed loop has one demand under way.
+#[test]
+fn demands_under_way_follow_from_the_arrivals() {
+    let outstanding = |workload: &str| {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
+             lanes.io_link = 1\n[workload]\n{workload}\n"
+        );
+        let scenario = Scenario::parse(&text, "s.toml", &[]).unwrap();
+        let traffic = traffic(&scenario.workload);
+        match traffic.arrival {
+            Arrival::Closed { outstanding, .. } => Some(outstanding),
+            _ => traffic.outstanding.limit(),
+        }
+    };
+    assert_eq!(outstanding("rate = \"1 /ms\""), None);
+    assert_eq!(
+        outstanding("rate = \"1 /ms\"\noutstanding = \"unlimited\""),
+        None
+    );
+    assert_eq!(outstanding("rate = \"1 /ms\"\noutstanding = 2"), Some(2));
+    assert_eq!(
+        outstanding("arrival = \"closed\"\nthink = \"1 us\""),
+        Some(1)
+    );
+    let closed = "arrival = \"closed\"\nthink = \"1 us\"\noutstanding";
+    assert_eq!(outstanding(&format!("{closed} = 5")), Some(5));
+}

@@ -5,6 +5,7 @@ use isthmus_machine::fattree::spec::{
 };
 use isthmus_scenario::{Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
@@ -95,6 +96,7 @@ fn the_paper_network_is_what_the_defaults_describe() {
             arrivals: Arrivals::Closed { think: Time::ZERO },
         },
         active: true,
+        outstanding: Outstanding::ONE,
     };
     let traffic = JobsTraffic {
         servers: Servers::None,
@@ -173,6 +175,8 @@ fn everything_of_the_machine_is_read() {
     let switching = Switching::CutThrough {
         buffer: 12,
         credit: Time::from_ns(100),
+        output_buffer: 0,
+        speedup: 1,
     };
     assert_eq!(spec.switching, switching);
     assert_eq!(spec.age, Age::PerSwitch);
@@ -451,4 +455,65 @@ fn overrides_change_what_a_job_does() {
         tree(&switched.machine).switching,
         Switching::Circuit { acknowledgement_hop, .. } if acknowledgement_hop == Time::from_ns(90)
     ));
+}
+
+/// What may be under way where the file does not say: whatever an open source gives to a network with
+/// cut-through, one message after another with circuits and in closed loops, a round of a stencil at once.
+#[test]
+fn messages_under_way_follow_from_arrivals_and_switching() {
+    let outstanding = |job: &str, switching: &str| {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+             switching = \"{switching}\"\n[workload.servers]\nplacement = \"clustered\"\ncount = 2\n\
+             [workload.jobs.job]\n{job}\n"
+        );
+        let scenario = parsed(&text, &[]);
+        scenario.workload.as_jobs().unwrap().jobs[0].outstanding
+    };
+    let checkpoint = "traffic = \"checkpoint\"\nperiod = \"1 ms\"\nvolume = \"1 MB\"";
+    for (job, circuits, cut_through) in [
+        ("traffic = \"uniform\"", Some(1), Some(1)),
+        ("traffic = \"uniform\"\nload = 0.5", Some(1), None),
+        ("traffic = \"io\"\nload = 0.5", Some(1), None),
+        (
+            "traffic = \"io\"\nload = 0.5\noutstanding = 16",
+            Some(16),
+            Some(16),
+        ),
+        (
+            "traffic = \"io\"\nload = 0.5\noutstanding = \"unlimited\"",
+            None,
+            None,
+        ),
+        (
+            "traffic = \"all-to-all\"\noutstanding = 3",
+            Some(3),
+            Some(3),
+        ),
+        ("traffic = \"all-reduce\"", Some(1), Some(1)),
+        ("traffic = \"neighbours\"", None, None),
+        (checkpoint, Some(1), Some(1)),
+    ] {
+        for (switching, expected) in [("circuit", circuits), ("cut-through", cut_through)] {
+            let expected = expected.map_or(Outstanding::Unlimited, Outstanding::AtMost);
+            assert_eq!(
+                outstanding(job, switching),
+                expected,
+                "{job} with {switching}"
+            );
+        }
+    }
+}
+
+#[test]
+fn output_buffers_and_speed_up_are_read() {
+    let change = ["machine.output_buffer=8", "machine.speedup=2"];
+    let scenario = with_overrides("fat_tree_everything", &change);
+    let switching = Switching::CutThrough {
+        buffer: 12,
+        credit: Time::from_ns(100),
+        output_buffer: 8,
+        speedup: 2,
+    };
+    assert_eq!(tree(&scenario.machine).switching, switching);
 }

@@ -4,6 +4,7 @@ use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpe
 use isthmus_scenario::{Load, Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 
 fn good(name: &str) -> Scenario {
@@ -75,6 +76,7 @@ fn the_paper_fabric_is_what_the_defaults_describe() {
         senders: Vec::new(),
         hot_node: None,
         turnaround: Time::ZERO,
+        outstanding: Outstanding::Unlimited,
     };
     assert_eq!(scenario.workload, Workload::Packets(uniform));
     let StopRule::Precision { of, .. } = &scenario.stop.rule else {

@@ -6,8 +6,10 @@
 mod arrival;
 mod demand;
 pub mod jobs;
+mod outstanding;
 pub mod packets;
 pub mod spec;
 
 pub use arrival::Arrivals;
 pub use demand::{Demand, Location, Traffic};
+pub use outstanding::Outstanding;

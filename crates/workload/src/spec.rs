@@ -1,5 +1,6 @@
 //! What the processing elements ask for: plain values, no behaviour.
 
+use crate::Outstanding;
 use isthmus_units::{Bytes, Time};
 
 /// When a PE asks.
@@ -71,6 +72,10 @@ pub struct Collectives {
 pub struct TrafficSpec {
     /// When a PE asks.
     pub arrival: Arrival,
+    /// Demands of a PE that may be under way, from being handed to the network until the last tail
+    /// has come in, or what is written is stored. Others wait at the PE. A closed loop has its own
+    /// number.
+    pub outstanding: Outstanding,
     /// P_io: share of demands that are I/O requests.
     pub io_probability: f64,
     /// P_r: share of I/O requests that are reads.
@@ -106,6 +111,7 @@ impl Default for TrafficSpec {
             arrival: Arrival::Exponential {
                 mean: Time::from_us(156),
             },
+            outstanding: Outstanding::Unlimited,
             io_probability: 0.05,
             read_ratio: 1.0,
             locality: 0.2,

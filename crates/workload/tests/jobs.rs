@@ -2,6 +2,7 @@
 
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
     Spread, Targets, Traffic,
@@ -18,6 +19,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
         nodes,
         traffic,
         active: true,
+        outstanding: Outstanding::ONE,
     }
 }
 
@@ -74,14 +76,17 @@ fn run(
         at(source, now);
         let demand = all[number];
         match stage {
-            0 => events.push(Reverse((now + delay(&demand), number, 1))),
+            0 => {
+                events.push(Reverse((now + delay(&demand), number, 1)));
+                source.handed(now, &demand, &mut fresh);
+            }
             1 => {
                 events.push(Reverse((now + 7, number, 2)));
                 if demand.operation == Operation::Write {
                     source.arrived(now, &demand, &mut fresh);
                 }
             }
-            _ => source.completed(now, demand.process, &mut fresh),
+            _ => source.completed(now, &demand, &mut fresh),
         }
         assert!(
             fresh
@@ -583,5 +588,161 @@ fn the_long_run_is_that_of_the_messages() {
                 "{kind:?} {rate}"
             );
         }
+    }
+}
+
+/// When each message is handed over by the rule alone: in order, when it has been asked for and fewer are
+/// under way.
+fn by_the_rule(
+    of_process: &[&Demand],
+    most: usize,
+    took: impl Fn(&Demand) -> Cycles,
+) -> Vec<Cycles> {
+    let (mut ends, mut times): (Vec<Cycles>, Vec<Cycles>) = (Vec::new(), Vec::new());
+    for demand in of_process {
+        let mut time = demand.asked.max(times.last().copied().unwrap_or(0));
+        // The first time from then on at which fewer are under way.
+        while ends.iter().filter(|&&end| end > time).count() >= most {
+            time = *ends.iter().filter(|&&end| end > time).min().unwrap();
+        }
+        ends.push(time + took(demand));
+        times.push(time);
+    }
+    times
+}
+
+/// Open loops, closed loops and checkpoints with any number under way, against the rule; what is in between
+/// counts as interesting: messages that wait, and messages that overtake others on the network.
+#[test]
+fn as_many_as_may_be_are_under_way_and_no_more() {
+    let open = |mb_per_s| Arrivals::Open {
+        load: Bandwidth::from_mb_per_s(mb_per_s),
+        gaps: Spread::Exponential,
+    };
+    let uniform = |arrivals| Traffic::Uniform {
+        sizes: Sizes {
+            mean: Bytes::new(1_000),
+            spread: Spread::Exponential,
+        },
+        arrivals,
+    };
+    let checkpoint = Traffic::Checkpoint {
+        period: Time::from_us(20),
+        volume: Bytes::new(7_500),
+        message: Bytes::new(1_000),
+        destinations: Destinations::Random,
+    };
+    let think = Arrivals::Closed {
+        think: Time::from_ns(300),
+    };
+    // What a message takes differs, so that some overtake others.
+    let took = |demand: &Demand| 20_000 + 40 * demand.bytes + (demand.asked * 7919) % 30_000;
+    let (mut waited, mut overtook, mut compared) = (0, 0, 0);
+    for traffic in [
+        uniform(open(150)),
+        uniform(open(800)),
+        uniform(think),
+        checkpoint,
+    ] {
+        for outstanding in [1, 2, 3, 8, 100]
+            .map(Outstanding::AtMost)
+            .into_iter()
+            .chain([Outstanding::Unlimited])
+        {
+            let closed = matches!(
+                traffic,
+                Traffic::Uniform {
+                    arrivals: Arrivals::Closed { .. },
+                    ..
+                }
+            );
+            if closed && outstanding == Outstanding::Unlimited {
+                continue;
+            }
+            let mut all = job("job", JobNodes::All, traffic.clone());
+            all.outstanding = outstanding;
+            let described = jobs(
+                Servers::Clustered { count: 2 },
+                Mapping::Dedicated,
+                vec![all],
+            );
+            let mut source = source(&described, 6);
+            let until = 5_000_000;
+            let demands = run(&mut source, until, |demand| took(demand) - 7, nothing);
+            for process in 0..source.processes().len() as u32 {
+                let mut own: Vec<&Demand> =
+                    demands.iter().filter(|d| d.process == process).collect();
+                own.sort_by_key(|demand| (demand.asked, demand.time));
+                let most = outstanding.limit().map_or(usize::MAX, |most| most as usize);
+                let expected = by_the_rule(&own, most, took);
+                let times: Vec<Cycles> = own.iter().map(|demand| demand.time).collect();
+                assert_eq!(times, expected, "{traffic:?} {outstanding:?}");
+                compared += own.len();
+                waited += own
+                    .iter()
+                    .filter(|demand| demand.time > demand.asked)
+                    .count();
+                let end = |demand: &Demand| demand.time + took(demand);
+                overtook += own
+                    .windows(2)
+                    .filter(|pair| end(pair[0]) > end(pair[1]))
+                    .count();
+                let asked = source.asked_by(process, until);
+                assert!(asked >= own.len() as u64, "{outstanding:?}");
+            }
+        }
+    }
+    println!("{compared} messages, {waited} of them waited, {overtook} overtook others");
+    assert!(compared > 5_000 && waited > 500 && overtook > 500);
+}
+
+/// With a window of w an all-to-all begins step s + w when one of the steps before it is done; a stencil
+/// with a limit of one sends its messages one by one.
+#[test]
+fn collectives_keep_to_their_limits() {
+    let took = |demand: &Demand| 1_000 + (demand.step * 311 + u64::from(demand.from) * 97) % 700;
+    let under_way = |traffic: Traffic, outstanding| {
+        let mut all = job("job", JobNodes::All, traffic);
+        all.outstanding = outstanding;
+        let described = jobs(Servers::None, Mapping::Dedicated, vec![all]);
+        let mut source = source(&described, 9);
+        let demands = run(&mut source, 200_000, |demand| took(demand) - 7, nothing);
+        let most = (0..9u32).map(|process| {
+            let own = demands.iter().filter(|demand| demand.process == process);
+            let times = own.clone().map(|demand| demand.time);
+            let open = |time: Cycles| {
+                let begun = own.clone().filter(|demand| demand.time <= time);
+                begun
+                    .filter(|demand| demand.time + took(demand) > time)
+                    .count()
+            };
+            times.map(open).max().unwrap()
+        });
+        (most.max().unwrap(), demands.len())
+    };
+    let exchange = Traffic::AllToAll {
+        message: Bytes::new(100),
+        pause: Time::ZERO,
+    };
+    let stencil = Traffic::Neighbours {
+        grid: vec![3, 3],
+        wrap: true,
+        message: Bytes::new(100),
+        pause: Time::ZERO,
+    };
+    for (traffic, all) in [(exchange, 8), (stencil, 4)] {
+        let mut before = 0;
+        for most in [1, 2, 3] {
+            let (seen, messages) = under_way(traffic.clone(), Outstanding::AtMost(most));
+            assert_eq!(seen as u32, most, "{traffic:?}");
+            assert!(
+                messages > before,
+                "more under way is faster: {messages}, {before}"
+            );
+            before = messages;
+        }
+        let (seen, messages) = under_way(traffic.clone(), Outstanding::Unlimited);
+        assert_eq!(seen, all);
+        assert!(messages > before);
     }
 }

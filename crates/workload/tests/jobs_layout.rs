@@ -1,6 +1,7 @@
 //! Jobs that do not fit on a machine, and what is said of them.
 
 use isthmus_units::{Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
     Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
     Targets, Traffic,
@@ -13,6 +14,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
         nodes,
         traffic,
         active: true,
+        outstanding: Outstanding::ONE,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use isthmus_kernel::Streams;
 use isthmus_units::{Bandwidth, Bytes, Clock, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 use isthmus_workload::packets::{PacketSource, Request};
 
@@ -20,6 +21,7 @@ fn traffic() -> PacketTraffic {
         senders: Vec::new(),
         hot_node: None,
         turnaround: Time::ZERO,
+        outstanding: Outstanding::Unlimited,
     }
 }
 

@@ -26,6 +26,8 @@ class Bracket:
     analytic: float | None = None
     undecided: tuple[float, float] | None = None
     """Lowest and highest load in the bracket that were tried and stayed undecided."""
+    missed: float | None = None
+    """The resolution that its search asked for and did not reach."""
 
     @property
     def text(self) -> str:
@@ -143,7 +145,8 @@ def bracket(layout: View, series: Series) -> Bracket | None:
             low, high = search.highest_stable, search.lowest_saturated
     undecided = _undecided(layout, series, low, high)
     if searched or (low, high, undecided) != (None, None, None):
-        return Bracket(low, high, searched, analytic, undecided)
+        missed = search.resolution if search and searched and not search.reached else None
+        return Bracket(low, high, searched, analytic, undecided, missed)
     return Bracket(analytic, analytic, False, analytic) if analytic is not None else None
 
 

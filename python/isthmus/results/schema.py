@@ -364,6 +364,10 @@ class SearchResult:
     lowest_saturated: float | None
     undecided: tuple[float, float] | None
     """Lowest and highest load in the bracket that stayed undecided, where any did."""
+    resolution: float
+    """The width asked for, relative to the middle of the bracket."""
+    reached: bool
+    """Whether both ends are known and no further apart than that."""
     trials: list[Trial]
     analytic: float | None
     """The analytic model's saturation load."""

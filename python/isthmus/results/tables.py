@@ -253,7 +253,8 @@ def searches_table(run: RunResult) -> pl.DataFrame:
     """One row per saturation search: the bracket, the model's value, what limits it.
 
     ``highest_stable``, ``lowest_saturated``, ``undecided_low`` and ``undecided_high`` (the loads in
-    the bracket that stayed undecided, empty if none) and ``analytic`` are in ``unit``.
+    the bracket that stayed undecided, empty if none) and ``analytic`` are in ``unit``. ``reached``
+    says whether the bracket is as narrow as ``resolution``, relative to its middle, asked for.
     """
     import polars as pl
 
@@ -264,6 +265,8 @@ def searches_table(run: RunResult) -> pl.DataFrame:
         "lowest_saturated": pl.Float64,
         "undecided_low": pl.Float64,
         "undecided_high": pl.Float64,
+        "resolution": pl.Float64,
+        "reached": pl.Boolean,
         "analytic": pl.Float64,
         "analytic_bottleneck": pl.String,
         "error_rate": pl.Float64,
@@ -279,6 +282,8 @@ def searches_table(run: RunResult) -> pl.DataFrame:
             s.highest_stable,
             s.lowest_saturated,
             *(s.undecided or (None, None)),
+            s.resolution,
+            s.reached,
             s.analytic,
             s.analytic_bottleneck,
             s.error_rate,

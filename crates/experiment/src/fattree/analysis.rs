@@ -117,7 +117,11 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
 /// message after the other.
 fn busy(job: &Job, layout: &Layout, number: usize) -> f64 {
     let clients = layout.jobs[number].len() as u32;
-    let random = |servers: u32| f64::from(servers) * closed::balanced(clients, servers);
+    // Messages that have a destination at a time: of an interface without limit those of its first
+    // packets, the others wait behind them.
+    let each = job.outstanding.limit().unwrap_or(1);
+    let going = clients.saturating_mul(each);
+    let random = |servers: u32| f64::from(servers) * closed::balanced(going, servers);
     match &job.traffic {
         // With one other node there is no choice.
         Traffic::Uniform { .. } if clients <= 2 => f64::INFINITY,
@@ -141,7 +145,7 @@ fn read_share(job: &Job) -> f64 {
     }
 }
 
-/// What a client can send one blocking message after the other, in GB/s.
+/// What a client can send that keeps a number of messages going, in GB/s.
 fn closed_loop(job: &Job, rules: &Rules) -> f64 {
     let bytes = match &job.traffic {
         Traffic::Io(io) => io.sizes.mean.get(),
@@ -149,7 +153,8 @@ fn closed_loop(job: &Job, rules: &Rules) -> f64 {
         Traffic::Checkpoint { message, .. } | Traffic::Ping { message, .. } => message.get(),
         _ => return f64::INFINITY,
     } as f64;
-    bytes / (bytes / rules.one_way(1).rate + rules.turn_ns(1))
+    let each = f64::from(job.outstanding.limit().unwrap_or(1));
+    each * bytes / (bytes / rules.one_way(1).rate + rules.turn_ns(1))
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.

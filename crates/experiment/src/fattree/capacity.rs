@@ -7,7 +7,7 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that the rule of
 //! ascent leads over it.
 
-use super::analysis;
+use super::{analysis, outstanding};
 use crate::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_machine::fattree::Machine;
@@ -36,6 +36,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout
         remarks: remarks(machine, &rules),
         ..Capacity::default()
     };
+    (capacity.remarks).extend(outstanding::remarks(machine, &rules, traffic, layout));
     let asked = Asked::new(machine, traffic, layout, near.rate);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {

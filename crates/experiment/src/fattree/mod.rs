@@ -3,6 +3,7 @@
 mod analysis;
 mod capacity;
 mod figures;
+mod outstanding;
 
 use crate::capacity::Capacity;
 use crate::machines::Refusal;
@@ -307,10 +308,20 @@ impl Subject for Point {
         let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
             return 0;
         };
-        let payload = self.machine.spec().nic.payload.get();
-        self.checkpoints()
-            .filter(|(period, ..)| *period == longest)
-            .map(|(_, volume, nodes)| volume.div_ceil(payload) * nodes as u64)
+        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
+        let active = jobs.filter(|(job, _)| job.active);
+        active
+            .map(|(job, nodes)| match &job.traffic {
+                Traffic::Checkpoint {
+                    period,
+                    volume,
+                    message,
+                    ..
+                } if *period == longest => {
+                    volume.get().div_ceil(message.get()) * nodes.len() as u64
+                }
+                _ => 0,
+            })
             .sum()
     }
 
@@ -426,7 +437,7 @@ impl Observer for Seen<'_> {
     #[inline]
     fn packet(&mut self, packet: &Packet) {
         let (job, recorders) = (packet.job as usize, &mut *self.recorders);
-        recorders.delivered += 1;
+        recorders.part();
         recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
         recorders.flows[job].carry(packet.bytes);
         if self.io[job] {
@@ -438,6 +449,7 @@ impl Observer for Seen<'_> {
 
     fn completed(&mut self, completed: &Completed) {
         let (job, recorders) = (completed.job as usize, &mut *self.recorders);
+        recorders.delivered += 1;
         recorders.latencies[QUANTITIES.len() * job].push(completed.response);
         recorders.latencies[QUANTITIES.len() * job + 1].push(completed.network);
         if self.open[job] {

@@ -8,6 +8,7 @@ use isthmus_analytic::moments::Moments;
 use isthmus_analytic::{Error, path::MessageClass};
 use isthmus_machine::hypercube::Machine;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
+use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
 
@@ -53,9 +54,14 @@ impl Queueing {
 /// What section 6's model, in the reading that serves best beside a simulation, says of `traffic`
 /// on `machine`, which was built from `spec`. Empty for what the model does not cover.
 pub(super) fn overlay(machine: &Machine, spec: &HypercubeSpec, traffic: &TrafficSpec) -> Overlay {
-    Queueing::new(machine, spec, traffic)
+    let mut overlay = Queueing::new(machine, spec, traffic)
         .and_then(|queueing| solve(machine, spec, &queueing).ok())
-        .unwrap_or_default()
+        .unwrap_or_default();
+    if traffic.outstanding != Outstanding::Unlimited {
+        // Channels fill as without a limit; latencies are others.
+        overlay.measures.clear();
+    }
+    overlay
 }
 
 fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result<Overlay, Error> {

@@ -8,6 +8,7 @@
 use super::Built;
 use super::analysis::utilisation;
 use crate::capacity::{Capacity, PartKind, number};
+use crate::outstanding::Sender;
 use isthmus_analytic::hypercube_io::Reading;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Bytes;
@@ -38,7 +39,39 @@ pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>
     let mut capacity = Capacity::default();
     channels(built, traffic, &mut capacity);
     devices(built, traffic, per_ms, &mut capacity);
+    capacity.remarks.extend(limited(built, traffic, per_ms));
     capacity
+}
+
+/// What PEs can send with so many demands under way. A message takes its length and a cycle for each
+/// channel; a demand of I/O, from the end of its first start-up, the request, the device, a start-up and the
+/// data, all at the nearest I/O node: at least so long.
+fn limited(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
+    let (machine, times) = (&built.machine, built.machine.times());
+    let clock = machine.clock();
+    let flits = |bytes: Bytes| f64::from(clock.flits(bytes));
+    let pes = f64::from(machine.cube().node_count());
+    let hops = f64::from(built.spec.dimension) / 2.0 * pes / (pes - 1.0).max(1.0) + 2.0;
+    let message = hops + flits(traffic.message);
+    let misses = 1.0 - built.spec.device.cache_hit_rate;
+    let device = times.access as f64 + misses * times.disk.mean_access(traffic.block.get());
+    let data = flits(traffic.request) + flits(traffic.block) + machine.startup() as f64;
+    let io = traffic.io_probability;
+    let cycles = (1.0 - io) * message + io * (device + data);
+    Sender {
+        field: "workload.outstanding",
+        who: "a PE",
+        what: match traffic.outstanding.limit()? {
+            1 => "demand",
+            _ => "demands",
+        },
+        outstanding: traffic.outstanding,
+        alone_us: cycles * clock.cycle_us(),
+        each: 1.0,
+        asked: Some(per_ms? / 1e3),
+        most: None,
+    }
+    .remark(|per_us| format!("{} /ms", number(per_us * 1e3)))
 }
 
 fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
@@ -123,6 +156,25 @@ fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: 
 mod tests {
     use crate::{Experiment, Options};
     use isthmus_scenario::Scenario;
+
+    /// A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2 channels more and 32 flits of 0.05 us are 35.71
+    /// cycles, 1.786 us: one after another 560 /ms.
+    #[test]
+    fn a_limit_by_hand() {
+        let said = |rate: &str| {
+            let text = format!(
+                "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
+                 lanes.io_link = 2\n[workload]\nrate = \"{rate}\"\nio_probability = 0\noutstanding = 1\n"
+            );
+            let scenario = Scenario::parse(&text, "s.toml", &[]).unwrap();
+            let experiment = Experiment::new(scenario, Options::default()).unwrap();
+            experiment.capacity()[0].remarks.join(" ")
+        };
+        let expected = "With 1 demand under way at a time, 1.786 us alone, a PE sends at most 560 /ms, less \
+                        than the 600 /ms that it asks for: raise workload.outstanding.";
+        assert!(said("600 /ms").contains(expected), "{}", said("600 /ms"));
+        assert!(!said("500 /ms").contains("under way at a time"));
+    }
 
     /// 128 PEs at 5 /ms with 4% I/O on 16 I/O nodes: 1.6 requests per ms and node. Half of them miss, 20 ms
     /// each: 0.1 /ms. A PE sends 5 messages /ms of 32 B (requests are as long): 160 B/ms = 0.16 MB/s, on 9

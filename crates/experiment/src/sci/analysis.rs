@@ -2,10 +2,11 @@
 
 use crate::subject::Overlay;
 use isthmus_analytic::Error;
-use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate};
+use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate, light_load_latency};
 use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::FlowControl;
 use isthmus_topology::rings::Averages;
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,7 +109,43 @@ pub(super) fn overlay(
         return Overlay::default();
     }
     let asked = patterns.asked(machine, traffic);
-    solve(machine, traffic, &asked, gb_per_s).unwrap_or_default()
+    let mut overlay = solve(machine, traffic, &asked, gb_per_s).unwrap_or_default();
+    if traffic.outstanding != Outstanding::Unlimited {
+        // Links fill as without a limit; latencies are others.
+        overlay.measures.clear();
+    }
+    overlay
+}
+
+/// Mean time of a transaction with a response that meets no other packet, in microseconds.
+pub(super) fn alone_us(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+) -> Option<f64> {
+    let (lengths, clock) = (machine.lengths(traffic), machine.clock());
+    let asked = patterns.asked(machine, traffic);
+    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
+    let class = |symbols: u32, links| Class {
+        per_transaction: 1.0,
+        send_slot: f64::from(symbols) + IDLE,
+        echo_slot: f64::from(machine.echo_symbols()) + IDLE,
+        links,
+    };
+    let timing = timing(machine);
+    let there = light_load_latency(&timing, &class(lengths.request, &requests)).ok()?;
+    let back = light_load_latency(&timing, &class(lengths.response?, &responses)).ok()?;
+    let turnaround = clock.cycles_exact(traffic.turnaround);
+    Some((there + turnaround + back) * clock.cycle_us())
+}
+
+fn timing(machine: &Machine) -> Timing {
+    let clock = machine.clock();
+    Timing {
+        hop: clock.cycles_exact(machine.spec().hop),
+        ring_change: clock.cycles_exact(machine.spec().ring_change),
+        idle: IDLE,
+    }
 }
 
 fn solve(
@@ -117,7 +154,7 @@ fn solve(
     asked: &Asked,
     gb_per_s: f64,
 ) -> Result<Overlay, Error> {
-    let (spec, lengths, clock) = (machine.spec(), machine.lengths(traffic), machine.clock());
+    let (lengths, clock) = (machine.lengths(traffic), machine.clock());
     let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
     let class = |symbols: u32, links| Class {
         per_transaction: 1.0,
@@ -127,11 +164,7 @@ fn solve(
     };
     let mut classes = vec![class(lengths.request, &requests)];
     classes.extend(lengths.response.map(|symbols| class(symbols, &responses)));
-    let timing = Timing {
-        hop: clock.cycles_exact(spec.hop),
-        ring_change: clock.cycles_exact(spec.ring_change),
-        idle: IDLE,
-    };
+    let timing = timing(machine);
     let load = traffic.load.bits_per_s() as f64 / 8e9;
     let rate = load / gb_per_s;
     let full = bottleneck(&classes)?;

@@ -5,7 +5,9 @@
 //! a link for the sum over its packets of sends times s + 1 and echoes times e + 1
 //! ([`bottleneck`](isthmus_analytic::sci::bottleneck)), and the fabric is full when the busiest link is.
 
+use super::analysis::{self, Patterns};
 use crate::capacity::{Capacity, PartKind, bandwidth, number};
+use crate::outstanding::Sender;
 use crate::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_workload::packets::spec::PacketTraffic;
@@ -71,9 +73,68 @@ pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Ove
     capacity
 }
 
+/// What nodes can send with so many transactions under way.
+pub(super) fn limited(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+) -> Option<String> {
+    let alone_us = analysis::alone_us(machine, traffic, patterns)?;
+    let load = traffic.load.bits_per_s() as f64 / 8e6;
+    let live = machine.fabric().live_nodes();
+    let senders = match traffic.senders.as_slice() {
+        [] => live.len(),
+        listed => listed.iter().filter(|node| live.contains(node)).count(),
+    };
+    Sender {
+        field: "workload.outstanding",
+        who: "a node",
+        what: &match traffic.outstanding.limit()? {
+            1 => format!("transaction of {}", traffic.payload),
+            _ => format!("transactions of {}", traffic.payload),
+        },
+        outstanding: traffic.outstanding,
+        alone_us,
+        each: traffic.payload.get() as f64,
+        asked: Some(load / senders.max(1) as f64),
+        most: None,
+    }
+    .remark(bandwidth)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Reads on a ring of 8: the response carries the data, the request none; each way takes its symbols
+    /// and, on average, 4 links.
+    #[test]
+    fn a_limit_by_hand() {
+        let said = |outstanding: &str| {
+            let text = format!(
+                "version = 1\nname = \"x\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 8\n\
+                 [workload]\nload = \"0.8 GB/s\"\ntransaction = \"read\"\noutstanding = {outstanding}\n"
+            );
+            let scenario = isthmus_scenario::Scenario::parse(&text, "s.toml", &[]).unwrap();
+            let machine = Machine::new(scenario.machine.as_sci().unwrap()).unwrap();
+            let lengths = machine.lengths(scenario.workload.as_packets().unwrap());
+            let symbols = f64::from(lengths.request + lengths.response.unwrap());
+            let hop = machine.clock().cycles_exact(machine.spec().hop);
+            let ns = (symbols + 2.0 * 4.0 * hop) * machine.clock().cycle_us() * 1e3;
+            let options = crate::Options::default();
+            let experiment = crate::Experiment::new(scenario, options).unwrap();
+            (ns, experiment.capacity()[0].remarks.join(" "))
+        };
+        let (ns, one) = said("1");
+        // 64 B in so many ns, of 100 MB/s.
+        let expected = format!("a node sends at most {}", bandwidth(64.0 / ns * 1e3));
+        match 64.0 / ns * 1e3 < 100.0 {
+            true => assert!(one.contains(&expected), "{one} without {expected}"),
+            false => assert!(!one.contains("under way"), "{one}"),
+        }
+        assert!(!said("64").1.contains("under way"));
+        assert!(!said("\"unlimited\"").1.contains("under way"));
+    }
 
     /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. With s symbols
     /// of packet and e of echo a link carries, for each packet of any node in a cycle, half of s + 1 and half

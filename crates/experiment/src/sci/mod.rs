@@ -237,7 +237,14 @@ impl Subject for Point {
         } else {
             Overlay::default()
         };
-        capacity::capacity(&self.machine, &self.traffic, &overlay)
+        let mut capacity = capacity::capacity(&self.machine, &self.traffic, &overlay);
+        if quick {
+            let (machine, traffic) = (&self.machine, &self.traffic);
+            capacity
+                .remarks
+                .extend(capacity::limited(machine, traffic, &self.patterns));
+        }
+        capacity
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {

@@ -4,19 +4,20 @@ use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::lanes::Lanes;
 use super::links::Look;
+use super::outputs::OutputBuffers;
 use super::packets::{Packet, Step};
 use super::ways::{Run, one_of};
 use super::{Engine, NEVER, Network, ticks_on};
-use crate::rules::{AgeFrom, tie};
+use crate::rules::{AgeFrom, Outputs, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A virtual channel of a link and the buffer behind it.
 #[derive(Debug, Clone)]
-struct Lane {
+pub(super) struct Lane {
     /// Bytes of room that the sender knows of.
-    credits: u32,
+    pub(super) credits: u32,
     /// Room that the sender will know of, and when; in order of time.
     returning: VecDeque<(Cycles, u32)>,
     /// Packets in the buffer or on the link to it.
@@ -28,17 +29,25 @@ struct Lane {
 /// The links of a network with cut-through.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
-    lanes: Vec<Lane>,
-    transmitter: Vec<Cycles>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) transmitter: Vec<Cycles>,
     /// Whether a group is to be looked at when the tick ends.
-    looked: Vec<bool>,
+    pub(super) looked: Vec<bool>,
     numbers: Lanes,
     buffer: u32,
-    credit: Cycles,
+    pub(super) credit: Cycles,
+    /// Buffers behind the crossbars of the switches, if there are such.
+    pub(super) outputs: Option<Box<OutputBuffers>>,
 }
 
 impl Buffers {
-    pub fn new(links: u32, numbers: Lanes, buffer: u32, credit: Cycles) -> Self {
+    pub fn new(
+        links: u32,
+        numbers: Lanes,
+        buffer: u32,
+        credit: Cycles,
+        outputs: Option<Outputs>,
+    ) -> Self {
         let lane = Lane {
             credits: buffer,
             returning: VecDeque::new(),
@@ -52,6 +61,7 @@ impl Buffers {
             numbers,
             buffer,
             credit,
+            outputs: outputs.map(|outputs| Box::new(OutputBuffers::new(links, outputs))),
         }
     }
 
@@ -64,11 +74,14 @@ impl Buffers {
         }
         self.transmitter.fill(0);
         self.looked.fill(false);
+        if let Some(outputs) = &mut self.outputs {
+            outputs.clear();
+        }
     }
 
     /// The lanes of a link.
     #[inline]
-    fn lanes_of(&self, link: u32) -> Range<usize> {
+    pub(super) fn lanes_of(&self, link: u32) -> Range<usize> {
         self.numbers.of(link)
     }
 
@@ -83,7 +96,7 @@ impl Buffers {
     }
 
     /// Takes in the credits that have come back.
-    fn collect(&mut self, run: Run, now: Cycles) {
+    pub(super) fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let range = self.lanes_of(link);
             for lane in &mut self.lanes[range] {
@@ -98,7 +111,7 @@ impl Buffers {
     }
 
     /// When a link, whose credits have been collected, may change for the better, as far as known.
-    fn next_change(&self, link: u32, now: Cycles) -> Cycles {
+    pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
         let free = self.transmitter[link as usize];
         if free > now {
             return free;
@@ -109,7 +122,7 @@ impl Buffers {
     }
 
     /// The lane of a link with most room, the first of those; it must hold `bytes`.
-    fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
+    pub(super) fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
         let mut best = None;
         let mut most = 0;
         for lane in self.lanes_of(link) {
@@ -122,9 +135,15 @@ impl Buffers {
         best
     }
 
+    /// Bytes of room behind a link, all its lanes together.
+    pub(super) fn credits(&self, link: u32) -> u64 {
+        let lanes = self.lanes[self.lanes_of(link)].iter();
+        lanes.map(|lane| u64::from(lane.credits)).sum()
+    }
+
     /// Whether a packet of `bytes` can start on a link.
     #[inline]
-    fn fits(&self, link: u32, bytes: u32, now: Cycles) -> bool {
+    pub(super) fn fits(&self, link: u32, bytes: u32, now: Cycles) -> bool {
         self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some()
     }
 
@@ -186,7 +205,7 @@ impl Buffers {
 
 impl<T: Copy> Engine<T> {
     #[inline]
-    fn buffers(&mut self) -> &mut Buffers {
+    pub(super) fn buffers(&mut self) -> &mut Buffers {
         match &mut self.network {
             Network::CutThrough(network) => network,
             Network::Circuit { .. } => unreachable!("events of a network with cut-through"),
@@ -256,7 +275,7 @@ impl<T: Copy> Engine<T> {
 
     /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
     #[inline]
-    fn cut_look_at(&mut self, group: u32, time: Cycles) {
+    pub(super) fn cut_look_at(&mut self, group: u32, time: Cycles) {
         if self.links.get_mut(group).look.sooner(time) {
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
         }
@@ -294,18 +313,19 @@ impl<T: Copy> Engine<T> {
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
             let lane = network.choose(run, state.wire, now, lot);
-            self.cut_leave(packet, now);
+            let tail = now + u64::from(state.ticks);
+            self.cut_leave(packet, tail);
             self.cut_grant(packet, lane, group, now);
         }
     }
 
-    /// A packet starts to leave the buffer that it is first of.
-    fn cut_leave(&mut self, packet: u32, now: Cycles) {
+    /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
+    pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
         let state = *self.packets.get(packet);
         let lane = state.lane;
-        let tail = now + u64::from(state.ticks);
         let network = self.buffers();
         let back = tail + network.credit;
+        let outputs = network.outputs.is_some();
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
         from.clear = tail;
@@ -321,6 +341,8 @@ impl<T: Copy> Engine<T> {
                 let time = nic.ready.max(back);
                 self.inject_at(state.from, time);
             }
+        } else if outputs {
+            self.output_look_at(self.lanes.link(lane), back);
         } else {
             let path = self.packets.path(packet);
             let group = path[path.len() - 1].group;
@@ -329,8 +351,9 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A packet gets a link and room behind it.
-    fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
+    pub(super) fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
+        let hop = self.rules.hop;
         let end = self.links.ledger(link).end;
         let last = self.ways.is_last(end);
         let state = self.packets.step(packet, Step { lane, group });
@@ -349,8 +372,11 @@ impl<T: Copy> Engine<T> {
                 .push(now + ticks, Event::new(Kind::Deliver, link, packet));
         } else {
             to.packets.push_back(packet);
+            if let Some(outputs) = &mut network.outputs {
+                outputs.note_tail(packet, now + hop + ticks);
+            }
             self.head_for(packet, end);
-            let time = now + self.rules.hop;
+            let time = now + hop;
             self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
         }
     }

@@ -10,6 +10,8 @@ pub(super) struct Event(u64);
 pub(super) enum Kind {
     /// A packet's tail arrives: rank its last link, about the packet.
     Deliver,
+    /// The time of a reminder has come: rank its node.
+    Remind,
     /// The time of a message has come: rank its node.
     Generate,
     /// The DMA of a message may start: rank its node, about the queue (one more than the last:
@@ -21,6 +23,8 @@ pub(super) enum Kind {
     Wake,
     /// A node may inject: about the node.
     Inject,
+    /// Something that an output buffer waits for comes free: about its link.
+    Send,
 }
 
 const RANK_BITS: u32 = 28;
@@ -36,11 +40,13 @@ impl Event {
     pub fn kind(self) -> Kind {
         match self.0 >> 60 {
             0 => Kind::Deliver,
-            1 => Kind::Generate,
-            2 => Kind::Start,
-            3 => Kind::Arrive,
-            4 => Kind::Wake,
-            _ => Kind::Inject,
+            1 => Kind::Remind,
+            2 => Kind::Generate,
+            3 => Kind::Start,
+            4 => Kind::Arrive,
+            5 => Kind::Wake,
+            6 => Kind::Inject,
+            _ => Kind::Send,
         }
     }
 

@@ -33,6 +33,7 @@ mod lanes;
 mod links;
 mod messages;
 mod nic;
+mod outputs;
 mod packets;
 mod queue;
 mod ways;
@@ -53,6 +54,7 @@ use nic::Nic;
 pub(crate) use packets::Step;
 use packets::{Packet, Packets};
 use queue::Queue;
+use std::collections::VecDeque;
 use ways::{End, Run, Ways};
 
 const NEVER: Cycles = Cycles::MAX;
@@ -93,8 +95,15 @@ pub struct Engine<T> {
     /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
     /// links.
     asking: Vec<u32>,
+    /// Groups to be looked at when the tick ends, and output buffers by their links and
+    /// [`outputs::MARK`].
     dirty_groups: Vec<u32>,
     dirty_nics: Vec<u32>,
+    /// Of those the output buffers, which come after the groups.
+    dirty_outputs: Vec<u32>,
+    /// Of each node what its handler is to be reminded of and when, in order of time; empty if nobody
+    /// has asked for that.
+    reminders: Vec<VecDeque<(Cycles, T)>>,
     offers: Offers<T>,
     /// Whether it pays to look ahead.
     large: bool,
@@ -111,9 +120,11 @@ impl<T: Copy> Engine<T> {
         let lanes = Lanes::new(channels);
         let network = match rules.switching {
             Switching::Circuit { in_flight } => Network::Circuit { in_flight },
-            Switching::CutThrough { buffer, credit } => {
-                Network::CutThrough(Buffers::new(links, lanes, buffer, credit))
-            }
+            Switching::CutThrough {
+                buffer,
+                credit,
+                outputs,
+            } => Network::CutThrough(Buffers::new(links, lanes, buffer, credit, outputs)),
         };
         let mut groups = vec![Group::NONE; links as usize];
         let ways = Ways::new(tree, rules.ascent);
@@ -140,6 +151,8 @@ impl<T: Copy> Engine<T> {
             asking: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
+            dirty_outputs: Vec::new(),
+            reminders: Vec::new(),
             large,
             tree: tree.clone(),
             ways,
@@ -172,7 +185,10 @@ impl<T: Copy> Engine<T> {
         self.asking.clear();
         self.dirty_groups.clear();
         self.dirty_nics.clear();
+        self.dirty_outputs.clear();
+        self.reminders.clear();
         self.offers.messages.clear();
+        self.offers.reminders.clear();
     }
 
     /// The present time: what was due before has been served.
@@ -255,7 +271,15 @@ impl<T: Copy> Engine<T> {
                         self.look_at_nic(node);
                     }
                 }
+                Kind::Send => self.output_wake(event.about(), now),
                 Kind::Start => self.start(event.rank(), event.about()),
+                Kind::Remind => {
+                    let node = event.rank();
+                    let reminder = self.reminders[node as usize].pop_front();
+                    let (_, tag) = reminder.expect("an event for each reminder");
+                    handler.reminded(now, node, tag, &mut self.offers);
+                    self.take_offers();
+                }
                 Kind::Generate => {
                     let message = self.generate(event.rank(), now);
                     let state = self.messages.get(message);
@@ -285,7 +309,7 @@ impl<T: Copy> Engine<T> {
                 Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).to),
                 Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
-                Kind::Generate | Kind::Start => 0,
+                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {
@@ -319,7 +343,7 @@ impl<T: Copy> Engine<T> {
                     let message = message.map_or(0, |&message| self.messages.call(message));
                     message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
                 }
-                Kind::Generate | Kind::Start => 0,
+                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {
@@ -334,6 +358,9 @@ impl<T: Copy> Engine<T> {
     }
 
     fn take_offers(&mut self) {
+        if !self.offers.reminders.is_empty() {
+            self.take_reminders();
+        }
         if self.offers.messages.is_empty() {
             return;
         }
@@ -344,14 +371,38 @@ impl<T: Copy> Engine<T> {
         self.offers.messages = offers;
     }
 
-    /// At the end of a tick: outputs are given to those who wait, then nodes inject.
+    #[cold]
+    fn take_reminders(&mut self) {
+        self.reminders
+            .resize_with(self.nics.len(), VecDeque::default);
+        for (time, node, tag) in self.offers.reminders.drain(..) {
+            assert!(
+                time > self.now,
+                "a reminder for {time}, now is {}",
+                self.now
+            );
+            let of_node = &mut self.reminders[node as usize];
+            let at = of_node.partition_point(|&(earlier, _)| earlier <= time);
+            of_node.insert(at, (time, tag));
+            self.queue.push(time, Event::new(Kind::Remind, node, 0));
+        }
+    }
+
+    /// At the end of a tick: outputs are given to those who wait, then packets start from output
+    /// buffers, then nodes inject.
     fn settle(&mut self, now: Cycles) {
         self.circuit_settle(now);
         while let Some(group) = self.dirty_groups.pop() {
-            match self.network {
+            match &self.network {
                 Network::Circuit { .. } => self.circuit_arbitrate(group, now),
+                Network::CutThrough(buffers) if buffers.outputs.is_some() => {
+                    self.output_settle(group, now);
+                }
                 Network::CutThrough(_) => self.cut_arbitrate(group, now),
             }
+        }
+        while let Some(link) = self.dirty_outputs.pop() {
+            self.output_send(link, now);
         }
         while let Some(node) = self.dirty_nics.pop() {
             self.nics[node as usize].dirty = false;

@@ -236,7 +236,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const KINDS: [Kind; 6] = [
+    const KINDS: [Kind; 8] = [
+        Kind::Send,
+        Kind::Remind,
         Kind::Inject,
         Kind::Deliver,
         Kind::Arrive,
@@ -260,7 +262,7 @@ mod tests {
                     let delay = delay * u64::from(k + 1) / 2 / grain * grain;
                     let time = limit.max(queue.now()) + delay;
                     let about = (step as u32 * 9 + k).wrapping_mul(0x9E37_79B9);
-                    let kind = KINDS[(about % 6) as usize];
+                    let kind = KINDS[(about % 8) as usize];
                     let event = Event::new(kind, about >> 27, about);
                     queue.push(time, event);
                     list.push((time, event));

@@ -2,13 +2,16 @@
 //! rules of the crate and shares with the engine the plain values that go in and come out, the
 //! tree, and the lots ([`tie`]).
 
+mod outputs;
 mod state;
 
 use isthmus_fattree::{AgeFrom, Counters, Kind, Lane, Message, Rules, Switching, tie};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
-pub use state::{Answer, Told};
-use state::{Channel, Flight, Node, Transfer};
+pub use outputs::Cases;
+use outputs::Place;
+pub use state::{Answer, Answers, Told};
+use state::{Channel, Flight, Node, Output, Transfer};
 use std::ops::Range;
 
 pub struct Reference<'t> {
@@ -23,6 +26,11 @@ pub struct Reference<'t> {
     /// By link and channel.
     channels: Vec<Vec<Channel>>,
     transmitters: Vec<Cycles>,
+    /// By link.
+    outputs: Vec<Output>,
+    /// When, of which node and what.
+    reminders: Vec<(Cycles, u32, u32)>,
+    pub cases: Cases,
     /// By the first link of what is waited for: the input served last.
     served: Vec<Option<u32>>,
     pub counters: Counters,
@@ -47,6 +55,9 @@ impl<'t> Reference<'t> {
             nodes: vec![node; node_count],
             channels: vec![vec![Channel::default(); rules.channels as usize]; links],
             transmitters: vec![0; links],
+            outputs: vec![Output::default(); links],
+            reminders: Vec::new(),
+            cases: Cases::default(),
             served: vec![None; links],
             counters: nothing_counted(links, node_count),
         }
@@ -89,10 +100,12 @@ impl<'t> Reference<'t> {
         while self.now < limit {
             self.acknowledgements();
             self.deliveries(answer);
+            self.remind(answer);
             self.generations(answer);
             self.starts();
             self.requests();
             self.outputs();
+            self.sends();
             for node in 0..self.nodes.len() as u32 {
                 while self.inject(node) {}
             }
@@ -125,8 +138,21 @@ impl<'t> Reference<'t> {
     }
 
     fn tell(&mut self, told: &Told, answer: &mut Answer<'_>) {
-        for (time, message) in answer(told) {
+        let answers = answer(told);
+        for (time, message) in answers.messages {
             self.send(time, message);
+        }
+        self.reminders.extend(answers.reminders);
+    }
+
+    fn remind(&mut self, answer: &mut Answer<'_>) {
+        let mut due = self.reminders.clone();
+        due.retain(|&(time, ..)| time == self.now);
+        self.reminders.retain(|&(time, ..)| time != self.now);
+        // A sort that keeps the order of those of one node.
+        due.sort_by_key(|&(_, node, _)| node);
+        for (time, node, tag) in due {
+            self.tell(&Told::Reminded { time, node, tag }, answer);
         }
     }
 
@@ -262,7 +288,8 @@ impl<'t> Reference<'t> {
     fn requests(&mut self) {
         for number in 0..self.flights.len() {
             let flight = &self.flights[number];
-            if flight.tail.is_some() || flight.asks > self.now || flight.wanted.is_some() {
+            let waits = flight.wanted.is_some() || flight.crossed.is_some();
+            if flight.tail.is_some() || flight.asks > self.now || waits {
                 continue;
             }
             let lane = flight.path[flight.path.len() - 1];
@@ -340,7 +367,7 @@ impl<'t> Reference<'t> {
 
     /// Gives one of those who wait for links from `first` on a lane, if there is one.
     fn serve(&mut self, first: u32) -> bool {
-        let mut best: Option<((u64, u32), usize, Lane)> = None;
+        let mut best: Option<((u64, u32), usize, Place)> = None;
         for (number, flight) in self.flights.iter().enumerate() {
             let Some(wanted) = &flight.wanted else {
                 continue;
@@ -348,7 +375,11 @@ impl<'t> Reference<'t> {
             if wanted.start != first {
                 continue;
             }
-            let Some(lane) = self.lane(wanted.clone(), flight) else {
+            let place = match self.outputs_of() {
+                None => self.lane(wanted.clone(), flight).map(Place::Lane),
+                Some(_) => self.output(wanted.clone(), number).map(Place::Output),
+            };
+            let Some(place) = place else {
                 continue;
             };
             let age = self.now - flight.since;
@@ -360,16 +391,21 @@ impl<'t> Reference<'t> {
             };
             let key = (u64::MAX - age, turn);
             if best.as_ref().is_none_or(|(other, ..)| key < *other) {
-                best = Some((key, number, lane));
+                best = Some((key, number, place));
             }
         }
-        let Some((_, number, lane)) = best else {
+        let Some((_, number, place)) = best else {
             return false;
         };
         self.served[first as usize] = Some(self.input(&self.flights[number]).0);
         self.flights[number].wanted = None;
-        self.leave(number);
-        self.go(number, lane);
+        match place {
+            Place::Lane(lane) => {
+                self.leave(number, self.now + self.ticks(&self.flights[number]));
+                self.go(number, lane);
+            }
+            Place::Output(link) => self.cross(number, link),
+        }
         true
     }
 
@@ -430,13 +466,13 @@ impl<'t> Reference<'t> {
         flight.wire * self.rules.byte
     }
 
-    /// Cut-through: a packet starts to leave the buffer that it is first of.
-    fn leave(&mut self, number: usize) {
+    /// Cut-through: a packet starts to leave the buffer that it is first of, which its tail will have
+    /// left at `tail`.
+    fn leave(&mut self, number: usize, tail: Cycles) {
         let Switching::CutThrough { credit, .. } = self.rules.switching else {
             return;
         };
         let flight = &self.flights[number];
-        let tail = self.now + self.ticks(flight);
         let lane = flight.path[flight.path.len() - 1];
         let channel = &mut self.channels[lane.link as usize][lane.channel as usize];
         assert_eq!(channel.buffer.remove(0), number);
@@ -516,6 +552,7 @@ impl<'t> Reference<'t> {
             injected: 0,
             path: Vec::new(),
             asks: 0,
+            crossed: None,
             tail: None,
             wanted: None,
             since: 0,

@@ -11,6 +11,11 @@ pub enum Told {
         time: Cycles,
         tag: u32,
     },
+    Reminded {
+        time: Cycles,
+        node: u32,
+        tag: u32,
+    },
     Packet {
         tag: u32,
         from: u32,
@@ -32,8 +37,15 @@ pub enum Told {
     },
 }
 
-/// Answers to what is told: messages and when.
-pub type Answer<'a> = dyn FnMut(&Told) -> Vec<(Cycles, Message<u32>)> + 'a;
+/// What is offered in answer: messages and when, and reminders.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    pub messages: Vec<(Cycles, Message<u32>)>,
+    pub reminders: Vec<(Cycles, u32, u32)>,
+}
+
+/// Answers to what is told.
+pub type Answer<'a> = dyn FnMut(&Told) -> Answers + 'a;
 
 #[derive(Debug, Clone)]
 pub struct Flight {
@@ -47,6 +59,8 @@ pub struct Flight {
     pub path: Vec<Lane>,
     /// When its header asks, or has asked, at the switch behind the last link of its path.
     pub asks: Cycles,
+    /// The link in whose output buffer it is, and since when.
+    pub crossed: Option<(u32, Cycles)>,
     /// When its tail arrives at its node.
     pub tail: Option<Cycles>,
     /// The links that it waits for: fixed when it asks.
@@ -90,4 +104,15 @@ pub struct Channel {
     /// Cut-through: packets on the link or in the buffer, in order.
     pub buffer: Vec<usize>,
     pub clear: Cycles,
+}
+
+/// The buffer at the begin of a link out of a switch.
+#[derive(Debug, Clone, Default)]
+pub struct Output {
+    /// Until when the way into it is taken.
+    pub way: Cycles,
+    /// Bytes that came in, with the time when they have left if that is known.
+    pub taken: Vec<(Option<Cycles>, u64, usize)>,
+    /// Packets that wait for the link, in order.
+    pub queue: Vec<usize>,
 }

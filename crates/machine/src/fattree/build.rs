@@ -1,7 +1,7 @@
 //! From the description of a fat tree to what a simulation runs on.
 
 use crate::fattree::spec::{Age, FatTreeSpec, Switching};
-use isthmus_fattree::{AgeFrom, Interface, Late, Rules};
+use isthmus_fattree::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Tree, TreesError};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -137,13 +137,24 @@ impl Machine {
                 rules.acknowledge = ticks(acknowledgement);
                 rules.acknowledge_hop = ticks(acknowledgement_hop);
             }
-            Switching::CutThrough { buffer, credit } => {
-                let places = buffer / spec.virtual_channels.max(1);
+            Switching::CutThrough {
+                buffer,
+                credit,
+                output_buffer,
+                speedup,
+            } => {
                 let packet = rules.wire_bytes(nic.payload.get());
-                let room = u64::from(places) * packet;
+                let room = |places: u32| {
+                    let room = u64::from(places) * packet;
+                    u32::try_from(room).unwrap_or(u32::MAX)
+                };
                 rules.switching = isthmus_fattree::Switching::CutThrough {
-                    buffer: u32::try_from(room).unwrap_or(u32::MAX),
+                    buffer: room(buffer / spec.virtual_channels.max(1)),
                     credit: ticks(credit),
+                    outputs: (output_buffer > 0).then(|| Outputs {
+                        buffer: room(output_buffer),
+                        speedup,
+                    }),
                 };
             }
         }

@@ -24,6 +24,8 @@ struct State {
     source: JobsSource,
     /// Of each process the queue of its node's interface.
     queues: Vec<u32>,
+    /// Whether any process may have several messages under way.
+    several: bool,
     /// Of each process how many of its messages have been told as offered.
     told: Vec<u64>,
     /// Messages on their way to the engine.
@@ -60,6 +62,7 @@ impl Simulation {
         let mut simulation = Self {
             engine: Engine::new(machine.tree(), machine.rules(most), ties)?,
             state: State {
+                several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],
                 queues,
                 source,
@@ -127,7 +130,33 @@ fn message(demand: Demand, queue: u32) -> Message<Demand> {
     }
 }
 
+impl<O: Observer> Driver<'_, O> {
+    /// Tells of the phases that have ended and offers the messages that follow.
+    #[inline]
+    fn tell_and_offer(&mut self, offers: &mut Offers<Demand>) {
+        for phase in self.state.source.ended_phases() {
+            self.observer.phase(&phase);
+        }
+        self.state.offer(offers);
+    }
+}
+
 impl State {
+    /// Whether the source is to be told of each message in order.
+    #[inline]
+    fn in_order(&self, demand: &Demand) -> bool {
+        self.several && self.source.in_order(demand.process)
+    }
+
+    /// Hands on the messages that the source has given.
+    #[inline]
+    fn offer(&mut self, offers: &mut Offers<Demand>) {
+        for demand in self.demands.drain(..) {
+            let queue = self.queues[demand.process as usize];
+            offers.send(demand.time, message(demand, queue));
+        }
+    }
+
     /// Tells of the messages that a process has asked for by now.
     fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         let asked = self.source.asked_by(process, now);
@@ -166,14 +195,28 @@ impl<O: Observer> Handler for Driver<'_, O> {
             state.source.arrived(arrived, &demand, &mut state.demands);
         }
         let completed = delivery.completed;
-        (state.source).completed(completed, demand.process, &mut state.demands);
-        for phase in state.source.ended_phases() {
-            self.observer.phase(&phase);
+        if completed > delivery.arrived && state.in_order(&demand) {
+            offers.remind(completed, demand.from, demand);
+        } else {
+            (state.source).completed(completed, &demand, &mut state.demands);
         }
-        for demand in state.demands.drain(..) {
-            let queue = state.queues[demand.process as usize];
-            offers.send(demand.time, message(demand, queue));
+        self.tell_and_offer(offers);
+    }
+
+    #[inline]
+    fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
+        let (demand, state) = (message.tag, &mut *self.state);
+        if state.in_order(&demand) {
+            (state.source).handed(time, &demand, &mut state.demands);
+            state.offer(offers);
         }
+    }
+
+    /// What has arrived before is complete.
+    fn reminded(&mut self, time: Cycles, _: u32, demand: Demand, offers: &mut Offers<Demand>) {
+        let state = &mut *self.state;
+        (state.source).completed(time, &demand, &mut state.demands);
+        self.tell_and_offer(offers);
     }
 
     #[inline]

@@ -21,6 +21,11 @@ pub enum Switching {
         buffer: u32,
         /// From a place of a buffer being free to the sender of the link knowing.
         credit: Time,
+        /// Packets that each output of a switch can hold behind the crossbar; 0: none, packets cross
+        /// onto the link.
+        output_buffer: u32,
+        /// How many times as fast as a link the crossbar is into such a buffer, 1 or more.
+        speedup: u32,
     },
 }
 

@@ -6,6 +6,7 @@
 
 mod build;
 mod faulted;
+mod gate;
 mod layout;
 mod observe;
 mod operation;

@@ -1,7 +1,7 @@
 //! How an I/O demand is served, message by message (section 4.3 of the hypercube paper): from the PE
 //! to the I/O node that serves it, on to the one that has the data, and back.
 
-use crate::hypercube::observe::{Class, Completed, Flow, Leg, Observer, Operation};
+use crate::hypercube::observe::{Class, Completed, Leg, Observer, Operation};
 use crate::hypercube::operation::{Errand, Open, Stage, Step};
 use crate::hypercube::simulation::{Driver, Tag};
 use isthmus_kernel::Cycles;
@@ -12,9 +12,14 @@ use std::sync::Arc;
 
 impl<O: Observer> Driver<'_, O> {
     #[cold]
-    pub(crate) fn io_demand(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand) {
+    pub(crate) fn io_demand(
+        &mut self,
+        engine: &mut Engine<Tag>,
+        pe: u32,
+        demand: Demand,
+        asked: Cycles,
+    ) {
         let now = engine.now();
-        self.observer.offered(Flow::Io, now);
         let (operation, blocks) = match demand {
             Demand::Read { blocks } => (Operation::Read, blocks),
             Demand::Write { blocks } => (Operation::Write, blocks),
@@ -27,7 +32,7 @@ impl<O: Observer> Driver<'_, O> {
         let open = state.open.insert(Open {
             operation,
             pe,
-            generated: now - state.machine.startup(),
+            generated: asked - state.machine.startup(),
             parts: 0,
             network: 0,
             last: now,
@@ -360,7 +365,7 @@ impl<O: Observer> Driver<'_, O> {
 
     fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
         let index = self.state.errands.insert(Errand { stage, ..errand });
-        engine.schedule(time, self.state.pes + index);
+        engine.schedule(time, 2 * self.state.pes + index);
     }
 
     /// One chain of an I/O demand has ended at `time`.
@@ -380,8 +385,6 @@ impl<O: Observer> Driver<'_, O> {
             response: open.last - open.generated,
             time: open.last,
         });
-        if self.state.traffic.is_closed() {
-            self.think(engine, open.pe, open.last);
-        }
+        self.complete(engine, open.pe, open.last);
     }
 }

@@ -1,14 +1,15 @@
 //! A workload running on a machine.
 
 use crate::hypercube::build::Machine;
+use crate::hypercube::gate::Gate;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
 use crate::hypercube::operation::{Errand, Open, Slab};
 use isthmus_device::{Busy, IoNode};
 use isthmus_kernel::{Cycles, Ran, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
-use isthmus_workload::spec::TrafficSpec;
-use isthmus_workload::{Demand, Traffic};
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use isthmus_workload::{Demand, Outstanding, Traffic};
 use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,8 +93,10 @@ pub(crate) struct State {
     pub path: Vec<ChannelId>,
     /// Broadcast trees by root, made when first used.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
-    /// Numbers below are timers of PEs, the others of errands.
+    /// Timers below this are demands of PEs, those below twice as many ends of demands, the others
+    /// those of errands.
     pub pes: u32,
+    pub gate: Gate,
     pub delivered: u64,
 }
 
@@ -134,6 +137,11 @@ impl Simulation {
             block_bytes: traffic.block.get(),
             split: traffic.file_blocks_split.max(1),
         };
+        let gate = match traffic.arrival {
+            // A closed loop keeps to its own number.
+            Arrival::Closed { .. } => Gate::new(Outstanding::Unlimited, pes),
+            _ => Gate::new(traffic.outstanding, pes),
+        };
         let mut traffic = Traffic::new(traffic, clock, pes, streams);
         for pe in (0..pes).filter(|&pe| machine.is_alive(pe)) {
             for _ in 0..traffic.initial() {
@@ -152,6 +160,7 @@ impl Simulation {
                 path: Vec::new(),
                 trees: BTreeMap::new(),
                 pes,
+                gate,
                 delivered: 0,
             },
             counted_from: 0,
@@ -234,10 +243,13 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     #[inline]
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
-        if timer < self.state.pes {
+        let pes = self.state.pes;
+        if timer < pes {
             self.demand(engine, timer);
+        } else if timer < 2 * pes {
+            self.ended(engine, timer - pes);
         } else {
-            self.due(engine, timer - self.state.pes);
+            self.due(engine, timer - 2 * pes);
         }
     }
 
@@ -255,9 +267,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         };
         self.observer.arrived(&leg);
         if leg.class == Class::PePe {
-            if self.state.traffic.is_closed() {
-                self.think(engine, delivered.tag.value, leg.tail);
-            }
+            self.complete(engine, delivered.tag.value, leg.tail);
         } else {
             self.delivered_errand(engine, delivered.tag.value, &leg);
         }
@@ -280,27 +290,58 @@ impl<O: Observer> Driver<'_, O> {
     fn demand(&mut self, engine: &mut Engine<Tag>, pe: u32) {
         let now = engine.now();
         let state = &mut *self.state;
-        match state.traffic.demand(pe) {
-            Demand::Message { mut to } => {
+        let mut demand = state.traffic.demand(pe);
+        let flow = match &mut demand {
+            Demand::Message { to } => {
                 // Nobody is sent to a dead PE; two working ones are left at least.
-                while !state.machine.is_alive(to) {
-                    to = state.traffic.receiver(pe);
+                while !state.machine.is_alive(*to) {
+                    *to = state.traffic.receiver(pe);
                 }
-                self.observer.offered(Flow::Messages, now);
-                state.path.clear();
-                state.machine.path_pe_pe(pe, to, &mut state.path);
-                let length = state.lengths.message;
-                let tag = Tag {
-                    class: Class::PePe,
-                    value: pe,
-                };
-                self.start(engine, tag, length, None);
+                Flow::Messages
             }
-            demand => self.io_demand(engine, pe, demand),
+            _ => Flow::Io,
+        };
+        self.observer.offered(flow, now);
+        if self.state.gate.admits(pe, now, demand) {
+            self.hand_over(engine, pe, demand, now);
         }
         let state = &mut *self.state;
         if !state.traffic.is_closed() {
             engine.schedule(now + state.traffic.next(pe), pe);
+        }
+    }
+
+    /// Hands a demand to the network that was there at `asked`.
+    #[inline]
+    fn hand_over(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand, asked: Cycles) {
+        let Demand::Message { to } = demand else {
+            return self.io_demand(engine, pe, demand, asked);
+        };
+        let state = &mut *self.state;
+        state.path.clear();
+        state.machine.path_pe_pe(pe, to, &mut state.path);
+        let length = state.lengths.message;
+        let tag = Tag {
+            class: Class::PePe,
+            value: pe,
+        };
+        self.start(engine, tag, length, None);
+    }
+
+    /// A demand of a PE is complete at `time`, now or later.
+    #[inline]
+    pub(crate) fn complete(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
+        if self.state.traffic.is_closed() {
+            self.think(engine, pe, time);
+        } else if self.state.gate.counts() {
+            engine.schedule(time, self.state.pes + pe);
+        }
+    }
+
+    /// A demand of a PE has been completed: the first that waits may go.
+    fn ended(&mut self, engine: &mut Engine<Tag>, pe: u32) {
+        if let Some((asked, demand)) = self.state.gate.end(pe) {
+            self.hand_over(engine, pe, demand, asked);
         }
     }
 

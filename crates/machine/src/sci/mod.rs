@@ -4,6 +4,7 @@
 //! A [`Simulation`] lets packets run on it and tells an [`Observer`] what happens.
 
 mod build;
+mod gate;
 mod observe;
 mod simulation;
 pub mod spec;

@@ -1,6 +1,7 @@
 //! Packets running on a fabric.
 
 use crate::sci::build::{Lengths, Machine};
+use crate::sci::gate::Gate;
 use crate::sci::observe::{Arrival, Observer};
 use crate::sci::spec::FlowControl;
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
@@ -71,6 +72,8 @@ struct State {
     source: PacketSource,
     lengths: Lengths,
     turnaround: Cycles,
+    /// What holds requests back while as many as may be are under way, if there is a limit.
+    gate: Option<Gate>,
     /// One for each node: which of its equal routes a packet takes.
     choices: Vec<Stream>,
     route: Vec<Segment>,
@@ -131,6 +134,10 @@ impl Simulation {
                 source,
                 lengths,
                 turnaround: machine.cycles(traffic.turnaround),
+                gate: lengths
+                    .response
+                    .and(traffic.outstanding.limit())
+                    .map(|most| Gate::new(most, node_count)),
                 choices: (0..node_count)
                     .map(|node| streams.stream("route", node.into()))
                     .collect(),
@@ -148,7 +155,7 @@ impl Simulation {
             .cycles(simulation.state.machine.spec().patience);
         simulation.next_look = simulation.patience.max(1);
         for sender in simulation.state.source.senders().to_vec() {
-            let (time, packet) = simulation.state.next_request(sender);
+            let (time, packet) = simulation.state.next_request(sender, 0);
             either!(&mut simulation.engine, engine => engine.offer(time, packet));
         }
         simulation
@@ -179,6 +186,12 @@ impl Simulation {
         let state = &mut self.state;
         let mut driver = Driver { state, observer };
         either!(&mut self.engine, engine => engine.run_until(limit, &mut driver));
+        if !observer.finished() && self.state.gate.is_some() {
+            let now = self.now();
+            for node in self.state.source.senders().to_vec() {
+                self.state.tell_offered(node, now, observer);
+            }
+        }
         if self.now() >= self.next_look {
             self.next_look = self.now().saturating_add(self.patience.max(1));
             self.look_for_stall();
@@ -236,10 +249,13 @@ impl Simulation {
 }
 
 impl State {
-    /// The next request of `node`, which may be its first.
+    /// The next request of `node`, which may be its first, at `now` or later.
     #[inline]
-    fn next_request(&mut self, node: u32) -> (Cycles, Packet<'_, Tag>) {
-        let request = self.source.next(node);
+    fn next_request(&mut self, node: u32, now: Cycles) -> (Cycles, Packet<'_, Tag>) {
+        let request = match &mut self.gate {
+            None => self.source.next(node),
+            Some(gate) => gate.next(node, &mut self.source),
+        };
         let tag = Tag {
             requester: node,
             generated: request.time,
@@ -247,7 +263,18 @@ impl State {
         };
         let symbols = self.lengths.request;
         let packet = self.packet(node, request.destination, Class::Request, symbols, tag);
-        (request.time, packet)
+        (request.time.max(now), packet)
+    }
+
+    /// Tells of the requests that a node with a limit has asked for by `now`.
+    fn tell_offered<O: Observer>(&mut self, node: u32, now: Cycles, observer: &mut O) {
+        let Some(gate) = &mut self.gate else {
+            return;
+        };
+        for _ in 0..gate.asked_by(node, now, &mut self.source) {
+            self.nodes[node as usize].offered += 1;
+            observer.offered(node);
+        }
     }
 
     #[inline]
@@ -278,17 +305,41 @@ struct Driver<'a, O> {
     observer: &'a mut O,
 }
 
+impl<O: Observer> Driver<'_, O> {
+    /// A request of a node with a limit has been handed to its interface.
+    fn handed(&mut self, node: u32, now: Cycles, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        state.tell_offered(node, now, self.observer);
+        if state.gate.as_mut().is_some_and(|gate| gate.handed(node)) {
+            let (time, packet) = state.next_request(node, now);
+            offers.offer(time, packet);
+        }
+    }
+
+    /// A transaction of a node is over at `time`, now or later.
+    fn ended(&mut self, node: u32, time: Cycles, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        if state.gate.as_mut().is_some_and(|gate| gate.ended(node)) {
+            let (time, packet) = state.next_request(node, time);
+            offers.offer(time, packet);
+        }
+    }
+}
+
 impl<O: Observer> Handler for Driver<'_, O> {
     type Tag = Tag;
 
     #[inline]
-    fn generated(&mut self, node: u32, _time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
+    fn generated(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.is_response {
             return;
         }
+        if self.state.gate.is_some() {
+            return self.handed(node, time, offers);
+        }
         self.state.nodes[node as usize].offered += 1;
         self.observer.offered(node);
-        let (time, packet) = self.state.next_request(node);
+        let (time, packet) = self.state.next_request(node, time);
         offers.offer(time, packet);
     }
 
@@ -298,7 +349,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if !tag.is_response {
             self.observer.arrived(&Arrival {
                 source: tag.requester,
-                latency: delivery.tail - delivery.generated,
+                latency: delivery.tail - tag.generated,
                 network: delivery.tail - delivery.sent,
                 links: delivery.links,
                 ring_changes: delivery.ring_changes,
@@ -319,10 +370,17 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.state.nodes[tag.requester as usize].completed += 1;
         let response = tag.is_response.then(|| delivery.tail - tag.generated);
         self.observer.completed(tag.requester, response);
+        if tag.is_response {
+            self.ended(tag.requester, delivery.tail, offers);
+        }
     }
 
-    fn dropped(&mut self, dropped: &Dropped<Tag>, _offers: &mut Offers<Tag>) {
+    /// A packet of `dropped.node` found no slot: a request, or the response to one of another node.
+    fn dropped(&mut self, dropped: &Dropped<Tag>, offers: &mut Offers<Tag>) {
         self.observer.dropped(dropped.tag.requester);
+        if !dropped.tag.is_response {
+            self.ended(dropped.node, dropped.time, offers);
+        }
     }
 
     #[inline]

@@ -173,6 +173,8 @@ fn switching(settings: &Settings) -> Result<Switching, Problem> {
     Ok(Switching::CutThrough {
         buffer,
         credit: or_latency("machine.credit"),
+        output_buffer: settings.small("machine.output_buffer"),
+        speedup: settings.small("machine.speedup"),
     })
 }
 

@@ -192,6 +192,26 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .only("machine.switching", &["cut-through"]),
     Field::new(
+        "machine.output_buffer",
+        Kind::Integer {
+            min: 0,
+            max: 65_535,
+        },
+        Value("0"),
+        "output buffer",
+        "Packets that an output of a switch can hold behind the crossbar, all virtual channels \
+         together; 0: none, a packet crosses onto the link and holds its input for so long",
+    )
+    .only("machine.switching", &["cut-through"]),
+    Field::new(
+        "machine.speedup",
+        Kind::Integer { min: 1, max: 64 },
+        Value("1"),
+        "crossbar speed-up",
+        "How many times as fast as a link the crossbar of a switch is into each output buffer",
+    )
+    .only("machine.switching", &["cut-through"]),
+    Field::new(
         "machine.credit",
         SPAN,
         Derived("switch_latency"),

@@ -3,11 +3,13 @@
 use super::misfit::misfit;
 use crate::document::shown;
 use crate::error::Problem;
+use crate::field::OUTSTANDING_MAX;
 use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::value::{TIME_MAX, Value};
-use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobsTraffic, Mapping, Servers, Sizes, Spread,
@@ -38,10 +40,12 @@ pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTr
             can_send,
             uses_common_load: false,
         };
+        let traffic = reader.traffic()?;
         jobs.push(Job {
             name: name.clone(),
             nodes: settings.job_nodes(&reader.key("nodes")).clone(),
-            traffic: reader.traffic()?,
+            outstanding: reader.outstanding(&traffic, &machine.switching)?,
+            traffic,
             active: active.is_none_or(|active| active.contains(name)),
         });
         uses_common_load |= reader.uses_common_load;
@@ -183,6 +187,47 @@ impl JobReader<'_> {
                 }
             }
         })
+    }
+
+    /// Messages under way: circuits and closed loops take one after another, interfaces of networks
+    /// with cut-through whatever they are given.
+    fn outstanding(
+        &self,
+        traffic: &Traffic,
+        switching: &Switching,
+    ) -> Result<Outstanding, Problem> {
+        let open = match traffic {
+            Traffic::Io(Io { arrivals, .. }) | Traffic::Uniform { arrivals, .. } => {
+                matches!(arrivals, Arrivals::Open { .. })
+            }
+            _ => false,
+        };
+        let key = self.key("outstanding");
+        let Some(given) = self.settings.outstanding(&key) else {
+            return Ok(match traffic {
+                Traffic::Neighbours { .. } => Outstanding::Unlimited,
+                _ if open && matches!(switching, Switching::CutThrough { .. }) => {
+                    Outstanding::Unlimited
+                }
+                _ => Outstanding::ONE,
+            });
+        };
+        let loops = !open
+            && matches!(
+                traffic,
+                Traffic::Io(_) | Traffic::Uniform { .. } | Traffic::Ping { .. }
+            );
+        if loops && given == Outstanding::Unlimited {
+            return Err(self.settings.problem(
+                &key,
+                "a closed loop keeps a number of messages under way",
+                match traffic {
+                    Traffic::Ping { .. } => format!("give 1 to {OUTSTANDING_MAX}"),
+                    _ => format!("give 1 to {OUTSTANDING_MAX}, or set arrivals = \"open\""),
+                },
+            ));
+        }
+        Ok(given)
     }
 
     fn given_message(&self, usual: Bytes) -> Bytes {

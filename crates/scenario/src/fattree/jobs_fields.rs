@@ -25,6 +25,18 @@ const STEPPING: &[&str] = &["all-to-all", "all-reduce", "neighbours", "ping"];
 
 const SPREADS: Kind = Kind::Choice(&["fixed", "exponential", "uniform"]);
 
+/// Jobs whose nodes may have several messages under way: each step of an all-reduce needs the one
+/// before.
+const OVERLAPPING: &[&str] = &[
+    "uniform",
+    "all-to-all",
+    "neighbours",
+    "checkpoint",
+    "io",
+    "hot-spot",
+    "ping",
+];
+
 const TRAFFIC: &str = "workload.jobs.*.traffic";
 
 pub(super) const FIELDS: &[Field] = &[
@@ -161,10 +173,24 @@ pub(super) const FIELDS: &[Field] = &[
             words: &[("uniform", "closed"), ("io", "closed"), ("hot-spot", "closed")],
         },
         "arrivals",
-        "When a node asks for its next message: when the last one is complete, or at times of its \
-         own, into a queue without bound; one message of a node is under way at a time",
+        "When a node asks for its next message: when one is complete, or at times of its \
+         own, into a queue without bound",
     )
     .only(TRAFFIC, ASKING),
+    Field::new(
+        "workload.jobs.*.outstanding",
+        Kind::Outstanding,
+        Derived(
+            "1; with arrivals = \"open\" and machine.switching = \"cut-through\", and for \
+             neighbours, \"unlimited\"",
+        ),
+        "messages under way",
+        "Messages of a node of the job that may be under way, from being handed to its interface \
+         until the last byte is there (with circuits: is acknowledged); the next in order is handed \
+         over when it has been asked for and fewer are. Of an all-to-all exchanges, within a round",
+    )
+    .such_as("16")
+    .only(TRAFFIC, OVERLAPPING),
     Field::new(
         "workload.jobs.*.load",
         Kind::NodeLoad,

@@ -8,6 +8,7 @@ mod misfit;
 mod presets;
 mod vain;
 
+use crate::control;
 use crate::field::Default::Derived;
 use crate::field::{Field, Kind};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
@@ -56,6 +57,16 @@ const ROWS: &[Field] = &[
         "Measures that must be known; one that a point cannot give is not waited for",
     )
     .only("stop.rule", &["precision"]),
+    control::messages_first("500"),
+    control::messages_max("100000"),
+    control::messages(
+        "15000",
+        "Messages of a replication, warm-up included; each of as many packets as it fills",
+    ),
+    control::warmup_messages(
+        "5000",
+        "Messages to discard at the start of a run, each of as many packets as it fills",
+    ),
     search::over(jobs_fields::LOAD_KEYS),
     search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
     search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),

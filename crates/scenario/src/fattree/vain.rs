@@ -29,6 +29,24 @@ pub(super) fn watch(watch: &mut Watch<'_>, machine: &Machine, workload: &Workloa
             }),
         );
     }
+    if let Switching::CutThrough {
+        output_buffer: 0, ..
+    } = tree.switching
+    {
+        watch.field(
+            "machine.speedup",
+            Some(Reason {
+                problem:
+                    "it has no effect with machine.output_buffer = 0: packets cross onto links \
+                          as fast as these are"
+                        .to_owned(),
+                hint: "remove it, or set machine.output_buffer to 1 or more".to_owned(),
+                causes: &["machine.output_buffer"],
+            }),
+        );
+    } else {
+        watch.field("machine.speedup", None);
+    }
     let reads = traffic
         .jobs
         .iter()

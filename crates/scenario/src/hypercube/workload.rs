@@ -3,12 +3,13 @@
 use super::machine::{cycle_us, io_node_count};
 use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
-use crate::field::{Field, Kind};
+use crate::field::{Field, Kind, OUTSTANDING_MAX};
 use crate::quantity::rounded;
 use crate::settings::Settings;
 use crate::value::mean_gap;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Time;
+use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, HotSpot, TrafficSpec};
 
 const SHARE: Kind = Kind::Share {
@@ -88,15 +89,13 @@ pub(super) const FIELDS: &[Field] = &[
     .only("workload.arrival", &["closed"]),
     Field::new(
         "workload.outstanding",
-        Kind::Integer {
-            min: 1,
-            max: 65_536,
-        },
-        Value("1"),
+        Kind::Outstanding,
+        Derived("1 with workload.arrival = \"closed\", else \"unlimited\""),
         "demands under way",
-        "Demands that one PE keeps under way",
-    )
-    .only("workload.arrival", &["closed"]),
+        "Demands that one PE keeps under way in a closed loop; else how many it may have under way, \
+         from being handed to the network until the last tail is there or the data are stored: the \
+         next in order is handed over when it has been asked for and fewer are",
+    ),
     Field::new(
         "workload.io_probability",
         SHARE,
@@ -254,6 +253,12 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Traf
     let (file_blocks_min, file_blocks_max) = file_blocks(settings)?;
     let spec = TrafficSpec {
         arrival: arrival(settings)?,
+        outstanding: match settings.text("workload.arrival").as_str() {
+            // The loop itself keeps to its number.
+            "closed" => None,
+            _ => settings.outstanding("workload.outstanding"),
+        }
+        .unwrap_or(Outstanding::Unlimited),
         io_probability: settings.number("workload.io_probability"),
         read_ratio: settings.number("workload.read_ratio"),
         locality: settings.number("workload.locality"),
@@ -296,7 +301,7 @@ fn arrival(settings: &Settings) -> Result<Arrival, Problem> {
     if arrival == "closed" {
         return Ok(Arrival::Closed {
             think: settings.time("workload.think"),
-            outstanding: settings.small("workload.outstanding"),
+            outstanding: loops(settings)?,
         });
     }
     let mean = mean(settings)?;
@@ -320,6 +325,20 @@ fn arrival(settings: &Settings) -> Result<Arrival, Problem> {
         }
         _ => Arrival::Exponential { mean },
     })
+}
+
+/// Demands that a closed loop keeps under way.
+fn loops(settings: &Settings) -> Result<u32, Problem> {
+    let key = "workload.outstanding";
+    match settings.outstanding(key) {
+        None => Ok(1),
+        Some(Outstanding::AtMost(most)) => Ok(most),
+        Some(Outstanding::Unlimited) => Err(settings.problem(
+            key,
+            "a closed loop keeps a number of demands under way",
+            format!("give 1 to {OUTSTANDING_MAX}, or another workload.arrival"),
+        )),
+    }
 }
 
 fn mean(settings: &Settings) -> Result<Time, Problem> {

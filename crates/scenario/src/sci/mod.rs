@@ -4,6 +4,7 @@ mod build;
 mod fields;
 mod workload;
 
+use crate::control;
 use crate::field::Default::Value;
 use crate::field::{Field, Kind};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
@@ -47,6 +48,16 @@ const ROWS: &[Field] = &[
         "Measures that must be known; one that a point cannot give is not waited for",
     )
     .only("stop.rule", &["precision"]),
+    control::messages_first("15000"),
+    control::messages_max("2000000"),
+    control::messages(
+        "150000",
+        "Messages of a replication, warm-up included (section 5: 150,000)",
+    ),
+    control::warmup_messages(
+        "50000",
+        "Messages to discard at the start of a run (section 5: 50,000)",
+    ),
     search::over(workload::LOAD_KEYS),
     search::from(Kind::Offered { usual: "GB/s" }, "\"1 GB/s\""),
     search::to(Kind::Offered { usual: "GB/s" }, "\"20 GB/s\""),

@@ -7,9 +7,10 @@ use crate::field::{Field, Kind};
 use crate::search::Load;
 use crate::settings::Settings;
 use crate::value::TIME_MAX;
-use isthmus_machine::sci::spec::SciSpec;
+use isthmus_machine::sci::spec::{SciSpec, Source};
 use isthmus_topology::rings::{Fabric, Faults, MAX_NODES};
 use isthmus_units::{Bandwidth, Bytes};
+use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
 
 /// How much the nodes send.
@@ -78,6 +79,16 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .only("workload.transaction", &["read", "write"]),
     Field::new(
+        "workload.outstanding",
+        Kind::Outstanding,
+        Value("\"unlimited\""),
+        "transactions under way",
+        "Transactions of a node that may be under way, from being handed to its interface until the \
+         tail of the response is there; the next in order is handed over when it has been asked for \
+         and fewer are",
+    )
+    .only("workload.transaction", &["read", "write"]),
+    Field::new(
         "workload.hot_node.node",
         Kind::Integer {
             min: 0,
@@ -124,7 +135,13 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraf
         senders: settings.nodes("workload.senders").to_vec(),
         hot_node: hot_node(settings, nodes, &live)?,
         turnaround: settings.time("workload.turnaround"),
+        outstanding: match settings.text("workload.transaction").as_str() {
+            "read" | "write" => settings.outstanding("workload.outstanding"),
+            _ => None,
+        }
+        .unwrap_or(Outstanding::Unlimited),
     };
+    check_outstanding(settings, machine, &traffic)?;
     let sending = senders(settings, nodes, &live)?;
     check_gap(settings, machine, &traffic, sending)?;
     Ok(traffic)
@@ -145,6 +162,23 @@ fn payload(settings: &Settings, machine: &SciSpec) -> Result<Bytes, Problem> {
     let payload = settings.bytes(key);
     check_symbols(settings, key, payload, machine.symbol)?;
     Ok(payload)
+}
+
+/// Where packets are dropped a lost response would hold the place of its transaction for ever.
+fn check_outstanding(
+    settings: &Settings,
+    machine: &SciSpec,
+    traffic: &PacketTraffic,
+) -> Result<(), Problem> {
+    match (traffic.outstanding, machine.source) {
+        (Outstanding::AtMost(most), Source::Bounded) => Err(settings.problem(
+            "workload.outstanding",
+            format!("{most} under way with machine.source = \"bounded\": a response that is dropped would \
+                 never end"),
+            "remove it, or set machine.source = \"unbounded\"",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The nodes in service, ascending.

@@ -5,7 +5,7 @@ mod lists;
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
-use crate::field::{Kind, LANES_MAX, alternatives, control_in};
+use crate::field::{Kind, LANES_MAX, OUTSTANDING_MAX, UNLIMITED, alternatives, control_in};
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use isthmus_workload::jobs::spec::JobNodes;
@@ -51,6 +51,7 @@ impl Kind {
         match self {
             Self::Integer { min, max } => reader.integer(min, max),
             Self::Lanes { min } => reader.lanes(min),
+            Self::Outstanding => reader.outstanding(),
             Self::Number { min, max } => reader.number(min, max),
             Self::Share {
                 above_zero,
@@ -122,7 +123,7 @@ impl<'n> Reader<'n> {
 
     fn wrong_type(&self) -> Flaw {
         let hint = match (self.kind, &self.node.tree) {
-            (Kind::Integer { .. } | Kind::Lanes { .. }, Tree::Text(text))
+            (Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Outstanding, Tree::Text(text))
                 if text.parse::<u32>().is_ok() =>
             {
                 format!("write {text}, without quotation marks")
@@ -162,6 +163,28 @@ impl<'n> Reader<'n> {
                 Err(self.flaw("0 lanes carry nothing", "give 1 or more"))
             }
             _ => self.integer(min, LANES_MAX),
+        }
+    }
+
+    fn outstanding(&self) -> Result<Value, Flaw> {
+        match &self.node.tree {
+            Tree::Text(text) if text == UNLIMITED => Ok(Value::Text(text.clone())),
+            Tree::Text(text) => match suggest::closest(text, [UNLIMITED]) {
+                Some(word) => Err(self.flaw(
+                    format!("{} is not known here", shown(text)),
+                    format!("did you mean \"{word}\"? Else write a whole number"),
+                )),
+                None => Err(self.wrong_type()),
+            },
+            Tree::Integer(number) => {
+                let within = u64::try_from(*number).ok();
+                let within = within.filter(|number| (1..=OUTSTANDING_MAX).contains(number));
+                within.map(Value::Integer).ok_or_else(|| {
+                    let hint = format!("give 1 to {OUTSTANDING_MAX}");
+                    self.flaw(format!("{number} is out of range"), hint)
+                })
+            }
+            _ => Err(self.wrong_type()),
         }
     }
 

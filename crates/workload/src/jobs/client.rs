@@ -1,4 +1,4 @@
-//! Clients: processes with one message under way, asked for in time or one after another.
+//! Clients: what they ask for in time, or one after another.
 
 use crate::jobs::spec::{Arrivals, Sizes, Spread};
 use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
@@ -17,7 +17,7 @@ pub(super) enum Asking {
     Open { mean: f64, gaps: Spread },
     /// At every multiple of so many ticks, so many messages at once.
     Bursts { period: f64, messages: u64 },
-    /// So many ticks after the last message is complete.
+    /// So many ticks after a message is complete.
     Closed { think: Cycles },
 }
 
@@ -77,6 +77,8 @@ pub(super) struct Client {
     drawn: u64,
     /// The last arrival that was drawn, and its messages.
     last: Option<(Cycles, u64)>,
+    /// Of a closed loop, the times for which messages have been asked that may lie ahead.
+    ahead: VecDeque<Cycles>,
 }
 
 impl Client {
@@ -89,17 +91,20 @@ impl Client {
             waiting: VecDeque::new(),
             drawn: 0,
             last: None,
+            ahead: VecDeque::new(),
         }
     }
 
-    /// The next message, at `now` or later; nothing of this client is under way.
-    pub(super) fn next(&mut self, asking: &Asking, now: Cycles) -> Asked {
+    /// The next message, at `now` or later. A closed loop, which keeps `loops` messages going, has no
+    /// pause before the first of each.
+    pub(super) fn next(&mut self, asking: &Asking, now: Cycles, loops: u64) -> Asked {
         if let Asking::Closed { think } = *asking {
-            let time = match self.last {
-                None => now,
-                Some(_) => now + think,
+            let time = match self.drawn < loops {
+                true => now,
+                false => now + think,
             };
-            self.note(time, 1);
+            self.drawn += 1;
+            self.ahead.push_back(time);
             let place = 0;
             return Asked {
                 asked: time,
@@ -158,10 +163,14 @@ impl Client {
 
     /// Messages asked for by `now`, which never goes back from call to call.
     pub(super) fn asked_by(&mut self, asking: &Asking, now: Cycles) -> u64 {
-        if !matches!(asking, Asking::Closed { .. }) {
-            while self.last.is_none_or(|(time, _)| time <= now) {
-                self.draw_arrival(asking);
+        if let Asking::Closed { .. } = asking {
+            while self.ahead.front().is_some_and(|&time| time <= now) {
+                self.ahead.pop_front();
             }
+            return self.drawn - self.ahead.len() as u64;
+        }
+        while self.last.is_none_or(|(time, _)| time <= now) {
+            self.draw_arrival(asking);
         }
         match self.last {
             Some((time, messages)) if time > now => self.drawn - messages,

@@ -1,7 +1,6 @@
 //! Steps of collective operations: what each rank sends, and how many messages it waits for.
 
 use crate::jobs::spec::AllReduce;
-use std::collections::VecDeque;
 
 /// The steps of one round, the same for all members of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,58 +139,6 @@ fn neighbours(grid: &[u32], wrap: bool, rank: u32) -> Vec<u32> {
         stride *= size;
     }
     found
-}
-
-/// One rank on its way through the rounds.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Member {
-    /// Steps done, over all rounds.
-    pub(super) step: u64,
-    /// Own messages of this step that are not complete.
-    outstanding: u32,
-    /// Messages of this step that have not come in.
-    awaited: u32,
-    /// Messages that have come in early: for the next step, the one after it and so on.
-    early: VecDeque<u32>,
-}
-
-impl Member {
-    /// Begins its present step, whose receivers it hands to `send`.
-    pub(super) fn begin(&mut self, plan: &Plan, rank: u32, send: &mut impl FnMut(u32)) {
-        let step = self.step % plan.steps();
-        let mut sent = 0;
-        let expected = plan.step(rank, step, &mut |to| {
-            sent += 1;
-            send(to);
-        });
-        let already = self.early.pop_front().unwrap_or(0);
-        self.outstanding = sent;
-        self.awaited = expected - already;
-    }
-
-    /// Whether everything of this step is sent and has come in.
-    pub(super) fn is_done(&self) -> bool {
-        self.outstanding == 0 && self.awaited == 0
-    }
-
-    /// One of its own messages is complete.
-    pub(super) fn completed(&mut self) {
-        self.outstanding -= 1;
-    }
-
-    /// A message of step `step` has come in.
-    pub(super) fn arrived(&mut self, step: u64) {
-        if step == self.step {
-            self.awaited -= 1;
-            return;
-        }
-        // At most a round ahead of this rank, since others wait for its messages in turn.
-        let ahead = (step - self.step - 1) as usize;
-        if self.early.len() <= ahead {
-            self.early.resize(ahead + 1, 0);
-        }
-        self.early[ahead] += 1;
-    }
 }
 
 #[cfg(test)]

@@ -148,6 +148,7 @@ impl LayoutError {
 /// Where everything runs.
 ///
 /// ```
+/// use isthmus_workload::Outstanding;
 /// use isthmus_workload::jobs::Layout;
 /// use isthmus_workload::jobs::spec::{Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic};
 /// use isthmus_units::{Bytes, Time};
@@ -158,6 +159,7 @@ impl LayoutError {
 ///     nodes: JobNodes::Part { part, of: 2 },
 ///     traffic: Traffic::AllToAll { message: Bytes::new(4096), pause: Time::ZERO },
 ///     active: true,
+///     outstanding: Outstanding::ONE,
 /// };
 /// let traffic = JobsTraffic {
 ///     servers: Servers::Distributed { count: 8, stride: None, offset: 0 },

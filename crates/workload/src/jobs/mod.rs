@@ -4,10 +4,12 @@
 //! message each process sends next. It is told when messages are complete and when they have
 //! come in, and keeps no clock of its own.
 
+mod asker;
 mod client;
 mod collective;
 mod layout;
 mod long_run;
+mod member;
 mod partners;
 mod pattern;
 mod phases;

@@ -1,12 +1,14 @@
 //! Which message each process of each job sends next.
 
-use crate::jobs::client::{Asked, Asking, Client, ticks};
-use crate::jobs::collective::{Member, Plan};
+use crate::jobs::asker::{Asker, Asks, Next};
+use crate::jobs::client::ticks;
+use crate::jobs::collective::Plan;
 use crate::jobs::layout::Layout;
+use crate::jobs::member::{Member, Pace, Round, Sent};
 use crate::jobs::phases::{Phase, Phases};
 use crate::jobs::roles::{clients, plan};
-use crate::jobs::spec::{Job, JobsTraffic, Sizes};
-use isthmus_kernel::{Chance, Cycles, Stream, Streams, Uniform};
+use crate::jobs::spec::{Job, JobsTraffic};
+use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
 
 /// Which way the data of a message goes.
@@ -37,7 +39,8 @@ pub struct Demand {
     pub bytes: u64,
     /// Which way the data goes.
     pub operation: Operation,
-    /// The step of a collective operation that it belongs to, counted over all rounds; else 0.
+    /// The step of a collective operation that it belongs to, counted over all rounds, or the
+    /// checkpoint; else 0.
     pub step: u64,
 }
 
@@ -58,8 +61,9 @@ pub struct Process {
 /// Calling contract: [`begin`](Self::begin) once, then, for every demand,
 /// [`completed`](Self::completed) with the time at which it is complete at its process and, for a
 /// write, [`arrived`](Self::arrived) with that at which its last byte has come in. Completions may
-/// be told as soon as they are certain, ahead of their time. Each call may add demands, none for
-/// an earlier time than the one that it is told.
+/// be told as soon as they are certain, ahead of their time, but not those of processes that are
+/// [`in_order`](Self::in_order), which are also told when a demand is [`handed`](Self::handed) over.
+/// Each call may add demands, none for an earlier time than the one that it is told.
 ///
 /// Every process draws from streams of its own, named after its job and numbered by its node, so
 /// that a job asks for the same alone and beside others.
@@ -69,6 +73,7 @@ pub struct Process {
 /// use isthmus_units::{Bytes, Time};
 /// use isthmus_workload::jobs::spec::{AllReduce, Job, JobNodes, JobsTraffic, Mapping, Servers};
 /// use isthmus_workload::jobs::spec::Traffic;
+/// use isthmus_workload::Outstanding;
 /// use isthmus_workload::jobs::{JobsSource, Layout};
 ///
 /// let reduce = Traffic::AllReduce {
@@ -84,6 +89,7 @@ pub struct Process {
 ///         nodes: JobNodes::Listed(vec![3, 8]),
 ///         traffic: reduce,
 ///         active: true,
+///         outstanding: Outstanding::ONE,
 ///     }],
 /// };
 /// let layout = Layout::new(&traffic, 16)?;
@@ -98,7 +104,7 @@ pub struct Process {
 /// // Node 8 goes on when it has the half of node 3 and its own has been acknowledged.
 /// source.arrived(500, &first, &mut demands);
 /// assert!(demands.is_empty());
-/// source.completed(700, second.process, &mut demands);
+/// source.completed(700, &second, &mut demands);
 /// assert_eq!((demands[0].from, demands[0].time, demands[0].step), (8, 700, 1));
 /// # Ok::<(), isthmus_workload::jobs::LayoutError>(())
 /// ```
@@ -125,17 +131,10 @@ struct Runs {
 
 #[derive(Debug, Clone)]
 enum Does {
-    Ask {
-        asking: Asking,
-        sizes: Sizes,
-        reads: Chance,
-        /// Length of the last message of a burst.
-        tail: u64,
-        targets: Vec<u32>,
-    },
+    Ask(Asks),
     Collect {
         plan: Plan,
-        pause: Cycles,
+        pace: Pace,
         nodes: Vec<u32>,
     },
 }
@@ -149,48 +148,16 @@ struct State {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Client(Box<ClientState>),
-    Member(MemberState),
-}
-
-#[derive(Debug, Clone)]
-struct ClientState {
-    client: Client,
-    to: To,
-    operation: Stream,
-    /// When the burst of the message under way was asked for, if that is the last one of it.
-    last_of: Option<Cycles>,
-    bursts: u64,
-}
-
-#[derive(Debug, Clone)]
-enum To {
-    One(u32),
-    /// Any of the targets but this one.
-    Any {
-        draw: Uniform,
-        own: Option<u32>,
-        stream: Stream,
-    },
-}
-
-#[derive(Debug, Clone, Default)]
-struct MemberState {
-    member: Member,
-    /// When the last that its present step waited for was there.
-    ready: Cycles,
-    asked: u64,
-    /// The last time at which it asked, and for how many messages.
-    last: (Cycles, u64),
-    /// When its present round began.
-    begun: Cycles,
+    Client(Box<Asker>),
+    Member(Member),
 }
 
 impl JobsSource {
     /// The active jobs of `traffic` on the nodes of `layout`, time counted in `tick`.
     ///
     /// # Panics
-    /// If the layout is not one of this traffic, or a load is zero.
+    /// If the layout is not one of this traffic, a load is zero, or a closed loop may have messages
+    /// without number under way.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let mut source = Self {
             jobs: Vec::new(),
@@ -231,12 +198,13 @@ impl JobsSource {
                 for (process, &node) in (first..).zip(nodes) {
                     process_on[node as usize] = process;
                     self.processes.push(Process { job: number, node });
-                    let kind = Kind::Member(MemberState::default());
+                    let kind = Kind::Member(Member::default());
                     self.states.push(State { runs, kind });
                 }
+                let pause = ticks(pause, tick).round() as Cycles;
                 Does::Collect {
+                    pace: Pace::new(&plan, pause, job.outstanding),
                     plan,
-                    pause: ticks(pause, tick).round() as Cycles,
                     nodes: nodes.to_vec(),
                 }
             }
@@ -246,23 +214,12 @@ impl JobsSource {
                     let stream = |use_of: &str| {
                         streams.stream(&format!("{}/{use_of}", job.name), node.into())
                     };
-                    let kind = Kind::Client(Box::new(ClientState {
-                        client: Client::new(stream("arrival"), stream("size")),
-                        to: To::new(node, partner, &clients.targets, stream("destination")),
-                        operation: stream("operation"),
-                        last_of: None,
-                        bursts: 0,
-                    }));
+                    let asker = Asker::new(node, partner, &clients.targets, stream);
+                    let kind = Kind::Client(Box::new(asker));
                     self.processes.push(Process { job: number, node });
                     self.states.push(State { runs, kind });
                 }
-                Does::Ask {
-                    asking: clients.asking,
-                    sizes: clients.sizes,
-                    reads: Chance::new(clients.read_ratio),
-                    tail: clients.tail,
-                    targets: clients.targets,
-                }
+                Does::Ask(Asks::new(clients, job.outstanding))
             }
         };
         let processes = self.processes.len() as u32 - first;
@@ -282,35 +239,70 @@ impl JobsSource {
     /// The first messages of all processes.
     pub fn begin(&mut self, demands: &mut Vec<Demand>) {
         for process in 0..self.processes.len() as u32 {
-            match self.states[process as usize].kind {
-                Kind::Client(_) => self.ask(0, process, demands),
-                Kind::Member(_) => self.collect(process, true, demands),
+            let from = self.processes[process as usize];
+            let state = &mut self.states[process as usize];
+            match (&mut state.kind, &self.jobs[state.runs as usize].does) {
+                (Kind::Client(asker), Does::Ask(asks)) => {
+                    asker.begin(asks, |next| demands.push(demand(process, from, next)));
+                }
+                _ => self.go_on(process, demands),
             }
         }
     }
 
-    /// A demand of `process` is complete: its write is acknowledged, or its read has come in.
+    /// Whether [`handed`](Self::handed) and, in the order of their times,
+    /// [`completed`](Self::completed) are to be told of every demand of `process`, since it may have
+    /// several under way.
+    #[inline]
+    pub fn in_order(&self, process: u32) -> bool {
+        let runs = self.states[process as usize].runs;
+        match &self.jobs[runs as usize].does {
+            Does::Ask(asks) => asks.in_order(),
+            Does::Collect { pace, .. } => pace.in_order(),
+        }
+    }
+
+    /// The time of a demand has come: its process has handed it over.
+    #[inline]
+    pub fn handed(&mut self, now: Cycles, handed: &Demand, demands: &mut Vec<Demand>) {
+        let process = handed.process;
+        let state = &mut self.states[process as usize];
+        let does = &self.jobs[state.runs as usize].does;
+        if let (Kind::Client(asker), Does::Ask(asks)) = (&mut state.kind, does)
+            && let Some(next) = asker.handed(asks, now)
+        {
+            let from = self.processes[process as usize];
+            demands.push(demand(process, from, next));
+        }
+    }
+
+    /// A demand is complete: its write is acknowledged, or its read has come in.
     ///
     /// # Panics
     /// If the process has nothing under way.
     #[inline]
-    pub fn completed(&mut self, now: Cycles, process: u32, demands: &mut Vec<Demand>) {
-        match &mut self.states[process as usize].kind {
-            Kind::Client(state) => {
-                if let Some(begun) = state.last_of {
-                    let burst = state.bursts;
-                    state.bursts += 1;
-                    self.end_phase(process, burst, begun, now);
-                }
-                self.ask(now, process, demands);
+    pub fn completed(&mut self, now: Cycles, complete: &Demand, demands: &mut Vec<Demand>) {
+        let process = complete.process;
+        let state = &mut self.states[process as usize];
+        let runs = &mut self.jobs[state.runs as usize];
+        match (&mut state.kind, &runs.does) {
+            (Kind::Client(asker), Does::Ask(asks)) => {
+                let from = self.processes[process as usize];
+                let (phases, told) = (&mut runs.phases, &mut self.ended);
+                let next = asker.completed(asks, now, complete.step, |burst, begun, ended| {
+                    if let Some((begun, ended)) = phases.end(burst, begun, ended) {
+                        let job = from.job;
+                        told.push(Phase { job, begun, ended });
+                    }
+                });
+                demands.extend(next.map(|next| demand(process, from, next)));
             }
-            Kind::Member(state) => {
-                state.member.completed();
-                state.ready = state.ready.max(now);
-                if state.member.is_done() {
-                    self.collect(process, false, demands);
+            (Kind::Member(member), _) => {
+                if member.completed(now, complete.step) {
+                    self.go_on(process, demands);
                 }
             }
+            _ => unreachable!("clients ask"),
         }
     }
 
@@ -322,13 +314,10 @@ impl JobsSource {
         let Some(&process) = runs.process_on.get(demand.to as usize) else {
             return;
         };
-        let Kind::Member(state) = &mut self.states[process as usize].kind else {
-            return;
-        };
-        state.member.arrived(demand.step);
-        state.ready = state.ready.max(now);
-        if state.member.is_done() {
-            self.collect(process, false, demands);
+        if let Kind::Member(member) = &mut self.states[process as usize].kind
+            && member.arrived(now, demand.step)
+        {
+            self.go_on(process, demands);
         }
     }
 
@@ -337,11 +326,8 @@ impl JobsSource {
     pub fn asked_by(&mut self, process: u32, now: Cycles) -> u64 {
         let state = &mut self.states[process as usize];
         match (&mut state.kind, &self.jobs[state.runs as usize].does) {
-            (Kind::Client(state), Does::Ask { asking, .. }) => state.client.asked_by(asking, now),
-            (Kind::Member(state), _) => match state.last {
-                (time, messages) if time > now => state.asked - messages,
-                _ => state.asked,
-            },
+            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_by(asks, now),
+            (Kind::Member(member), _) => member.asked_by(now),
             _ => unreachable!("clients ask"),
         }
     }
@@ -352,132 +338,50 @@ impl JobsSource {
         self.ended.drain(..)
     }
 
-    /// A process has ended a phase.
-    fn end_phase(&mut self, process: u32, number: u64, begun: Cycles, ended: Cycles) {
-        let runs = self.states[process as usize].runs as usize;
-        if let Some((begun, ended)) = self.jobs[runs].phases.end(number, begun, ended) {
-            let job = self.processes[process as usize].job;
-            self.ended.push(Phase { job, begun, ended });
-        }
-    }
-
-    /// The next message of a client.
-    fn ask(&mut self, now: Cycles, process: u32, demands: &mut Vec<Demand>) {
+    /// The next messages of a member of a collective operation.
+    fn go_on(&mut self, process: u32, demands: &mut Vec<Demand>) {
         let Process { job, node } = self.processes[process as usize];
         let state = &mut self.states[process as usize];
-        let runs = &self.jobs[state.runs as usize];
-        let (
-            Kind::Client(state),
-            Does::Ask {
-                asking,
-                sizes,
-                reads,
-                tail,
-                targets,
-            },
-        ) = (&mut state.kind, &runs.does)
-        else {
-            unreachable!("clients ask");
-        };
-        let Asked { asked, time, place } = state.client.next(asking, now);
-        let last = matches!(*asking, Asking::Bursts { messages, .. } if place + 1 == messages);
-        state.last_of = last.then_some(asked);
-        let bytes = match last {
-            true => *tail,
-            false => state.client.size(*sizes),
-        };
-        let operation = match reads.draw(&mut state.operation) {
-            true => Operation::Read,
-            false => Operation::Write,
-        };
-        demands.push(Demand {
-            time,
-            asked,
-            process,
-            job,
-            from: node,
-            to: state.to.next(targets),
-            bytes,
-            operation,
-            step: 0,
-        });
-    }
-
-    /// The messages of the next step of a collective operation in which this rank does anything.
-    fn collect(&mut self, process: u32, first: bool, demands: &mut Vec<Demand>) {
-        let Process { job, node } = self.processes[process as usize];
-        let state = &mut self.states[process as usize];
-        let runs = &self.jobs[state.runs as usize];
-        let (Kind::Member(state), Does::Collect { plan, pause, nodes }) =
+        let runs = &mut self.jobs[state.runs as usize];
+        let (Kind::Member(member), Does::Collect { plan, pace, nodes }) =
             (&mut state.kind, &runs.does)
         else {
             unreachable!("members collect");
         };
         let rank = process - runs.first;
-        let (mut time, mut begin) = (state.ready, first);
-        let mut ended = Vec::new();
-        loop {
-            if !begin {
-                state.member.step += 1;
-                if state.member.step.is_multiple_of(plan.steps()) {
-                    ended.push((state.member.step / plan.steps() - 1, state.begun, time));
-                    time += pause;
-                    state.begun = time;
-                }
-            }
-            begin = false;
-            let (before, step) = (demands.len(), state.member.step);
-            state.member.begin(plan, rank, &mut |to| {
-                demands.push(Demand {
-                    time,
-                    asked: time,
-                    process,
-                    job,
-                    from: node,
-                    to: nodes[to as usize],
-                    bytes: plan.bytes(),
-                    operation: Operation::Write,
-                    step,
-                });
+        let send = |sent: Sent| {
+            demands.push(Demand {
+                time: sent.time,
+                asked: sent.asked,
+                process,
+                job,
+                from: node,
+                to: nodes[sent.to as usize],
+                bytes: plan.bytes(),
+                operation: Operation::Write,
+                step: sent.step,
             });
-            let messages = (demands.len() - before) as u64;
-            if messages > 0 {
-                state.asked += messages;
-                state.last = (time, messages);
+        };
+        let (phases, told) = (&mut runs.phases, &mut self.ended);
+        member.go_on(plan, pace, rank, send, |round: Round| {
+            if let Some((begun, ended)) = phases.end(round.number, round.begun, round.ended) {
+                told.push(Phase { job, begun, ended });
             }
-            if !state.member.is_done() {
-                break;
-            }
-        }
-        for (round, begun, ended) in ended {
-            self.end_phase(process, round, begun, ended);
-        }
+        });
     }
 }
 
-impl To {
-    fn new(node: u32, partner: Option<u32>, targets: &[u32], stream: Stream) -> Self {
-        if let Some(partner) = partner {
-            return Self::One(partner);
-        }
-        let own = targets.iter().position(|&target| target == node);
-        let others = targets.len() - usize::from(own.is_some());
-        Self::Any {
-            draw: Uniform::below(others as u32),
-            own: own.map(|own| own as u32),
-            stream,
-        }
-    }
-
-    #[inline]
-    fn next(&mut self, targets: &[u32]) -> u32 {
-        match self {
-            Self::One(partner) => *partner,
-            Self::Any { draw, own, stream } => {
-                let other = draw.draw(stream);
-                let past = own.is_some_and(|own| other >= own);
-                targets[(other + u32::from(past)) as usize]
-            }
-        }
+/// The demand of a client.
+fn demand(process: u32, Process { job, node }: Process, next: Next) -> Demand {
+    Demand {
+        time: next.asked.time,
+        asked: next.asked.asked,
+        process,
+        job,
+        from: node,
+        to: next.to,
+        bytes: next.bytes,
+        operation: next.operation,
+        step: next.burst,
     }
 }

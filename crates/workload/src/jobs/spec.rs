@@ -1,5 +1,6 @@
 //! What jobs ask for, and where they run: plain values, no behaviour.
 
+use crate::Outstanding;
 use isthmus_units::{Bandwidth, Bytes, Time};
 
 /// Which nodes are I/O servers.
@@ -93,21 +94,21 @@ pub enum Targets {
 /// When a node asks for its next message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// At times of their own, into a queue without bound that feeds the one message under way.
+    /// At times of their own, into a queue without bound.
     Open {
         /// Data that each node asks to move.
         load: Bandwidth,
         /// How gaps spread around the mean that the load asks for.
         gaps: Spread,
     },
-    /// This time after the last one is complete.
+    /// This time after one is complete.
     Closed {
         /// The time.
         think: Time,
     },
 }
 
-/// I/O: each node has one message under way at a time.
+/// I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Io {
     /// Where messages go.
@@ -133,8 +134,8 @@ pub enum AllReduce {
 /// What the nodes of one job do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// One blocking message after another, each to any other node of the job (section 3.5 of the
-    /// QsNET paper).
+    /// Messages to any other node of the job (section 3.5 of the QsNET paper: one blocking message
+    /// after another).
     Uniform {
         /// Sizes of messages.
         sizes: Sizes,
@@ -170,8 +171,8 @@ pub enum Traffic {
         /// Between two rounds.
         pause: Time,
     },
-    /// At every multiple of the period each node begins to write, one message at a time; what is
-    /// not done by the next one waits in a queue without bound.
+    /// At every multiple of the period each node begins to write; what is not done by the next one
+    /// waits in a queue without bound.
     Checkpoint {
         /// From one checkpoint to the next.
         period: Time,
@@ -184,8 +185,8 @@ pub enum Traffic {
     },
     /// Reads and writes.
     Io(Io),
-    /// The first node of the list sends to the second one, the third to the fourth and so on, one
-    /// blocking message after another (sections 4.1 and 4.2 of the QsNET paper).
+    /// The first node of the list sends to the second one, the third to the fourth and so on
+    /// (sections 4.1 and 4.2 of the QsNET paper: one blocking message after another).
     Ping {
         /// Length of a message; may be zero.
         message: Bytes,
@@ -205,6 +206,12 @@ pub struct Job {
     pub nodes: JobNodes,
     /// What it does.
     pub traffic: Traffic,
+    /// Messages of each of its nodes that may be under way, from being handed to the network
+    /// interface until the node knows that they are complete. Of an all-to-all it counts exchanges,
+    /// which end when the node has received, too; it holds within a round. An all-reduce has one
+    /// message under way whatever this says: each of its steps needs the data of the one before. A
+    /// closed loop and a ping need a number.
+    pub outstanding: Outstanding,
     /// Whether it runs; one that does not still has its nodes.
     pub active: bool,
 }

@@ -25,6 +25,7 @@ pub struct Request {
 /// ```
 /// use isthmus_kernel::Streams;
 /// use isthmus_units::{Bandwidth, Bytes, Clock, Time};
+/// use isthmus_workload::Outstanding;
 /// use isthmus_workload::packets::PacketSource;
 /// use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
 ///
@@ -39,6 +40,7 @@ pub struct Request {
 ///     senders: Vec::new(),
 ///     hot_node: None,
 ///     turnaround: Time::ZERO,
+///     outstanding: Outstanding::Unlimited,
 /// };
 /// let mut source = PacketSource::new(&traffic, &[0, 1, 2, 3], clock, Streams::new(1, 0));
 /// let (first, second) = (source.next(2), source.next(2));

@@ -1,5 +1,6 @@
 //! What the nodes of a packet network ask for: plain values, no behaviour.
 
+use crate::Outstanding;
 use isthmus_units::{Bandwidth, Bytes, Time};
 
 /// What a packet sets off.
@@ -52,4 +53,7 @@ pub struct PacketTraffic {
     pub hot_node: Option<HotNode>,
     /// From the arrival of a request to its response, at the target.
     pub turnaround: Time,
+    /// Transactions of a node that may be under way, from being handed to its interface until the
+    /// tail of the response has come in. A move has no response: its node does not hear of its end.
+    pub outstanding: Outstanding,
 }

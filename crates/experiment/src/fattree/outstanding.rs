@@ -1,0 +1,175 @@
+//! What nodes can send with so many messages under way.
+
+use super::analysis;
+use crate::capacity::bandwidth;
+use crate::outstanding::Sender;
+use isthmus_analytic::fattree::Rules;
+use isthmus_machine::fattree::Machine;
+use isthmus_units::{Bytes, Time};
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Sizes, Traffic};
+use std::collections::BTreeMap;
+
+/// Largest machine of which all pairs are looked at; in others all are as far apart as can be.
+const NODES_MAX: u32 = 1024;
+
+/// A sentence for each job whose limit holds its nodes back.
+pub(super) fn remarks(
+    machine: &Machine,
+    rules: &Rules,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+) -> Vec<String> {
+    let jobs = traffic.jobs.iter().enumerate();
+    let active = jobs.filter(|(_, job)| job.active);
+    active
+        .filter_map(|(number, job)| remark(machine, rules, layout, number, job))
+        .collect()
+}
+
+fn remark(
+    machine: &Machine,
+    rules: &Rules,
+    layout: &Layout,
+    number: usize,
+    job: &Job,
+) -> Option<String> {
+    let (bytes, reads, pause) = messages(job)?;
+    let distances = distances(machine, layout, number, job);
+    let pairs: f64 = distances.values().sum();
+    let mut ns = 0.0;
+    for (&switches, share) in &distances {
+        ns += share / pairs * message_ns(machine, rules, bytes, reads, switches)?;
+    }
+    let asked = analysis::limit(job);
+    // A pause of its own keeps a closed loop from sending all it could.
+    let most = (pause == Time::ZERO).then(|| rules.one_way(1).rate * 1e3);
+    Sender {
+        field: &format!("workload.jobs.{}.outstanding", job.name),
+        who: &format!("a node of {}", job.name),
+        what: &match job.outstanding.limit()? {
+            1 => format!("message of {bytes}"),
+            _ => format!("messages of {bytes}"),
+        },
+        outstanding: job.outstanding,
+        alone_us: ns / 1e3,
+        each: bytes.get() as f64,
+        // GB/s are bytes per nanosecond.
+        asked: asked.map(|rate| rate * 1e3),
+        most,
+    }
+    .remark(bandwidth)
+}
+
+/// Length of a message, share of reads and pause after each, of jobs whose nodes send on their own.
+fn messages(job: &Job) -> Option<(Bytes, f64, Time)> {
+    let of = |sizes: &Sizes, arrivals: &Arrivals, reads: f64| {
+        let pause = match arrivals {
+            Arrivals::Closed { think } => *think,
+            Arrivals::Open { .. } => Time::ZERO,
+        };
+        (sizes.mean, reads, pause)
+    };
+    match &job.traffic {
+        Traffic::Uniform { sizes, arrivals } => Some(of(sizes, arrivals, 0.0)),
+        Traffic::Io(Io {
+            sizes,
+            arrivals,
+            read_ratio,
+            ..
+        }) => Some(of(sizes, arrivals, *read_ratio)),
+        Traffic::Checkpoint { message, .. } => Some((*message, 0.0, Time::ZERO)),
+        _ => None,
+    }
+}
+
+/// How many pairs of nodes are so many switches apart.
+fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BTreeMap<u32, f64> {
+    let tree = machine.tree();
+    let mut distances = BTreeMap::new();
+    if tree.node_count() > NODES_MAX {
+        distances.insert(2 * tree.level_count() - 1, 1.0);
+        return distances;
+    }
+    for partners in layout.partners(number, job) {
+        let client = partners.client;
+        let others = partners.others.iter().filter(|&&other| other != client);
+        let count = others.clone().count() as f64;
+        for &other in others {
+            let switches = 2 * tree.level_between(client, other) - 1;
+            *distances.entry(switches).or_default() += 1.0 / count;
+        }
+    }
+    distances
+}
+
+/// From a message being handed over until its sender knows that it is complete.
+fn message_ns(
+    machine: &Machine,
+    rules: &Rules,
+    bytes: Bytes,
+    reads: f64,
+    switches: u32,
+) -> Option<f64> {
+    let nic = &machine.spec().nic;
+    let there = rules.message_ns(bytes.get() as f64, switches).ok()?;
+    let way = f64::from(switches) * rules.link.switch_ns;
+    let back = rules.turn_ns(switches) - rules.interface.software_ns - way;
+    let turnaround = nic.read_turnaround.ps() as f64 / 1e3;
+    let request = rules.packet_ns(nic.request.get() as f64) + way + turnaround;
+    Some(there + (1.0 - reads) * back + reads * request)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Experiment, Options};
+    use isthmus_scenario::Scenario;
+
+    fn remarks(job: &str) -> Vec<String> {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 1\n\
+             [workload.jobs.io]\ntraffic = \"hot-spot\"\nhot_node = 0\nsizes = \"fixed\"\n{job}"
+        );
+        let scenario = Scenario::parse(&text, "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let experiment = Experiment::new(scenario, Options::default()).unwrap();
+        experiment.capacity()[0].remarks.clone()
+    }
+
+    /// One switch of the QsNET: 320 B take 1880 ns of software, 945 on the wire, 35 to the switch and back
+    /// 35 + 50: 2945 ns, 108.7 MB/s of the 335 that the interface sends.
+    #[test]
+    fn payload_over_latency_by_hand() {
+        let said = "With 1 message of 320 B under way at a time, 2.945 us alone, a node of io sends at most \
+                    109 MB/s, less than the 200 MB/s that it asks for: raise workload.jobs.io.outstanding.";
+        let one = "message = \"320 B\"\nload = \"200 MB/s\"\n";
+        assert!(
+            remarks(one).contains(&said.to_owned()),
+            "{:?}",
+            remarks(one)
+        );
+        let closed = remarks("message = \"320 B\"\noutstanding = 2\n");
+        assert!(
+            closed.iter().any(|remark| remark.starts_with(
+                "With 2 messages of 320 B under way at a time, 2.945 us alone, a node of io sends \
+                              at most 217 MB/s, where it could send 335 MB/s"
+            )),
+            "{closed:?}"
+        );
+    }
+
+    #[test]
+    fn a_limit_that_does_not_bind_is_no_remark() {
+        for job in [
+            "message = \"320 B\"\nload = \"200 MB/s\"\noutstanding = 2\n",
+            "message = \"320 B\"\noutstanding = 4\n",
+            "message = \"320 B\"\nthink = \"1 us\"\n",
+            "message = \"1 MB\"\n",
+        ] {
+            let found = remarks(job);
+            assert!(
+                !found.iter().any(|remark| remark.contains("under way")),
+                "{job}: {found:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! One rank of a collective operation on its way through the rounds.
+
+use crate::Outstanding;
+use crate::jobs::collective::Plan;
+use isthmus_kernel::Cycles;
+use std::collections::VecDeque;
+
+/// A message that a rank sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// When it was asked for.
+    pub(super) asked: Cycles,
+    /// When it is handed over.
+    pub(super) time: Cycles,
+    /// The receiver's rank.
+    pub(super) to: u32,
+    /// Its step, counted over all rounds.
+    pub(super) step: u64,
+}
+
+/// What the steps of a plan have in common that is not in the plan.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Between two rounds.
+    pub(super) pause: Cycles,
+    /// Steps of a round that may be under way.
+    steps: u32,
+    /// Messages that may be.
+    messages: Outstanding,
+}
+
+impl Pace {
+    /// That of a plan of which a rank may have so many messages under way.
+    pub(super) fn new(plan: &Plan, pause: Cycles, outstanding: Outstanding) -> Self {
+        let (steps, messages) = match plan {
+            // A message to each of the others, none of which needs another one.
+            Plan::AllToAll { .. } => (
+                outstanding.limit().unwrap_or(u32::MAX),
+                Outstanding::Unlimited,
+            ),
+            // One step, of several messages.
+            Plan::Neighbours { .. } => (1, outstanding),
+            // Each step sends what the one before has brought.
+            Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
+        };
+        Self {
+            pause,
+            steps,
+            messages,
+        }
+    }
+
+    /// Whether what a rank does next depends on which of several messages is complete first.
+    pub(super) fn in_order(&self) -> bool {
+        self.steps > 1 || self.messages.limit().is_some_and(|most| most > 1)
+    }
+}
+
+/// A round that a rank has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    /// Counted from 0.
+    pub(super) number: u64,
+    /// When it began.
+    pub(super) begun: Cycles,
+    /// When it ended.
+    pub(super) ended: Cycles,
+}
+
+/// A step that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// Own messages that are not complete.
+    unsent: u32,
+    /// Messages that have not come in.
+    awaited: u32,
+}
+
+impl Step {
+    fn is_done(self) -> bool {
+        self.unsent == 0 && self.awaited == 0
+    }
+}
+
+/// One rank.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Member {
+    /// Steps before this one are done, counted over all rounds.
+    first: u64,
+    /// Steps from that on that have begun.
+    begun: VecDeque<Step>,
+    /// Of those the ones that are not done.
+    unfinished: u32,
+    /// Messages that have come in early: for the first step that has not begun, the next and so on.
+    early: VecDeque<u32>,
+    /// Messages asked for and not handed over: when, to whom, and of which step.
+    waiting: VecDeque<(Cycles, u32, u64)>,
+    /// Messages handed over and not complete.
+    under_way: u32,
+    /// When the last that it waited for was there.
+    ready: Cycles,
+    asked: u64,
+    /// The last time at which it asked, and for how many messages.
+    last: (Cycles, u64),
+    /// When its present round began.
+    round: Cycles,
+}
+
+impl Member {
+    /// One of its own messages, of step `step`, is complete. Whether it may go on.
+    pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
+        self.under_way -= 1;
+        self.ready = self.ready.max(now);
+        self.change(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
+    }
+
+    /// A message of step `step` has come in. Whether it may go on.
+    pub(super) fn arrived(&mut self, now: Cycles, step: u64) -> bool {
+        self.ready = self.ready.max(now);
+        let next = self.first + self.begun.len() as u64;
+        if step < next {
+            return self.change(step, |step| step.awaited -= 1);
+        }
+        // At most a round ahead of this rank, since others wait for its messages in turn.
+        let ahead = (step - next) as usize;
+        if self.early.len() <= ahead {
+            self.early.resize(ahead + 1, 0);
+        }
+        self.early[ahead] += 1;
+        false
+    }
+
+    /// Notes something of a step that has begun. Whether that was the last of it.
+    fn change(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
+        let step = &mut self.begun[(step - self.first) as usize];
+        note(step);
+        let done = step.is_done();
+        self.unfinished -= u32::from(done);
+        done
+    }
+
+    /// Begins all steps and hands over all messages that it may; tells of the rounds that have
+    /// ended.
+    pub(super) fn go_on(
+        &mut self,
+        plan: &Plan,
+        pace: &Pace,
+        rank: u32,
+        mut send: impl FnMut(Sent),
+        mut end: impl FnMut(Round),
+    ) {
+        let steps = plan.steps();
+        let mut time = self.ready;
+        loop {
+            while self.begun.front().is_some_and(|step| step.is_done()) {
+                self.begun.pop_front();
+                self.first += 1;
+                if self.first.is_multiple_of(steps) {
+                    end(Round {
+                        number: self.first / steps - 1,
+                        begun: self.round,
+                        ended: time,
+                    });
+                    time += pace.pause;
+                    self.round = time;
+                }
+            }
+            let mut asked = 0;
+            loop {
+                let next = self.first + self.begun.len() as u64;
+                let within = !next.is_multiple_of(steps) && self.unfinished < pace.steps;
+                if !(self.begun.is_empty() || within && pace.steps > 1) {
+                    break;
+                }
+                asked += self.begin(plan, rank, next, time);
+            }
+            if asked > 0 {
+                self.asked += asked;
+                self.last = (time, asked);
+            }
+            if !self.begun.front().is_some_and(|step| step.is_done()) {
+                break;
+            }
+        }
+        while pace.messages.admits(self.under_way)
+            && let Some((asked, to, step)) = self.waiting.pop_front()
+        {
+            self.under_way += 1;
+            send(Sent {
+                asked,
+                time,
+                to,
+                step,
+            });
+        }
+    }
+
+    /// Begins step number `step`, the next. Answers how many messages it asks for.
+    fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
+        let before = self.waiting.len();
+        let waiting = &mut self.waiting;
+        let expected = plan.step(rank, step % plan.steps(), &mut |to| {
+            waiting.push_back((time, to, step));
+        });
+        let unsent = (self.waiting.len() - before) as u32;
+        let already = self.early.pop_front().unwrap_or(0);
+        let begun = Step {
+            unsent,
+            awaited: expected - already,
+        };
+        self.unfinished += u32::from(!begun.is_done());
+        self.begun.push_back(begun);
+        unsent.into()
+    }
+
+    /// Messages that it has asked for by `now`.
+    pub(super) fn asked_by(&self, now: Cycles) -> u64 {
+        match self.last {
+            (time, messages) if time > now => self.asked - messages,
+            _ => self.asked,
+        }
+    }
+}
