@@ -27,7 +27,8 @@ pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSumma
         pes: placement.pe_count(),
         io_nodes: placement.io_nodes().to_vec(),
         servers: if placement.pe_count() <= SERVERS_LISTED_MAX {
-            placement.servers().to_vec()
+            let pes = machine.cube().nodes();
+            pes.map(|pe| machine.serves(pe)).collect()
         } else {
             Vec::new()
         },

@@ -158,7 +158,7 @@ impl Subject for Point {
     }
 
     fn senders(&self) -> u64 {
-        self.built.machine.cube().node_count().into()
+        self.built.machine.working_pes().into()
     }
 
     /// A message is on its way at once. What an I/O demand waits for in software and devices
@@ -187,10 +187,10 @@ impl Subject for Point {
         FLOWS
     }
 
-    /// Demands per PE and millisecond: all, and I/O demands alone.
+    /// Demands per working PE and millisecond: all, and I/O demands alone.
     fn rates(&self) -> Vec<RateInfo> {
         let machine = &self.built.machine;
-        let scale = 1e3 / self.cycle_us() / f64::from(machine.cube().node_count());
+        let scale = 1e3 / self.cycle_us() / f64::from(machine.working_pes());
         let rate = |name, fate, flows: &[usize]| RateInfo {
             name: Cow::Borrowed(name),
             unit: "1/ms",
