@@ -6,6 +6,7 @@
 //! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
 //! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
+//! | [`disk`] | waits and limits of the disks of I/O nodes |
 //! | [`path`] | channels on the path of each message class: latency without contention |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
 //! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients, fair shares of links |
@@ -18,6 +19,7 @@
 //! The crate knows nothing of machines, scenarios or engines.
 
 pub mod balance;
+pub mod disk;
 mod error;
 pub mod fattree;
 pub mod hypercube_io;

@@ -104,7 +104,7 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 /// Largest machine, in channels, whose channels are listed one by one.
 const CHANNELS_LISTED_MAX: usize = 20_000;
 /// The kind of the disks of I/O nodes.
-const DISK: &str = "disk";
+pub(super) const DISK: &str = "disk";
 
 /// How busy channels and disks were.
 pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
