@@ -1,5 +1,8 @@
 """The queueing model beside a simulation: disks, and what fills first."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from isthmus import Device, Hypercube, Placement, Search, Workload, analyze, simulate
@@ -101,3 +104,40 @@ def test_what_fills_first_is_no_injection_lane_that_only_waits(lanes, named):
     cube = Hypercube(dimension=7, **lanes)
     (found,) = simulate(cube, Workload(), search=search, quick=True, seed=1).run.searches
     assert found.analytic_bottleneck.startswith(named)
+
+
+@pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
+def test_one_injection_lane_is_an_md1_queue(load):
+    """Two PEs send each other 40 flits each over one lane: only the source has a queue.
+
+    k, a link and k are three channels; W = rho L / (2 (1 - rho)) before the first.
+    """
+    rate = load / (40 * CYCLE_US * 1e-3)
+    cube = Hypercube(dimension=1, io_link_lanes=0, pe_lanes=1)
+    work = Workload(rate=f"{rate!r} /ms", io_probability=0.0, message="40 B")
+    told = measure(analyze(cube, work).run, "pe_pe.header").analytic
+    exact = (3 + load * 40 / (2 * (1 - load))) * CYCLE_US
+    assert told == pytest.approx(exact, rel=1e-6)
+
+
+KEPT = Path(__file__).parents[2] / "bench" / "results" / "hypercube-model.json"
+
+
+def test_the_model_is_as_near_to_kept_simulations_as_said():
+    """The short form of bench/model.py: every fifth machine that it keeps."""
+    cases = json.loads(KEPT.read_text())["cases"][::5]
+    found = {"pe_pe.header": [], "read.network": []}
+    for case in cases:
+        cube = Hypercube(placement=Placement(**case["placement"]), **case["machine"])
+        work = Workload(rate=f"{case['rate']!r} /ms", **case["work"])
+        run = analyze(cube, work).run
+        for name, sizes in found.items():
+            if case["simulated"].get(name):
+                told = measure(run, name).analytic
+                sizes.append(abs(told / case["simulated"][name][0] - 1))
+    print({name: [f"{size:.1%}" for size in sizes] for name, sizes in found.items()})
+    for name, typical, most in (("pe_pe.header", 0.05, 0.2), ("read.network", 0.1, 0.2)):
+        sizes = sorted(found[name])
+        assert len(sizes) >= 10
+        assert sizes[len(sizes) // 2] < typical
+        assert sizes[int(0.8 * len(sizes))] < most

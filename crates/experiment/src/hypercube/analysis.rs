@@ -1,6 +1,8 @@
 //! The analytic model beside a simulated point.
 
+use super::Built;
 use super::figures::DISK;
+use super::routes::{Limit, Routes};
 use crate::subject::Overlay;
 use isthmus_analytic::disk::{self, Disks, Requests};
 use isthmus_analytic::hypercube_io::{
@@ -12,6 +14,7 @@ use isthmus_machine::hypercube::Machine;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Positions of the kinds of request of [`Queueing::disks`].
 const READS: usize = 0;
@@ -59,22 +62,78 @@ impl Queueing {
     }
 }
 
-/// What section 6's model, in the reading that serves best beside a simulation, says of `traffic`
-/// on `machine`, which was built from `spec`. Empty for what the model does not cover.
-pub(super) fn overlay(machine: &Machine, spec: &HypercubeSpec, traffic: &TrafficSpec) -> Overlay {
-    Queueing::new(machine, spec, traffic)
-        .and_then(|queueing| solve(machine, spec, &queueing).ok())
+/// What limits a machine, by its traffic: a sweep over loads asks for the same again and again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Limits(Arc<Mutex<Vec<(HypercubeIo, Limit)>>>);
+
+impl Limits {
+    fn get(
+        &self,
+        model: &HypercubeIo,
+        find: impl FnOnce() -> Result<Limit, Error>,
+    ) -> Result<Limit, Error> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, limit)) = known.iter().find(|(of, _)| of == model) {
+            return Ok(limit.clone());
+        }
+        let limit = find()?;
+        known.push((model.clone(), limit.clone()));
+        Ok(limit)
+    }
+}
+
+/// What the queueing model says of `traffic` on a machine: channel by channel where its routes can be
+/// walked, else section 6's model in the reading that serves best beside a simulation. Empty for what
+/// the model does not cover.
+pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
+    Queueing::new(&built.machine, &built.spec, traffic)
+        .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default()
 }
 
-fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result<Overlay, Error> {
+/// Header latencies in cycles of a class, from generation and from the injection lane on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Header {
+    rate: f64,
+    generation: f64,
+    router: f64,
+}
+
+fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
+    let (machine, spec): (&Machine, &HypercubeSpec) = (&built.machine, &built.spec);
     let reading = Reading::default();
     let (rate, cycles_per_ms) = (queueing.rate, 1e3 / queueing.cycle_us);
     let solution = queueing.model.solve(rate, &reading)?;
-    let limit = queueing.model.limit(&reading)?;
+    let routes = Routes::new(machine, &queueing.model)?;
+    let headers: Vec<Header> = match &routes {
+        Some(routes) => (routes.headers(rate).into_iter())
+            .map(|found| Header {
+                rate: found.rate,
+                generation: found.channels + found.waits + found.source,
+                router: found.channels - 1.0 + found.waits,
+            })
+            .collect(),
+        None => (solution.latencies.iter())
+            .map(|found| Header {
+                rate: found.rate,
+                generation: found.generation,
+                router: found.router,
+            })
+            .collect(),
+    };
+    let limit = built.limits.get(&queueing.model, || {
+        if let Some(limit) = routes.as_ref().and_then(Routes::limit) {
+            return Ok(limit);
+        }
+        let found = queueing.model.limit(&reading)?;
+        Ok(Limit {
+            load: found.rate,
+            part: found.channel.to_string(),
+        })
+    })?;
     let mut utilisation = utilisation(machine, &solution);
-    let mut saturation = limit.per_ms(cycles_per_ms);
-    let mut bottleneck = limit.channel.to_string();
+    let mut saturation = limit.load * cycles_per_ms;
+    let mut bottleneck = limit.part;
     if let Some(disks) = &queueing.disks {
         let each = disks.utilisation(rate);
         let mean = each.iter().map(|share| share.min(1.0)).sum::<f64>() / each.len() as f64;
@@ -90,7 +149,7 @@ fn solve(machine: &Machine, spec: &HypercubeSpec, queueing: &Queueing) -> Result
         }
     }
     Ok(Overlay {
-        measures: measures(machine, spec, queueing, &solution),
+        measures: measures(machine, spec, queueing, &headers),
         utilisation,
         saturation: Some(saturation),
         bottleneck: Some(bottleneck),
@@ -224,7 +283,7 @@ fn measures(
     machine: &Machine,
     spec: &HypercubeSpec,
     queueing: &Queueing,
-    solution: &Solution,
+    headers: &[Header],
 ) -> BTreeMap<String, f64> {
     let cycle_us = machine.clock().cycle_us();
     let mut measures = BTreeMap::new();
@@ -234,7 +293,7 @@ fn measures(
         }
     };
     for class in MessageClass::ALL {
-        let latency = solution.latency(class);
+        let latency = headers[class as usize];
         if latency.rate > 0.0 {
             put(format!("{}.header", class.name()), latency.generation);
             put(format!("{}.router", class.name()), latency.router);
@@ -257,9 +316,16 @@ fn measures(
         machine.times().access as f64 + at_disk
     };
     if traffic.io_probability * traffic.read_ratio > 0.0 && traffic.replies_per_read == 1.0 {
-        let network = solution.read_generation();
-        put("read.network".to_owned(), network);
+        let of = |class: MessageClass| headers[class as usize].generation;
         let remote = 1.0 - traffic.locality;
+        let mut network = of(MessageClass::Request);
+        if remote < 1.0 {
+            network += traffic.locality * of(MessageClass::ReplyLocal);
+        }
+        if remote > 0.0 {
+            network += remote * (of(MessageClass::Forward) + of(MessageClass::ReplyRemote));
+        }
+        put("read.network".to_owned(), network);
         let tails = (1.0 + remote) * (traffic.request.mean - 1.0) + traffic.reply.mean - 1.0;
         let software = (2.0 + remote) * startup;
         put(
@@ -268,7 +334,7 @@ fn measures(
         );
     }
     if traffic.io_probability * (1.0 - traffic.read_ratio) > 0.0 {
-        let network = solution.latency(MessageClass::Write).generation;
+        let network = headers[MessageClass::Write as usize].generation;
         put("write.network".to_owned(), network);
         let data = traffic.write.mean - traffic.request.mean;
         let tail = traffic.write.mean - 1.0;

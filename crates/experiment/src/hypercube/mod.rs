@@ -4,6 +4,7 @@ mod analysis;
 mod capacity;
 mod figures;
 mod measures;
+mod routes;
 
 pub use analysis::Queueing;
 
@@ -48,6 +49,8 @@ const FLOWS: &[FlowInfo] = &[
 pub(crate) struct Built {
     spec: Arc<HypercubeSpec>,
     machine: Arc<Machine>,
+    /// What limits it under traffic seen before, whatever the load.
+    limits: analysis::Limits,
 }
 
 impl Built {
@@ -55,6 +58,7 @@ impl Built {
         Ok(Self {
             spec: Arc::new(spec.clone()),
             machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+            limits: analysis::Limits::default(),
         })
     }
 
@@ -211,7 +215,7 @@ impl Subject for Point {
     }
 
     fn overlay(&self) -> Overlay {
-        analysis::overlay(&self.built.machine, &self.built.spec, &self.traffic)
+        analysis::overlay(&self.built, &self.traffic)
     }
 
     fn capacity(&self) -> Capacity {
