@@ -5,7 +5,7 @@ of the load at which the machine saturates? Peer: the simulation of the same mac
 each machine's own, even between 5% and 80% of its knee. Good is 5% for PE-PE messages and 10% for
 reads.
 
-    python bench/model.py simulate --count 200    measures, and keeps, what the model is held against
+    python bench/model.py simulate --count 200    measures what the model is held against
     python bench/model.py                         compares, and draws the residuals
     python bench/model.py --count 12 --keep no    the short form
 
