@@ -206,7 +206,8 @@ def topology(spec_json: str) -> str:
          "faults": [text], "unreachable": [pe]}
 
     A channel is one direction of a link. `distances` count pairs that some path of working links
-    joins. With faults, `servers` are the I/O nodes that do the work in the end and `coverage`
+    joins. With faults, `servers` are the I/O nodes that do the work in the end, null for PEs that
+    have failed, and `coverage`
     counts working PEs by the address bits between them and that I/O node; where faults cut a
     network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
     `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the

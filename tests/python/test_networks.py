@@ -235,3 +235,21 @@ def test_rings_are_given_one_by_one(isthmus, tmp_path):
 )
 def test_what_a_fabric_cannot_be_is_told(isthmus, words, message):
     assert message in one_line(isthmus("topology", *words.split()))
+
+
+def test_pes_of_a_failed_pe_ask_the_nearest_io_node_each(isthmus):
+    """I/O nodes of the 4-cube are at 0, 7, 9 and 14; 9 serves 8, 9, 11 and 13."""
+    answer = told(isthmus("topology", "-d", 4, "--failed-pes", 9, "--json"))
+    assert answer["io_nodes"] == [0, 7, 9, 14]
+    working = [0, 7, 14]
+    for pe, server in enumerate(answer["servers"]):
+        if pe == 9:
+            assert server is None
+            continue
+        hops = (pe ^ answer["io_nodes"][server]).bit_count()
+        assert hops == min((pe ^ io).bit_count() for io in working)
+    assert sum(answer["coverage"]) == 15
+    assert answer["faults"] == [
+        "PE 9 has failed, with its router and I/O node 2; each of the PEs that it served asks the "
+        "one nearest to it, and its blocks are reached through I/O node 0"
+    ]

@@ -94,6 +94,15 @@ impl Moments {
         Self::mixture(&values)
     }
 
+    /// A quantity uniform between zero and `width`: E\[X^n\] = width^n / (n + 1).
+    pub fn uniform_below(width: f64) -> Self {
+        Self {
+            mean: width / 2.0,
+            second: width.powi(2) / 3.0,
+            third: width.powi(3) / 4.0,
+        }
+    }
+
     /// Variance E\[X^2\] - E\[X\]^2, never below zero.
     pub fn variance(&self) -> f64 {
         (self.second - self.mean * self.mean).max(0.0)

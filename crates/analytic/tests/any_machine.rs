@@ -366,3 +366,41 @@ fn clustered_io_nodes_are_further_away() {
         assert!((gain(MessageClass::ReplyLocal) - 0.25).abs() < 1e-12);
     }
 }
+
+/// The model's limit is the kind of lane whose doubling lifts the load most, never a lane that is
+/// only held by what waits behind it.
+#[test]
+fn the_channel_named_is_the_one_to_widen() {
+    let reading = Reading::counted();
+    let named = |change: &dyn Fn(&mut HypercubeIo)| {
+        let mut machine = HypercubeIo::paper(1);
+        change(&mut machine);
+        let limit = machine.limit(&reading).unwrap();
+        let gains = machine.widenings(&reading).unwrap();
+        assert_eq!(limit.rate, machine.saturation(&reading).unwrap().rate);
+        assert!(gains.windows(2).all(|pair| pair[0].gain >= pair[1].gain));
+        limit.channel.kind
+    };
+    // Section 5.1: b = 1 holds the machine back. Section 5.5: so does n = 1 where b = 3.
+    assert_eq!(named(&|_| ()), ChannelKind::IoLink);
+    let narrow_back = named(&|machine| {
+        machine.lanes = Lanes::paper(7, 3);
+        machine.lanes.io_to_pe = 1;
+    });
+    assert_eq!(narrow_back, ChannelKind::IoToPe);
+    // Messages alone: nothing but links, or the one lane between PE and router, can be full.
+    let messages = |pe| {
+        move |machine: &mut HypercubeIo| {
+            machine.traffic.io_probability = 0.0;
+            machine.lanes.pe = pe;
+            machine.lanes.link = if pe == 1 { 8 } else { 1 };
+        }
+    };
+    let link = named(&messages(9));
+    assert!(matches!(
+        link,
+        ChannelKind::Link | ChannelKind::LinkFromClassOne | ChannelKind::LinkToClassOne
+    ));
+    let lane = named(&messages(1));
+    assert!(matches!(lane, ChannelKind::PeInject | ChannelKind::PeEject));
+}

@@ -129,8 +129,9 @@ pub struct HypercubeSummary {
     pub pes: u32,
     /// PEs with an I/O node, ascending; the position is the I/O node's number.
     pub io_nodes: Vec<u32>,
-    /// Number of the I/O node that serves each PE; empty above 4096 PEs.
-    pub servers: Vec<u32>,
+    /// Number of the I/O node that does the work for each PE, none for one that has failed; empty
+    /// above 4096 PEs.
+    pub servers: Vec<Option<u32>>,
     /// Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
     /// io_to_pe (n).
     pub lanes: Vec<(String, u32)>,

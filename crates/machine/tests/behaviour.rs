@@ -169,6 +169,28 @@ fn the_requests_of_a_failed_io_node_are_passed_on_by_its_pe() {
     assert_eq!(longer.count(), redirects);
 }
 
+/// The 4-cube has I/O nodes at PEs 0, 7, 9 and 14. With PE 9 gone, 8 is one hop from 0, and 11 and 13
+/// are two from 7 and 14 and three from 0.
+#[test]
+fn the_pes_of_a_failed_one_ask_the_io_node_nearest_to_each() {
+    let mut spec = HypercubeSpec::paper(4, 1);
+    spec.faults.pes = vec![9];
+    let machine = Machine::new(&spec).unwrap();
+    assert_eq!(machine.placement().io_nodes(), [0, 7, 9, 14]);
+    let serves = [8, 9, 11, 13].map(|pe| machine.serves(pe));
+    assert_eq!(serves, [Some(0), None, Some(1), Some(3)]);
+    assert_eq!((machine.working_pes(), machine.working_io_nodes()), (15, 3));
+    let mut clients: Vec<u32> = (0..4)
+        .flat_map(|node| machine.clients(node).to_vec())
+        .collect();
+    clients.sort_unstable();
+    assert!(clients.into_iter().eq((0..16).filter(|&pe| pe != 9)));
+    // No request has more than k, two links and m.
+    let seen = run(&spec, &rare(), 300);
+    assert!(seen.hops(Class::Request).iter().all(|&hops| hops <= 4));
+    assert!(!seen.classes().contains(&Class::Redirect));
+}
+
 #[test]
 fn messages_go_round_failed_links() {
     let mut spec = HypercubeSpec::paper(4, 0);
@@ -249,6 +271,44 @@ fn scatter_and_gather_serve_their_group() {
             assert_eq!(count(Class::Write), 40 * 5);
             // The blocks of PEs that another I/O node serves are passed on to one of the two.
             assert!(count(Class::Forward) > 40 && count(Class::Forward) < 40 * 4);
+        }
+    }
+}
+
+/// A scatter sends each of its PEs a block of its own, and all of them come from the device.
+#[test]
+fn a_scatter_fetches_a_block_for_each_of_its_group() {
+    let mut spec = cube(1);
+    spec.device.cache_hit_rate = 0.0;
+    spec.device.disk.seek = Time::ZERO;
+    spec.device.disk.rotation = Time::ZERO;
+    // 4096 B at 2 MB/s: 40,960 cycles for each block.
+    spec.device.disk.transfer = Some(Bandwidth::from_mb_per_s(2));
+    let transfer = 40_960;
+    for (group, dead, blocks) in [(1, None, 1), (2, None, 2), (8, None, 8), (8, Some(5), 7)] {
+        spec.faults.pes = dead.into_iter().collect();
+        let traffic = TrafficSpec {
+            locality: 1.0,
+            collectives: Collectives {
+                scatter: 1.0,
+                group,
+                ..Collectives::default()
+            },
+            ..rare()
+        };
+        let seen = run(&spec, &traffic, 30);
+        let replies = seen.hops(Class::ReplyLocal).len() + seen.hops(Class::ReplyRemote).len();
+        assert_eq!(replies, 30 * blocks);
+        let fetched = 2 * STARTUP + ACCESS + blocks as u64 * transfer;
+        let tails = (REQUEST - 1) + (BLOCK - 1);
+        for scatter in &seen.completed {
+            // The last head comes after those that it waits for: at most a block each.
+            let least = fetched + scatter.network + tails;
+            let most = least + blocks as u64 * BLOCK;
+            assert!(
+                (least..=most).contains(&scatter.response),
+                "{blocks}: {scatter:?}"
+            );
         }
     }
 }

@@ -153,6 +153,7 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
         model,
         rate,
         cycle_us,
+        ..
     } = queueing;
     let reading = name.reading();
     let solution = model.solve(*rate, &reading)?;

@@ -49,7 +49,7 @@ struct Answer {
     names: Option<Vec<String>>,
     edges: Vec<(u32, u32)>,
     io_nodes: Vec<u32>,
-    servers: Vec<u32>,
+    servers: Vec<Option<u32>>,
     io_edges: Vec<(u32, u32)>,
     coverage: Vec<u32>,
     pes_per_io_node: (u32, u32),
@@ -141,11 +141,11 @@ fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }
 
-fn servers(placement: &Placement) -> Vec<u32> {
+fn servers(placement: &Placement) -> Vec<Option<u32>> {
     if placement.pe_count() > crate::LISTED_MAX {
         return Vec::new();
     }
-    placement.servers().to_vec()
+    placement.servers().iter().copied().map(Some).collect()
 }
 
 /// The I/O nodes of a graph, by rank, form a cube as those of a hypercube do.

@@ -83,7 +83,7 @@ def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) 
     serving = {
         frozenset((pe, io_nodes[server]))
         for pe, server in enumerate(servers)
-        if pe != io_nodes[server]
+        if server is not None and pe != io_nodes[server]
     }
     plain = [e for e in told["edges"] if frozenset(e) not in serving]
     served = [e for e in told["edges"] if frozenset(e) in serving]

@@ -23,8 +23,9 @@ class HypercubeSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="hyper
     pes: int
     io_nodes: list[int]
     """PEs with an I/O node, ascending; the position is the I/O node's number."""
-    servers: list[int]
-    """Number of the I/O node that serves each PE; empty above 4096 PEs."""
+    servers: list[int | None]
+    """Number of the I/O node that does the work for each PE, none for one that has failed; empty
+    above 4096 PEs."""
     lanes: list[tuple[str, int]]
     """Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
     io_to_pe (n)."""

@@ -58,6 +58,7 @@
 
 mod channel;
 mod input;
+mod limit;
 mod reading;
 mod routes;
 mod serving;
@@ -66,6 +67,7 @@ mod solution;
 pub use crate::path::MessageClass;
 pub use channel::{Channel, ChannelKind};
 pub use input::{HypercubeIo, Lanes, Traffic};
+pub use limit::Widening;
 pub use reading::{
     Blocking, ClassOneWait, Interface, ManyLanes, PathLength, Reading, Uniform, Variation,
 };

@@ -193,7 +193,7 @@ impl HypercubeIo {
         Ok(self.named(found))
     }
 
-    fn network(&self, reading: &Reading) -> Result<Network, Error> {
+    pub(super) fn network(&self, reading: &Reading) -> Result<Network, Error> {
         self.validate()?;
         Network::new(
             groups(self, reading),

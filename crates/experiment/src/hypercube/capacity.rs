@@ -3,7 +3,7 @@
 //! Lanes carry bandwidth each; what is carried is in proportion to the load, so that what the model of
 //! section 6 says of a light load, scaled, is what any load asks for: flits of each kind of message times the
 //! mean number of channels of the kind on its way. An I/O node is asked for
-//! PEs * rate * P_io / I/O nodes requests; one disk that queues serves 1 / (misses * mean access).
+//! PEs * rate * P_io / I/O nodes requests, of those that work; one disk that queues serves 1 / (misses * mean access).
 
 use super::Built;
 use super::analysis::utilisation;
@@ -123,8 +123,8 @@ fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: 
         return;
     }
     let machine = &built.machine;
-    let io_nodes = f64::from(machine.placement().io_node_count());
-    let pes = f64::from(machine.cube().node_count());
+    let io_nodes = f64::from(machine.working_io_nodes());
+    let pes = f64::from(machine.working_pes());
     let demand = per_ms.map(|rate| rate * pes * traffic.io_probability / io_nodes);
     let times = machine.times();
     let misses = 1.0 - built.spec.device.cache_hit_rate;

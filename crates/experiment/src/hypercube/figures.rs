@@ -27,7 +27,8 @@ pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSumma
         pes: placement.pe_count(),
         io_nodes: placement.io_nodes().to_vec(),
         servers: if placement.pe_count() <= SERVERS_LISTED_MAX {
-            placement.servers().to_vec()
+            let pes = machine.cube().nodes();
+            pes.map(|pe| machine.serves(pe)).collect()
         } else {
             Vec::new()
         },
@@ -103,7 +104,7 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 /// Largest machine, in channels, whose channels are listed one by one.
 const CHANNELS_LISTED_MAX: usize = 20_000;
 /// The kind of the disks of I/O nodes.
-const DISK: &str = "disk";
+pub(super) const DISK: &str = "disk";
 
 /// How busy channels and disks were.
 pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {

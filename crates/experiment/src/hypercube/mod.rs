@@ -4,6 +4,7 @@ mod analysis;
 mod capacity;
 mod figures;
 mod measures;
+mod routes;
 
 pub use analysis::Queueing;
 
@@ -48,6 +49,8 @@ const FLOWS: &[FlowInfo] = &[
 pub(crate) struct Built {
     spec: Arc<HypercubeSpec>,
     machine: Arc<Machine>,
+    /// What limits it under traffic seen before, whatever the load.
+    limits: analysis::Limits,
 }
 
 impl Built {
@@ -55,6 +58,7 @@ impl Built {
         Ok(Self {
             spec: Arc::new(spec.clone()),
             machine: Arc::new(Machine::new(spec).map_err(refusal)?),
+            limits: analysis::Limits::default(),
         })
     }
 
@@ -157,7 +161,7 @@ impl Subject for Point {
     }
 
     fn senders(&self) -> u64 {
-        self.built.machine.cube().node_count().into()
+        self.built.machine.working_pes().into()
     }
 
     /// A message is on its way at once. What an I/O demand waits for in software and devices
@@ -186,10 +190,10 @@ impl Subject for Point {
         FLOWS
     }
 
-    /// Demands per PE and millisecond: all, and I/O demands alone.
+    /// Demands per working PE and millisecond: all, and I/O demands alone.
     fn rates(&self) -> Vec<RateInfo> {
         let machine = &self.built.machine;
-        let scale = 1e3 / self.cycle_us() / f64::from(machine.cube().node_count());
+        let scale = 1e3 / self.cycle_us() / f64::from(machine.working_pes());
         let rate = |name, fate, flows: &[usize]| RateInfo {
             name: Cow::Borrowed(name),
             unit: "1/ms",
@@ -210,7 +214,7 @@ impl Subject for Point {
     }
 
     fn overlay(&self) -> Overlay {
-        analysis::overlay(&self.built.machine, &self.built.spec, &self.traffic)
+        analysis::overlay(&self.built, &self.traffic)
     }
 
     fn capacity(&self) -> Capacity {

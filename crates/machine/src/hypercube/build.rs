@@ -89,8 +89,9 @@ pub struct Machine {
     io_faults: CubeFaults,
     /// Whether each PE works; empty if all do.
     alive: Vec<bool>,
-    /// I/O node asked by each PE: its server, or a nearby one if the server's PE has failed.
-    asks: Vec<u32>,
+    /// I/O node asked by each PE: its server, or the one nearest to it if the server's PE has
+    /// failed. None for failed PEs, which ask nobody.
+    asks: Vec<Option<u32>>,
     /// The I/O node that does the work of each: itself unless it has failed.
     attends: Vec<u32>,
     /// The working PEs that each I/O node works for, its own and those of failed ones.
@@ -199,10 +200,29 @@ impl Machine {
         self.alive.is_empty() || self.alive[pe as usize]
     }
 
+    /// Number of PEs that work.
+    pub fn working_pes(&self) -> u32 {
+        self.asks.iter().flatten().count() as u32
+    }
+
+    /// Number of I/O nodes that work.
+    pub fn working_io_nodes(&self) -> u32 {
+        let attended = (0u32..).zip(&self.attends);
+        attended.filter(|&(node, &by)| node == by).count() as u32
+    }
+
     /// The I/O node that a PE sends its requests to.
+    ///
+    /// # Panics
+    /// When the PE has failed.
     #[inline]
     pub fn asks(&self, pe: u32) -> u32 {
-        self.asks[pe as usize]
+        self.asks[pe as usize].expect("a working PE")
+    }
+
+    /// The I/O node that does the work for a PE; `None` if the PE has failed.
+    pub fn serves(&self, pe: u32) -> Option<u32> {
+        self.asks[pe as usize].map(|asked| self.attends(asked))
     }
 
     /// The I/O node that does the work of `io_node`: itself unless it has failed.
@@ -213,7 +233,8 @@ impl Machine {
 
     /// Whether requests of some PE are passed on by the PE of a failed I/O node.
     pub fn redirects(&self) -> bool {
-        self.asks.iter().any(|&asked| self.attends(asked) != asked)
+        let asked = self.asks.iter().flatten();
+        asked.into_iter().any(|&node| self.attends(node) != node)
     }
 
     /// The working PEs that an I/O node works for.

@@ -10,7 +10,8 @@ pub(crate) struct Faulted {
     pub io_routes: Option<FaultyCube>,
     pub io_faults: CubeFaults,
     pub alive: Vec<bool>,
-    pub asks: Vec<u32>,
+    /// The I/O node asked by each PE; none by one that has failed.
+    pub asks: Vec<Option<u32>>,
     pub attends: Vec<u32>,
 }
 
@@ -40,18 +41,8 @@ impl Faulted {
             return Err(MachineError::NoIoNodeLeft);
         }
         let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
-        let attends = placement.forwarding(&cube, &silent)?;
-        // With its PE gone, too, nobody is left to pass requests on: they go straight to the heir.
-        let asks = (0..cube.node_count())
-            .map(|pe| {
-                let server = placement.server(pe);
-                if alive[placement.server_pe(pe) as usize] {
-                    server
-                } else {
-                    attends[server as usize]
-                }
-            })
-            .collect();
+        let attends = placement.forwarding(&cube, &silent, &placement.clients(&pe_faults))?;
+        let asks = placement.asked(cube, &pe_faults, &attends);
         Ok(Self {
             routes,
             io_routes,
@@ -65,8 +56,8 @@ impl Faulted {
     /// The working PEs that each I/O node works for.
     pub fn clients(&self) -> Vec<Vec<u32>> {
         let mut clients = vec![Vec::new(); self.attends.len()];
-        for (pe, &asked) in (0u32..).zip(&self.asks) {
-            if self.alive[pe as usize] {
+        for (pe, asked) in (0u32..).zip(&self.asks) {
+            if let Some(asked) = *asked {
                 clients[self.attends[asked as usize] as usize].push(pe);
             }
         }

@@ -259,43 +259,58 @@ impl<O: Observer> Driver<'_, O> {
 
     /// The I/O node `node` fetches the data, asked for by way of `asked`, and sends them.
     fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
-        let ready = self.serve(node, engine.now(), errand.blocks);
-        let state = &mut *self.state;
-        let at = ready + state.machine.startup();
-        let open = state.open.get_mut(errand.open);
+        let open = self.state.open.get_mut(errand.open);
         let (pe, operation) = (open.pe, open.operation);
+        if operation == Operation::Scatter {
+            return self.scatter(engine, errand, node, pe);
+        }
+        let ready = self.serve(node, engine.now(), errand.blocks);
+        if operation == Operation::Broadcast {
+            let errand = Errand {
+                data: true,
+                ..errand
+            };
+            return self.spread(engine, errand, node, node, ready);
+        }
+        let step = Step::Reply {
+            from: node,
+            asked,
+            pe,
+        };
+        self.reply(engine, errand, step, ready);
+    }
+
+    /// The I/O node `node` fetches a block for each working PE of the group of `pe` in one access,
+    /// and sends each its own.
+    fn scatter(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, pe: u32) {
+        let state = &mut *self.state;
+        let machine = Arc::clone(&state.machine);
+        let members: Vec<u32> = state
+            .traffic
+            .group(pe)
+            .filter(|&pe| machine.is_alive(pe))
+            .collect();
+        state.open.get_mut(errand.open).parts += members.len() as u32 - 1;
+        let ready = self.serve(node, engine.now(), errand.blocks * members.len() as u32);
+        for member in members {
+            let step = Step::Reply {
+                from: node,
+                asked: machine.attends(machine.asks(member)),
+                pe: member,
+            };
+            self.reply(engine, errand, step, ready);
+        }
+    }
+
+    /// Sets the data of an errand, ready at `time`, on their way.
+    fn reply(&mut self, engine: &mut Engine<Tag>, errand: Errand, step: Step, time: Cycles) {
+        let at = time + self.state.machine.startup();
         let errand = Errand {
+            step,
             data: true,
             ..errand
         };
-        match operation {
-            Operation::Broadcast => self.spread(engine, errand, node, node, ready),
-            Operation::Scatter => {
-                let machine = Arc::clone(&state.machine);
-                let members: Vec<u32> = state
-                    .traffic
-                    .group(pe)
-                    .filter(|&pe| machine.is_alive(pe))
-                    .collect();
-                state.open.get_mut(errand.open).parts += members.len() as u32 - 1;
-                for member in members {
-                    let step = Step::Reply {
-                        from: node,
-                        asked: machine.attends(machine.asks(member)),
-                        pe: member,
-                    };
-                    self.follow(engine, Errand { step, ..errand }, at);
-                }
-            }
-            _ => {
-                let step = Step::Reply {
-                    from: node,
-                    asked,
-                    pe,
-                };
-                self.follow(engine, Errand { step, ..errand }, at);
-            }
-        }
+        self.follow(engine, errand, at);
     }
 
     /// The I/O node `node` has a block that all PEs want, complete at `time`: it sends it on

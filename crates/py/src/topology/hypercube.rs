@@ -91,9 +91,10 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
 
 /// Who serves whom when something has failed.
 struct Serving {
-    /// The I/O node that does the work of each PE, and the I/O node that does the work of each;
-    /// `None` if the machine cannot run.
-    by_pe: Option<Vec<u32>>,
+    /// The I/O node that does the work of each PE, none of a failed one; `None` if the machine
+    /// cannot run.
+    by_pe: Option<Vec<Option<u32>>>,
+    /// The I/O node that does the work of each.
     by_io_node: Vec<u32>,
     /// Why the machine cannot run.
     problem: Option<MachineError>,
@@ -110,10 +111,9 @@ impl Serving {
         spec.faults = faults.spec();
         match Machine::new(&spec) {
             Ok(machine) => {
-                let served = |pe| machine.attends(machine.asks(pe));
                 let io_nodes = 0..machine.placement().io_node_count();
                 Ok(Self {
-                    by_pe: Some(cube.nodes().map(served).collect()),
+                    by_pe: Some(cube.nodes().map(|pe| machine.serves(pe)).collect()),
                     by_io_node: io_nodes.map(|io_node| machine.attends(io_node)).collect(),
                     problem: None,
                 })
@@ -133,7 +133,7 @@ impl Serving {
 fn shared(
     cube: Hypercube,
     placement: &Placement,
-    serving: Option<&[u32]>,
+    serving: Option<&[Option<u32>]>,
     faults: &CubeFaults,
 ) -> (Vec<u32>, (u32, u32)) {
     let Some(servers) = serving else {
@@ -146,7 +146,10 @@ fn shared(
     let mut by_distance = Vec::new();
     let mut served = vec![0; placement.io_node_count() as usize];
     for pe in faults.working_nodes() {
-        let server = servers[pe as usize] as usize;
+        let Some(server) = servers[pe as usize] else {
+            continue;
+        };
+        let server = server as usize;
         let hops = cube.distance(pe, placement.io_nodes()[server]) as usize;
         if by_distance.len() <= hops {
             by_distance.resize(hops + 1, 0);
@@ -171,24 +174,27 @@ fn faulted(
     let heir = |io_node: u32| {
         let by_io_node = serving.map(|serving| &serving.by_io_node);
         let heir = by_io_node.and_then(|heirs| heirs.get(io_node as usize));
-        let heir = heir.filter(|&&heir| heir != io_node);
-        heir.map(|heir| format!("; I/O node {heir} does its work"))
-            .unwrap_or_default()
+        heir.copied().filter(|&heir| heir != io_node)
     };
     let mut told = Vec::new();
     for pe in &faults.pes {
         told.push(match placement.io_node_at(pe.0) {
             None => format!("PE {} has failed, with its router", pe.0),
             Some(io_node) => format!(
-                "PE {} has failed, with its router and I/O node {io_node}; the PEs that it served \
-                 ask the nearest one",
-                pe.0
+                "PE {} has failed, with its router and I/O node {io_node}; each of the PEs that it \
+                 served asks the one nearest to it{}",
+                pe.0,
+                heir(io_node)
+                    .map(|heir| format!(", and its blocks are reached through I/O node {heir}"))
+                    .unwrap_or_default()
             ),
         });
     }
     for io_node in &faults.io_nodes {
         let pe = placement.io_nodes()[io_node.0 as usize];
-        let heir = heir(io_node.0);
+        let heir = heir(io_node.0)
+            .map(|heir| format!("; I/O node {heir} does its work"))
+            .unwrap_or_default();
         told.push(format!("I/O node {} (PE {pe}) has failed{heir}", io_node.0));
     }
     for (network, links) in [("PE", &faults.links), ("I/O", &faults.io_links)] {

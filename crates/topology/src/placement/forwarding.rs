@@ -1,13 +1,14 @@
 //! Who takes over from failed I/O nodes.
 
 use super::{Placement, PlacementError};
-use crate::{Adjacency, CubeFaults, distance};
+use crate::{Adjacency, CubeFaults, Hypercube, distance};
 
 impl Placement {
     /// The forwarding address of every I/O node, by index, when those listed have failed: its own
     /// index for one that works; for a failed one the working I/O node whose PE is fewest hops
     /// away, of equals the one that serves the fewest PEs so far (its own and those taken over),
-    /// then the lowest. Failed I/O nodes choose in ascending order.
+    /// then the lowest. Failed I/O nodes choose in ascending order. `clients` are the PEs that each
+    /// I/O node has, by index: those of a failed one go where it goes.
     ///
     /// "In case an I/O node fails, the I/O requests meant for that node can be routed to a nearby
     /// I/O node by simply changing the forwarding address at the PE node connected to the failed
@@ -18,15 +19,17 @@ impl Placement {
     /// When an I/O node listed does not exist, or no working one can be reached.
     ///
     /// # Panics
-    /// When `network` has fewer nodes than this placement has PEs.
+    /// When `network` has fewer nodes than this placement has PEs, or `clients` fewer entries than
+    /// I/O nodes.
     pub fn forwarding(
         &self,
         network: &impl Adjacency,
         failed: &[u32],
+        clients: &[u32],
     ) -> Result<Vec<u32>, PlacementError> {
         let works = self.without(failed)?;
         let count = self.io_node_count();
-        let mut serves: Vec<u32> = self.coverage().served().to_vec();
+        let mut serves = clients.to_vec();
         let mut address: Vec<u32> = (0..count).collect();
         for index in (0..count).filter(|&index| !works[index as usize]) {
             let pe = self.io_nodes()[index as usize];
@@ -38,10 +41,62 @@ impl Placement {
             let Some((_, heir)) = nearest else {
                 return Err(PlacementError::NoWorkingIoNode { index });
             };
-            serves[heir as usize] += self.coverage().served()[index as usize];
+            serves[heir as usize] += clients[index as usize];
             address[index as usize] = heir;
         }
         Ok(address)
+    }
+
+    /// The working PEs that each I/O node has as its clients, by index; none where its own PE has
+    /// failed, since nobody is there to pass requests on: see [`asked`](Self::asked).
+    pub fn clients(&self, pes: &CubeFaults) -> Vec<u32> {
+        let mut clients = vec![0; self.io_node_count() as usize];
+        for pe in pes.working_nodes() {
+            if !pes.is_failed(self.server_pe(pe)) {
+                clients[self.server(pe) as usize] += 1;
+            }
+        }
+        clients
+    }
+
+    /// The I/O node that each PE sends its requests to; `None` for one that has failed.
+    ///
+    /// It is the PE's server, also where only the I/O node has failed, since the PE that carries it
+    /// passes requests on to its forwarding address in `attends`. Where that PE has failed, each PE
+    /// asks the working I/O node fewest hops away, of equals the one that serves the fewest working
+    /// PEs so far (those taken over included), then the lowest; they choose in ascending order.
+    /// Hops are those of the whole cube: a failed link changes routes, not who serves whom.
+    ///
+    /// # Panics
+    /// When `attends` has fewer entries than I/O nodes, or no I/O node attends to itself and a PE
+    /// needs one.
+    pub fn asked(&self, cube: Hypercube, pes: &CubeFaults, attends: &[u32]) -> Vec<Option<u32>> {
+        let mut serves = vec![0u32; self.io_node_count() as usize];
+        let mut asked = vec![None; self.pe_count() as usize];
+        let mut left = Vec::new();
+        for pe in pes.working_nodes() {
+            if pes.is_failed(self.server_pe(pe)) {
+                left.push(pe);
+            } else {
+                let server = self.server(pe);
+                asked[pe as usize] = Some(server);
+                serves[attends[server as usize] as usize] += 1;
+            }
+        }
+        let working: Vec<u32> = (0..self.io_node_count())
+            .filter(|&node| attends[node as usize] == node)
+            .collect();
+        for pe in left {
+            let hops = |node: u32| cube.distance(pe, self.io_nodes()[node as usize]);
+            let nearest = working
+                .iter()
+                .copied()
+                .min_by_key(|&node| (hops(node), serves[node as usize], node))
+                .expect("some I/O node works");
+            asked[pe as usize] = Some(nearest);
+            serves[nearest as usize] += 1;
+        }
+        asked
     }
 
     /// The I/O nodes that do not work, ascending: those listed and those whose PE has failed, since
@@ -83,7 +138,8 @@ mod tests {
     fn a_failed_io_node_hands_over_to_the_nearest() {
         let cube = Hypercube::new(7).unwrap();
         let placement = Placement::hamming(cube).unwrap();
-        let address = placement.forwarding(&cube, &[0, 5]).unwrap();
+        let clients = placement.coverage().served();
+        let address = placement.forwarding(&cube, &[0, 5], clients).unwrap();
         for index in 0..16u32 {
             let heir = address[index as usize];
             if [0, 5].contains(&index) {
@@ -103,7 +159,50 @@ mod tests {
         // I/O nodes everywhere in a square: both neighbours of the failed ones are equally near.
         let cube = Hypercube::new(2).unwrap();
         let placement = Placement::list(cube, &[0, 1, 2, 3]).unwrap();
-        assert_eq!(placement.forwarding(&cube, &[0, 3]), Ok(vec![1, 1, 2, 2]));
+        let taken = placement.forwarding(&cube, &[0, 3], &[1; 4]);
+        assert_eq!(taken, Ok(vec![1, 1, 2, 2]));
+        // One that serves nobody but itself is preferred to one that already serves two.
+        let taken = placement.forwarding(&cube, &[0], &[1, 2, 1, 1]);
+        assert_eq!(taken, Ok(vec![2, 1, 2, 3]));
+    }
+
+    /// The 4-cube with I/O nodes at 0, 7, 9 and 14; PE 9, which serves 8, 9, 11 and 13, has failed.
+    #[test]
+    fn each_pe_of_a_failed_one_asks_the_nearest() {
+        let cube = Hypercube::new(4).unwrap();
+        let placement = Placement::combined(cube);
+        assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
+        let pes = CubeFaults::new(cube, &[9], &[]).unwrap();
+        let clients = placement.clients(&pes);
+        let address = placement.forwarding(&cube, &[2], &clients).unwrap();
+        // 9 is two hops from 0 and three from 7 and 14.
+        assert_eq!(address, [0, 1, 0, 3]);
+        let asked = placement.asked(cube, &pes, &address);
+        for pe in cube.nodes() {
+            let hops = |node: usize| cube.distance(pe, placement.io_nodes()[node]);
+            match asked[pe as usize] {
+                None => assert_eq!(pe, 9),
+                Some(node) => {
+                    let nearest = [0, 1, 3].map(hops).into_iter().min().unwrap();
+                    assert_eq!(hops(node as usize), nearest, "PE {pe}");
+                }
+            }
+        }
+        // 8 is one hop from 0; 11 and 13 are two from 7 and 14.
+        assert_eq!(asked[8], Some(0));
+        assert_eq!((asked[11], asked[13]), (Some(1), Some(3)));
+    }
+
+    /// The 3-cube with I/O nodes at both ends, four PEs each, of which two of the first have failed.
+    #[test]
+    fn failed_pes_are_not_served() {
+        let cube = Hypercube::new(3).unwrap();
+        let placement = Placement::list(cube, &[0, 7]).unwrap();
+        let pes = CubeFaults::new(cube, &[1, 2], &[]).unwrap();
+        assert_eq!(placement.clients(&pes), [2, 4]);
+        let asked = placement.asked(cube, &pes, &[0, 1]);
+        assert_eq!((asked[1], asked[2]), (None, None));
+        assert_eq!(asked.iter().flatten().filter(|&&node| node == 0).count(), 2);
     }
 
     #[test]
@@ -120,18 +219,18 @@ mod tests {
     fn impossible_requests_are_refused() {
         let cube = Hypercube::new(3).unwrap();
         let placement = Placement::hamming(cube).unwrap();
-        let error = placement.forwarding(&cube, &[2]).unwrap_err();
+        let error = placement.forwarding(&cube, &[2], &[4; 2]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "failed I/O node 2, but the I/O nodes are 0 to 1"
         );
-        let error = placement.forwarding(&cube, &[0, 1]).unwrap_err();
+        let error = placement.forwarding(&cube, &[0, 1], &[4; 2]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "no working I/O node can be reached from failed I/O node 0"
         );
         let apart = Graph::from_edge_list("a b\nc d").unwrap();
         let placement = Placement::nearest(&apart, vec![0, 2]).unwrap();
-        assert!(placement.forwarding(&apart, &[0]).is_err());
+        assert!(placement.forwarding(&apart, &[0], &[2; 2]).is_err());
     }
 }

@@ -1,0 +1,197 @@
+"""How far the queueing model of hypercubes is from the simulation, on machines drawn at random.
+
+Question: within how much of the simulation are the model's PE-PE latency and whole read below 80%
+of the load at which the machine saturates? Peer: the simulation of the same machine. Load: one of
+each machine's own, even between 5% and 80% of its knee. Good is 5% for PE-PE messages and 10% for
+reads.
+
+    python bench/model.py simulate --count 200    measures what the model is held against
+    python bench/model.py                         compares, and draws the residuals
+    python bench/model.py --count 12 --keep no    the short form
+
+Messages are longer than their paths; the model holds for no others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+from pathlib import Path
+from typing import Any
+
+from isthmus import Hypercube, Placement, Search, Workload, analyze, simulate
+
+HERE = Path(__file__).parent
+PICTURE = HERE.parent / "docs" / "images" / "hypercube-model.png"
+KEPT = HERE / "results" / "hypercube-model.json"
+MEASURES = {"pe_pe.header": 0.05, "read.network": 0.10}
+BELOW = 0.8
+SEED = 11
+
+
+def drawn(count: int) -> list[dict[str, Any]]:
+    """Machines and work, as arguments of `Hypercube` and `Workload`."""
+    machines = []
+    for number in range(count):
+        draw = random.Random(f"{SEED}/{number}")
+        d = draw.randint(3, 7)
+        b = draw.choice([0, 1, 1, 2, 2, 3, 4])
+        kind = draw.choice(
+            ["combined", "combined", "combined", "dominating", "stride", "clustered"]
+        )
+        placement: dict[str, Any] = {"kind": kind}
+        if kind in ("stride", "clustered"):
+            placement["count"] = draw.randint(2, 2 ** (d - 1))
+        machine = {
+            "dimension": d,
+            "io_link_lanes": b,
+            "pe_lanes": draw.choice([1, 2, d + 2]),
+            "link_lanes": draw.choice([1, 1, 1, 2]),
+            "io_node_lanes": draw.choice([1, 3, d + 1]),
+        }
+        if b > 0:
+            machine["io_source_lanes"] = draw.choice([b, 4 * b])
+            machine["io_to_pe_lanes"] = draw.choice([b, 4 * b])
+        work = {
+            "io_probability": round(draw.uniform(0.01, 0.2), 3),
+            "read_ratio": draw.choice([1.0, 1.0, 0.7, 0.4]),
+            "locality": round(draw.uniform(0.0, 0.9), 2),
+            "message": f"{draw.randint(16, 128)} B",
+            "block": f"{draw.choice([512, 1024, 2048, 4096])} B",
+        }
+        machines.append(
+            {
+                "machine": machine,
+                "placement": placement,
+                "work": work,
+                "at": draw.uniform(0.05, BELOW),
+            }
+        )
+    return machines
+
+
+def built(case: dict[str, Any]) -> Hypercube:
+    """The machine of a case."""
+    return Hypercube(placement=Placement(**case["placement"]), **case["machine"])
+
+
+def measured(case: dict[str, Any]) -> dict[str, Any]:
+    """A case with its knee and its means as simulated."""
+    machine, work = built(case), case["work"]
+    low, high = 1.0, 100.0
+    while True:
+        found = simulate(machine, Workload(**work), quick=True, seed=1, **_search(low, high))
+        search = found.run.searches[0]
+        stable, saturated = search.highest_stable, search.lowest_saturated
+        if stable is not None and saturated is not None:
+            break
+        low, high = low / 4, high * 4
+    knee = (stable + saturated) / 2
+    rate = case["at"] * knee
+    run = simulate(machine, Workload(rate=f"{rate!r} /ms", **work), precision="2%", seed=2).run
+    means = {m.name: [m.mean, m.low, m.high] for m in run.points[0].measures if m.name in MEASURES}
+    return {**case, "knee": knee, "rate": rate, "simulated": means}
+
+
+def compared(case: dict[str, Any]) -> dict[str, float]:
+    """The model's residuals at the load of a case, and its saturation load over the knee."""
+    work = Workload(rate=f"{case['rate']!r} /ms", **case["work"])
+    told = {m.name: m.analytic for m in analyze(built(case), work).run.points[0].measures}
+    simulated = case["simulated"]
+    return {
+        name: (told.get(name) or float("inf")) / simulated[name][0] - 1
+        for name in MEASURES
+        if simulated.get(name, [None])[0]
+    }
+
+
+def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Of each measure: how many residuals are within the aim, and how large they are."""
+    found = {}
+    for name, aim in MEASURES.items():
+        sizes = sorted(abs(case["residual"][name]) for case in cases if name in case["residual"])
+        found[name] = {
+            "cases": len(sizes),
+            "within_aim": sum(size <= aim for size in sizes) / len(sizes),
+            "median": statistics.median(sizes),
+            "p90": sizes[int(0.9 * (len(sizes) - 1))],
+            "largest": sizes[-1],
+        }
+    return found
+
+
+def _search(low: float, high: float) -> dict[str, Any]:
+    ends = {"start": f"{low!r} /ms", "stop": f"{high!r} /ms"}
+    return {"search": Search(over="workload.rate", resolution="10%", **ends)}
+
+
+def draw(cases: list[dict[str, Any]], path: Path) -> None:
+    """Draw residuals against the part of the knee, and how many are how large."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained", sharey="col")
+    titles = {"pe_pe.header": "PE-PE messages", "read.network": "whole reads"}
+    for row, (name, aim) in zip(axes, MEASURES.items(), strict=True):
+        points = [(c["at"], 100 * c["residual"][name]) for c in cases if name in c["residual"]]
+        values = [min(60.0, max(-60.0, value)) for _, value in points]
+        row[0].axhspan(-100 * aim, 100 * aim, color="#1b6ca8", alpha=0.15, linewidth=0)
+        row[0].scatter([100 * at for at, _ in points], values, s=12, color="#1b6ca8")
+        row[0].set_ylim(-62, 62)
+        row[0].set_ylabel("model over simulation (%)")
+        row[0].set_title(f"{titles[name]}: aim {100 * aim:.0f}%", loc="left")
+        row[0].set_xlabel("load (% of the knee)")
+        sizes = sorted(abs(value) for value in values)
+        shares = [100 * (n + 1) / len(sizes) for n in range(len(sizes))]
+        row[1].step(sizes, shares, where="post", color="#c8553d")
+        row[1].axvline(100 * aim, color="#1b6ca8", linewidth=0.8)
+        row[1].set_xlim(0, 40)
+        row[1].set_ylim(0, 100)
+        row[1].set_xlabel("size of the residual (%), 40 and more at the edge")
+        row[1].set_ylabel("machines (%)")
+        for ax in row:
+            ax.grid(visible=True, color="#dddddd", linewidth=0.8)
+            ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Measure or compare, as asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("action", nargs="?", choices=["compare", "simulate"], default="compare")
+    parser.add_argument("--count", type=int, default=None, help="machines, the first ones drawn")
+    parser.add_argument("--keep", choices=["yes", "no"], default="yes", help="write files")
+    given = parser.parse_args()
+    cases = json.loads(KEPT.read_text())["cases"] if KEPT.exists() else []
+    if given.action == "simulate":
+        known = {case["number"] for case in cases}
+        for number, case in enumerate(drawn(given.count or 200)):
+            if number not in known:
+                cases.append({"number": number, **measured(case)})
+                _keep(cases)
+    cases = cases[: given.count]
+    for case in cases:
+        case["residual"] = compared(case)
+    told = summary(cases)
+    for name, row in told.items():
+        print(
+            f"{name}: {row['cases']} machines, {row['within_aim']:.0%} within the aim, median "
+            f"{row['median']:.1%}, 90% below {row['p90']:.1%}, largest {row['largest']:.0%}"
+        )
+    if given.keep == "yes":
+        _keep(cases, told)
+        draw(cases, PICTURE)
+
+
+def _keep(cases: list[dict[str, Any]], told: dict[str, Any] | None = None) -> None:
+    rows = ",\n".join(f"  {json.dumps(case, sort_keys=True)}" for case in cases)
+    KEPT.write_text(f'{{"seed": {SEED}, "summary": {json.dumps(told)}, "cases": [\n{rows}\n]}}\n')
+
+
+if __name__ == "__main__":
+    main()

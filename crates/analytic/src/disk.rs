@@ -1,0 +1,174 @@
+//! Disks that serve one request after another: M/G/1 each.
+//!
+//! A disk's service time is a seek, uniform between zero and twice its mean, a rotational latency,
+//! uniform over one rotation, and the transfer (Table 1 of the hypercube paper gives the mean of the
+//! sum). Requests come at random times; the mean wait is that of Pollaczek and Khinchine,
+//! W = lambda E\[S^2\] / (2 (1 - rho)) (Kleinrock, *Queueing Systems* vol. 1, 1975, section 5.6), over
+//! all that the disk serves.
+
+use crate::Error;
+use crate::error::check_not_negative;
+use crate::moments::Moments;
+use crate::queue;
+
+/// The service time of a disk for `transfer` cycles of data, which may vary.
+///
+/// # Errors
+/// A negative or infinite number.
+pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Moments, Error> {
+    check_not_negative("mean seek time", seek_mean)?;
+    check_not_negative("time of a rotation", rotation)?;
+    let moves = Moments::uniform_below(2.0 * seek_mean).plus(&Moments::uniform_below(rotation));
+    Ok(moves.plus(transfer))
+}
+
+/// What one kind of request asks of the disks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// Requests that come to each disk per cycle at a load of 1.
+    pub rates: Vec<f64>,
+    /// For how long one takes a disk.
+    pub service: Moments,
+}
+
+/// Disks with queues of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disks {
+    requests: Vec<Requests>,
+    count: usize,
+}
+
+/// The disk that fills first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FullDisk {
+    /// The load at which it works all the time.
+    pub load: f64,
+    /// Its number, the lowest of those that fill together.
+    pub disk: usize,
+    /// Whether all disks fill together.
+    pub all: bool,
+}
+
+impl Disks {
+    /// Disks that these kinds of request share.
+    ///
+    /// # Errors
+    /// Kinds for different numbers of disks, or a rate that is negative or infinite.
+    pub fn new(requests: Vec<Requests>) -> Result<Self, Error> {
+        let count = requests.first().map_or(0, |kind| kind.rates.len());
+        for kind in &requests {
+            if kind.rates.len() != count {
+                return Err(Error::Contradiction(
+                    "each kind of request needs a rate for each disk",
+                ));
+            }
+            for &rate in &kind.rates {
+                check_not_negative("rate of requests", rate)?;
+            }
+        }
+        Ok(Self { requests, count })
+    }
+
+    /// Utilisation of each disk at a load; 1 or more where it cannot keep up.
+    pub fn utilisation(&self, load: f64) -> Vec<f64> {
+        (0..self.count).map(|disk| load * self.work(disk)).collect()
+    }
+
+    /// Mean time that requests of kind `kind` are at their disks, waiting and being served; infinite
+    /// if one of these cannot keep up. None if there are no such requests.
+    pub fn response(&self, kind: usize, load: f64) -> Option<f64> {
+        let asked = &self.requests[kind];
+        let total: f64 = asked.rates.iter().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let wait: f64 = (0..self.count)
+            .filter(|&disk| asked.rates[disk] > 0.0)
+            .map(|disk| asked.rates[disk] / total * self.wait(disk, load))
+            .sum();
+        Some(wait + asked.service.mean)
+    }
+
+    /// The first disk to fill as the load grows; none if nothing is asked of any.
+    pub fn fills_first(&self) -> Option<FullDisk> {
+        let works: Vec<f64> = (0..self.count).map(|disk| self.work(disk)).collect();
+        let most = works.iter().copied().fold(0.0, f64::max);
+        let as_full = |work: f64| work >= most * (1.0 - 1e-9);
+        let disk = works.iter().position(|&work| work > 0.0 && as_full(work))?;
+        Some(FullDisk {
+            load: 1.0 / most,
+            disk,
+            all: works.iter().all(|&work| as_full(work)),
+        })
+    }
+
+    /// Time per cycle that a load of 1 asks of a disk.
+    fn work(&self, disk: usize) -> f64 {
+        let kinds = self.requests.iter();
+        kinds.map(|kind| kind.rates[disk] * kind.service.mean).sum()
+    }
+
+    fn wait(&self, disk: usize, load: f64) -> f64 {
+        let kinds: Vec<(f64, Moments)> = (self.requests.iter())
+            .map(|kind| (kind.rates[disk], kind.service))
+            .collect();
+        let rate: f64 = kinds.iter().map(|&(rate, _)| rate).sum();
+        let service = Moments::weighted(&kinds, rate);
+        queue::mg1(load * rate, service.mean, service.scv())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_of_table_1_takes_20_ms_with_the_variance_of_two_uniforms() {
+        let taken = service(12.0, 16.0, &Moments::fixed(0.0)).unwrap();
+        assert!((taken.mean - 20.0).abs() < 1e-12);
+        // Widths of 24 and 16: w^2 / 12 each.
+        assert!((taken.variance() - (24.0f64.powi(2) + 16.0f64.powi(2)) / 12.0).abs() < 1e-9);
+        assert!(taken.third_central().abs() < 1e-6);
+        assert!(service(-1.0, 16.0, &Moments::fixed(0.0)).is_err());
+    }
+
+    #[test]
+    fn one_disk_is_an_md1_queue() {
+        // Transfer only, rho = 1/2: W = rho S / (2 (1 - rho)) = S / 2.
+        let service = service(0.0, 0.0, &Moments::fixed(10.0)).unwrap();
+        let rates = vec![1.0];
+        let disks = Disks::new(vec![Requests { rates, service }]).unwrap();
+        assert!((disks.response(0, 0.05).unwrap() - 15.0).abs() < 1e-12);
+        assert_eq!(disks.response(0, 0.1), Some(f64::INFINITY));
+        assert_eq!(disks.fills_first().unwrap().load, 0.1);
+    }
+
+    #[test]
+    fn kinds_share_the_disks_and_the_busiest_fills_first() {
+        let kind = |rates: [f64; 2], mean| Requests {
+            rates: rates.to_vec(),
+            service: Moments::fixed(mean),
+        };
+        let disks = Disks::new(vec![kind([1.0, 2.0], 3.0), kind([2.0, 2.0], 1.0)]).unwrap();
+        // Work of 5 and 8 per cycle.
+        let full = disks.fills_first().unwrap();
+        assert_eq!((full.load, full.disk, full.all), (0.125, 1, false));
+        assert_eq!(disks.utilisation(0.05), [0.25, 0.4]);
+        // Disk 0: E[S^2] rate = 9 + 2 = 11, W = 0.05 * 11 / (2 * 0.75); disk 1: 20, over 2 * 0.6.
+        let waits = [0.05 * 11.0 / 1.5, 0.05 * 20.0 / 1.2];
+        let reads = 3.0 + (waits[0] + 2.0 * waits[1]) / 3.0;
+        let writes = 1.0 + (waits[0] + waits[1]) / 2.0;
+        assert!((disks.response(0, 0.05).unwrap() - reads).abs() < 1e-12);
+        assert!((disks.response(1, 0.05).unwrap() - writes).abs() < 1e-12);
+    }
+
+    #[test]
+    fn kinds_for_different_disks_are_refused() {
+        let kind = |count| Requests {
+            rates: vec![1.0; count],
+            service: Moments::fixed(1.0),
+        };
+        assert!(Disks::new(vec![kind(1), kind(2)]).is_err());
+        assert_eq!(Disks::new(Vec::new()).unwrap().fills_first(), None);
+    }
+}

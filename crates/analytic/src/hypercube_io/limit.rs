@@ -1,0 +1,99 @@
+//! Which kind of channel limits the machine.
+//!
+//! At saturation it is the sources that overflow: whatever is full further on, the worms that wait
+//! for it hold the channels behind them, back to the injection lanes. So the first channel whose
+//! lanes are taken all the time tells nothing. What limits the machine is the kind of channel that
+//! would let it carry most more if there were twice as many lanes of it.
+
+use super::channel::{Channel, ChannelKind};
+use super::input::{HypercubeIo, Lanes};
+use super::reading::Reading;
+use super::solution::Saturation;
+use crate::Error;
+
+/// Twice as many lanes, and what they do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Widening {
+    /// The channel of that kind of lane that is held most at saturation.
+    pub channel: Channel,
+    /// The saturation load with twice the lanes, over that without.
+    pub gain: f64,
+}
+
+/// The widths of Fig. 2: how to double one, and the kinds of channel that have it.
+type Width = (fn(&mut Lanes), &'static [ChannelKind]);
+
+const WIDTHS: [Width; 6] = [
+    (
+        |lanes| lanes.pe *= 2,
+        &[ChannelKind::PeInject, ChannelKind::PeEject],
+    ),
+    (
+        |lanes| lanes.link *= 2,
+        &[
+            ChannelKind::LinkFromClassOne,
+            ChannelKind::LinkToClassOne,
+            ChannelKind::Link,
+        ],
+    ),
+    (
+        |lanes| lanes.io_node *= 2,
+        &[ChannelKind::FromIoNode, ChannelKind::ToIoNode],
+    ),
+    (
+        |lanes| lanes.io_source *= 2,
+        &[ChannelKind::IoInject, ChannelKind::IoEject],
+    ),
+    (|lanes| lanes.io_link *= 2, &[ChannelKind::IoLink]),
+    (|lanes| lanes.io_to_pe *= 2, &[ChannelKind::IoToPe]),
+];
+
+/// Part of the saturation load at which channels are compared.
+const NEARLY: f64 = 0.999;
+
+impl HypercubeIo {
+    /// What doubling each kind of lane would do to the saturation load, the best first.
+    ///
+    /// # Errors
+    /// What [`HypercubeIo::validate`] finds.
+    pub fn widenings(&self, reading: &Reading) -> Result<Vec<Widening>, Error> {
+        let base = self.saturation(reading)?;
+        let solution = self.solve(NEARLY * base.rate, reading)?;
+        let mut widenings = Vec::new();
+        for (double, kinds) in WIDTHS {
+            let of_kind = solution
+                .channels
+                .iter()
+                .filter(|used| kinds.contains(&used.channel.kind));
+            let most_held = of_kind.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
+            let Some(used) = most_held else {
+                continue;
+            };
+            let mut wider = self.clone();
+            double(&mut wider.lanes);
+            widenings.push(Widening {
+                channel: used.channel,
+                gain: wider.saturation(reading)?.rate / base.rate,
+            });
+        }
+        widenings.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        Ok(widenings)
+    }
+
+    /// The saturation load, and the channel that limits it: of the kind of which twice as many lanes
+    /// would lift it most. Where none would, the one that [`HypercubeIo::saturation`] finds full.
+    ///
+    /// # Errors
+    /// What [`HypercubeIo::validate`] finds.
+    pub fn limit(&self, reading: &Reading) -> Result<Saturation, Error> {
+        let found = self.saturation(reading)?;
+        let best = self.widenings(reading)?.into_iter().next();
+        Ok(match best {
+            Some(best) if best.gain > 1.0 => Saturation {
+                channel: best.channel,
+                ..found
+            },
+            _ => found,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Waits of worms, channel by channel, on the routes that they take.
+//!
+//! As in [`crate::staged`] a blocked worm keeps the channels behind its head, so that it holds a
+//! channel for its length plus its later waits: S = L + sum W (Ghosh, Goveas and Draper, section 6).
+//! Here nothing is averaged over channels of a kind: each is a queue of its own, and each worm has
+//! the waits of the channels that it crosses, by the channel by which it comes. One pass against the
+//! direction of travel gives all of them; nothing is iterated over the network.
+//!
+//! # The wait at a channel
+//!
+//! 1. Where worms *start*, they come at random times whatever is under way: M/G/1 (Pollaczek and
+//!    Khinchine), M/G/m by Lee and Longton for several lanes ([`crate::queue`]).
+//! 2. By a channel of *one lane* worms come one after another: the head of one is never in a queue
+//!    with worms that follow it. Two formulas say what is left of the wait at a channel of one lane.
+//!    Draper and Ghosh (*J. Parallel and Distributed Computing* 23, 1994, 202-214) take the wait of
+//!    M/G/1 under all that cross the channel, less the share of the worm's own input in the work;
+//!    this lets any number of worms queue. The other takes each input as one customer that is absent,
+//!    waits or is served (the machine-repair model, Kleinrock, *Queueing Systems* vol. 1, 1975,
+//!    section 3.8, with the residual life E\[S^2\] / 2 E\[S\] of section 5.2 for what is in service):
+//!    an arrival finds the others as they are while its own input is absent; this forgets what comes
+//!    together behind a long worm. The first is too high and the second too low; the mean with the
+//!    weight [`DRAPER_GHOSH`] is taken, which was fitted to simulations (see `bench/model.py`).
+//! 3. At a channel of *m lanes* a worm waits if m of the other lanes that lead there have one that
+//!    holds or wants the channel. Each lane has one with the probability of its load; holding times
+//!    that are left are uniform up to twice their mean, as those of fixed length are, and the
+//!    first of those held to end lets the first that waits go on. What waits behind what waits
+//!    lengthens this by 1 / (1 - rho), as in rule 1. Where no more lanes lead to a channel than it
+//!    has itself, nobody waits.
+//!
+//! Worms that come by a channel of several lanes may find others of the same channel before them:
+//! rules 2 and 3 then leave out nothing of it but, in 3, the worm's own lane.
+//!
+//! # Limits
+//!
+//! Worms longer than their paths; Poisson arrivals; waits of different channels are independent.
+//! Near saturation the model may be far off, to either side.
+
+mod network;
+mod wait;
+
+pub use network::{Network, Solved, Start, Step, Uses};
+pub use wait::DRAPER_GHOSH;

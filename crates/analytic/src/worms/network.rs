@@ -1,0 +1,462 @@
+//! Channels, what crosses them, and the pass against the direction of travel.
+
+use super::wait::{Inflow, LENGTHS, utilisation, waits};
+use crate::Error;
+use crate::moments::Moments;
+
+/// A place of a kind of worm: it holds this channel, and goes on as told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The channel.
+    pub channel: u32,
+    /// Kind of length, an index of [`Network::new`]'s `lengths`.
+    pub length: usize,
+    /// Where it goes, with which probability; none where it ends.
+    pub next: Vec<(f64, u32)>,
+}
+
+/// Where worms start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Start {
+    /// The class that latencies are asked for.
+    pub class: usize,
+    /// The first step.
+    pub step: u32,
+    /// Worms per cycle at a load of 1.
+    pub rate: f64,
+}
+
+/// Mean header latency of a class in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Uses {
+    /// Worms per cycle at a load of 1.
+    pub rate: f64,
+    /// Channels on the way.
+    pub channels: f64,
+    /// Waits after the first channel.
+    pub waits: f64,
+    /// Wait for the first channel.
+    pub source: f64,
+}
+
+/// One way into a channel: a step before it, or a start.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    step: u32,
+    rate: f64,
+    slot: u32,
+}
+
+/// Channels and all that crosses them; see the module's description.
+#[derive(Debug, Clone)]
+pub struct Network {
+    lanes: Vec<u32>,
+    lengths: Vec<Moments>,
+    steps: Vec<Step>,
+    starts: Vec<Start>,
+    /// The slot of the wait before each next step, in the order of `next`.
+    slots_of: Vec<Vec<u32>>,
+    slot_of_start: Vec<u32>,
+    /// By channel: the lanes of its inputs (none: sources), slots from `first_slot` on.
+    inputs: Vec<Vec<Option<u32>>>,
+    first_slot: Vec<u32>,
+    /// By channel: who arrives.
+    arrivals: Vec<Vec<Arrival>>,
+    /// Steps by channel.
+    steps_on: Vec<Vec<u32>>,
+    /// Channels that are crossed, the last first.
+    order: Vec<u32>,
+}
+
+/// The network at one load.
+#[derive(Debug, Clone)]
+pub struct Solved {
+    /// Waits by slot.
+    waits: Vec<Moments>,
+    /// Share of time for which the lanes of each channel are held.
+    pub utilisation: Vec<f64>,
+}
+
+impl Network {
+    /// `lanes` of each channel, `lengths` of worms in flits, at most four.
+    ///
+    /// # Errors
+    /// Routes that close a circle of channels, or numbers that name nothing.
+    pub fn new(
+        lanes: Vec<u32>,
+        lengths: Vec<Moments>,
+        steps: Vec<Step>,
+        starts: Vec<Start>,
+    ) -> Result<Self, Error> {
+        let known = |step: u32| (step as usize) < steps.len();
+        let good = lengths.len() <= LENGTHS
+            && starts.iter().all(|start| known(start.step))
+            && steps.iter().all(|step| {
+                (step.channel as usize) < lanes.len()
+                    && step.length < lengths.len()
+                    && step.next.iter().all(|&(_, next)| known(next))
+            });
+        if !good {
+            return Err(Error::Contradiction("a step names what is not there"));
+        }
+        let channels = lanes.len();
+        let mut inputs: Vec<Vec<Option<u32>>> = vec![Vec::new(); channels];
+        let mut slot = |channel: u32, from: Option<u32>| -> u32 {
+            let list = &mut inputs[channel as usize];
+            let at = list.iter().position(|&known| known == from);
+            at.unwrap_or_else(|| {
+                list.push(from);
+                list.len() - 1
+            }) as u32
+        };
+        let mut slots_of: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
+        for step in &steps {
+            let slots = step.next.iter();
+            slots_of.push(
+                slots
+                    .map(|&(_, next)| slot(steps[next as usize].channel, Some(step.channel)))
+                    .collect(),
+            );
+        }
+        let mut slot_of_start: Vec<u32> = starts
+            .iter()
+            .map(|start| slot(steps[start.step as usize].channel, None))
+            .collect();
+        let mut first_slot = Vec::with_capacity(channels);
+        let mut slots = 0;
+        for list in &inputs {
+            first_slot.push(slots);
+            slots += list.len() as u32;
+        }
+        for (step, slots) in steps.iter().zip(&mut slots_of) {
+            for (&(_, next), slot) in step.next.iter().zip(slots) {
+                *slot += first_slot[steps[next as usize].channel as usize];
+            }
+        }
+        for (start, slot) in starts.iter().zip(&mut slot_of_start) {
+            *slot += first_slot[steps[start.step as usize].channel as usize];
+        }
+        let mut steps_on: Vec<Vec<u32>> = vec![Vec::new(); channels];
+        for (number, step) in (0u32..).zip(&steps) {
+            steps_on[step.channel as usize].push(number);
+        }
+        let order = last_first(&steps, &steps_on)?;
+        let mut network = Self {
+            lanes,
+            lengths,
+            steps,
+            starts,
+            slots_of,
+            slot_of_start,
+            inputs,
+            first_slot,
+            arrivals: vec![Vec::new(); channels],
+            steps_on,
+            order,
+        };
+        network.count();
+        Ok(network)
+    }
+
+    /// Finds who arrives where how often.
+    fn count(&mut self) {
+        let mut rates = vec![0.0; self.steps.len()];
+        let arrivals = &mut self.arrivals;
+        let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32| {
+            if rate > 0.0 {
+                arrivals[channel as usize].push(Arrival { step, rate, slot });
+            }
+        };
+        for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
+            rates[start.step as usize] += start.rate;
+            let channel = self.steps[start.step as usize].channel;
+            arrive(start.step, channel, start.rate, slot);
+        }
+        for &channel in self.order.iter().rev() {
+            for &number in &self.steps_on[channel as usize] {
+                let step = &self.steps[number as usize];
+                let slots = &self.slots_of[number as usize];
+                for (&(probability, next), &slot) in step.next.iter().zip(slots) {
+                    let rate = rates[number as usize] * probability;
+                    rates[next as usize] += rate;
+                    arrive(next, self.steps[next as usize].channel, rate, slot);
+                }
+            }
+        }
+    }
+
+    /// The same with other lanes.
+    pub fn with_lanes(&self, lanes: Vec<u32>) -> Self {
+        Self {
+            lanes,
+            ..self.clone()
+        }
+    }
+
+    /// Lanes of each channel.
+    pub fn lanes(&self) -> &[u32] {
+        &self.lanes
+    }
+
+    /// Waits and use when every start sends `load` times its rate.
+    pub fn solve(&self, load: f64) -> Solved {
+        let slots: usize = self.inputs.iter().map(Vec::len).sum();
+        let mut solved = Solved {
+            waits: vec![Moments::ZERO; slots],
+            utilisation: vec![0.0; self.lanes.len()],
+        };
+        let mut later = vec![Moments::ZERO; self.steps.len()];
+        for &channel in &self.order {
+            for &number in &self.steps_on[channel as usize] {
+                later[number as usize] = self.later(number, &later, &solved.waits);
+            }
+            let inflows = self.inflows(channel as usize, load, &later);
+            let lanes = self.lanes[channel as usize];
+            solved.utilisation[channel as usize] = utilisation(&inflows, lanes);
+            let first = self.first_slot[channel as usize] as usize;
+            for (slot, wait) in waits(&inflows, lanes).into_iter().enumerate() {
+                solved.waits[first + slot] = wait;
+            }
+        }
+        solved
+    }
+
+    /// Waits after a step.
+    fn later(&self, number: u32, later: &[Moments], waits: &[Moments]) -> Moments {
+        let step = &self.steps[number as usize];
+        let parts: Vec<(f64, Moments)> = (step.next.iter())
+            .zip(&self.slots_of[number as usize])
+            .map(|(&(probability, next), &slot)| {
+                (
+                    probability,
+                    waits[slot as usize].plus(&later[next as usize]),
+                )
+            })
+            .collect();
+        Moments::weighted(&parts, 1.0)
+    }
+
+    fn inflows(&self, channel: usize, load: f64, later: &[Moments]) -> Vec<Inflow> {
+        let inputs = &self.inputs[channel];
+        let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
+        for arrival in &self.arrivals[channel] {
+            let step = &self.steps[arrival.step as usize];
+            let service = self.lengths[step.length].plus(&later[arrival.step as usize]);
+            let (rate, moments, kinds) =
+                &mut sums[(arrival.slot - self.first_slot[channel]) as usize];
+            *rate += arrival.rate;
+            moments.mean += arrival.rate * service.mean;
+            moments.second += arrival.rate * service.second;
+            moments.third += arrival.rate * service.third;
+            kinds[step.length].0 += arrival.rate * service.mean;
+            kinds[step.length].1 += arrival.rate * service.second;
+        }
+        let each = inputs.iter().zip(sums);
+        each.map(|(&from, (rate, sum, kinds))| Inflow {
+            lanes: from.map(|from| self.lanes[from as usize]),
+            rate: load * rate,
+            service: if rate > 0.0 {
+                Moments {
+                    mean: sum.mean / rate,
+                    second: sum.second / rate,
+                    third: sum.third / rate,
+                }
+            } else {
+                Moments::ZERO
+            },
+            kinds: kinds.map(|(held, second)| {
+                let left = if held > 0.0 {
+                    second / (2.0 * held)
+                } else {
+                    0.0
+                };
+                (load * held, left)
+            }),
+        })
+        .collect()
+    }
+
+    /// Mean header latencies of the classes below `classes`.
+    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<Uses> {
+        let mut ahead = vec![(1.0, 0.0); self.steps.len()];
+        for &channel in &self.order {
+            for &number in &self.steps_on[channel as usize] {
+                let step = &self.steps[number as usize];
+                let (mut channels, mut waits) = (1.0, 0.0);
+                for (&(probability, next), &slot) in
+                    step.next.iter().zip(&self.slots_of[number as usize])
+                {
+                    let (more, later) = ahead[next as usize];
+                    channels += probability * more;
+                    if probability > 0.0 {
+                        waits += probability * (solved.waits[slot as usize].mean + later);
+                    }
+                }
+                ahead[number as usize] = (channels, waits);
+            }
+        }
+        let mut found = vec![Uses::default(); classes];
+        for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
+            if start.rate > 0.0 {
+                let (channels, waits) = ahead[start.step as usize];
+                let sum = &mut found[start.class];
+                sum.rate += start.rate;
+                sum.channels += start.rate * channels;
+                sum.waits += start.rate * waits;
+                sum.source += start.rate * solved.waits[slot as usize].mean;
+            }
+        }
+        for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
+            sum.channels /= sum.rate;
+            sum.waits /= sum.rate;
+            sum.source /= sum.rate;
+        }
+        found
+    }
+
+    /// The load at which the first channel is held all the time, to this relative precision; none if
+    /// nothing is sent.
+    pub fn saturation(&self, precision: f64) -> Option<f64> {
+        let full = |load: f64| {
+            let solved = self.solve(load);
+            solved
+                .utilisation
+                .iter()
+                .any(|&held| held.is_nan() || held >= 1.0)
+        };
+        let mut high = self.bound()?;
+        let mut low = 0.0;
+        while high - low > precision * high {
+            let middle = low + (high - low) / 2.0;
+            if full(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Some(high)
+    }
+
+    /// The load at which some channel carries flits all the time.
+    pub fn bound(&self) -> Option<f64> {
+        let carried = (0..self.lanes.len()).map(|channel| {
+            let work: f64 = (self.arrivals[channel].iter())
+                .map(|arrival| {
+                    let step = &self.steps[arrival.step as usize];
+                    arrival.rate * self.lengths[step.length].mean
+                })
+                .sum();
+            work / f64::from(self.lanes[channel].max(1))
+        });
+        let most = carried.fold(0.0, f64::max);
+        (most > 0.0).then(|| 1.0 / most)
+    }
+}
+
+/// The channels that are crossed, each after all that lie behind it.
+fn last_first(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> {
+    let mut behind: Vec<Vec<u32>> = vec![Vec::new(); steps_on.len()];
+    for step in steps {
+        for &(_, next) in &step.next {
+            let next = steps[next as usize].channel;
+            let list = &mut behind[step.channel as usize];
+            if !list.contains(&next) {
+                list.push(next);
+            }
+        }
+    }
+    let mut waiting: Vec<usize> = behind.iter().map(Vec::len).collect();
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); steps_on.len()];
+    for (channel, list) in (0u32..).zip(&behind) {
+        for &next in list {
+            before[next as usize].push(channel);
+        }
+    }
+    let crossed = |channel: &u32| !steps_on[*channel as usize].is_empty();
+    let mut order: Vec<u32> = (0..steps_on.len() as u32)
+        .filter(|channel| crossed(channel) && waiting[*channel as usize] == 0)
+        .collect();
+    let mut at = 0;
+    while at < order.len() {
+        for &earlier in &before[order[at] as usize] {
+            waiting[earlier as usize] -= 1;
+            if waiting[earlier as usize] == 0 {
+                order.push(earlier);
+            }
+        }
+        at += 1;
+    }
+    let all = (0..steps_on.len() as u32).filter(crossed).count();
+    if order.len() < all {
+        return Err(Error::Contradiction("routes close a circle of channels"));
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue;
+
+    fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
+        Step {
+            channel,
+            length: 0,
+            next,
+        }
+    }
+
+    fn start(step: u32, rate: f64) -> Start {
+        Start {
+            class: 0,
+            step,
+            rate,
+        }
+    }
+
+    /// One source, three channels in a row: only the first has a queue, that of M/D/1.
+    #[test]
+    fn a_single_lane_source_waits_as_in_md1() {
+        let steps = vec![
+            step(0, vec![(1.0, 1)]),
+            step(1, vec![(1.0, 2)]),
+            step(2, Vec::new()),
+        ];
+        let lengths = vec![Moments::fixed(100.0)];
+        let network = Network::new(vec![1; 3], lengths, steps, vec![start(0, 1.0)]).unwrap();
+        let solved = network.solve(0.008);
+        let header = network.headers(&solved, 1)[0];
+        let expected = queue::md1_wait(0.008, 100.0).unwrap();
+        assert!((header.source - expected).abs() < 1e-9);
+        assert_eq!((header.channels, header.waits), (3.0, 0.0));
+        assert!((network.saturation(1e-6).unwrap() - 0.01).abs() < 1e-7);
+    }
+
+    /// Two sources that share their second channel: each first channel is held through the wait.
+    #[test]
+    fn what_waits_holds_what_is_behind() {
+        let steps = vec![
+            step(0, vec![(1.0, 2)]),
+            step(1, vec![(1.0, 2)]),
+            step(2, Vec::new()),
+        ];
+        let lengths = vec![Moments::fixed(100.0)];
+        let starts = vec![start(0, 1.0), start(1, 1.0)];
+        let network = Network::new(vec![1; 3], lengths, steps, starts).unwrap();
+        let solved = network.solve(0.003);
+        let header = network.headers(&solved, 1)[0];
+        assert!(header.waits > 0.0);
+        let held = 0.003 * (100.0 + header.waits);
+        assert!((solved.utilisation[0] - held).abs() < 1e-12);
+        let saturation = network.saturation(1e-6).unwrap();
+        assert!(saturation < network.bound().unwrap() && saturation > 0.003);
+    }
+
+    #[test]
+    fn circles_are_refused() {
+        let steps = vec![step(0, vec![(1.0, 1)]), step(1, vec![(1.0, 0)])];
+        let lengths = vec![Moments::fixed(10.0)];
+        let refused = Network::new(vec![1; 2], lengths, steps, vec![start(0, 1.0)]);
+        assert!(refused.is_err());
+    }
+}

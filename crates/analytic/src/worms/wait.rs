@@ -1,0 +1,371 @@
+//! The wait for one channel, by the channel by which a worm comes; see the module's description.
+
+use crate::moments::Moments;
+use crate::queue;
+
+/// Weight of the formula of Draper and Ghosh, the rest being that of the machine-repair model.
+pub const DRAPER_GHOSH: f64 = 0.65;
+
+/// Kinds of lengths that are told apart where several lanes are held.
+pub(super) const LENGTHS: usize = 4;
+
+/// What comes to a channel by one other, or from sources.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inflow {
+    /// Lanes of the channel by which it comes; none if it starts here.
+    pub lanes: Option<u32>,
+    /// Worms per cycle.
+    pub rate: f64,
+    /// For how long one holds a lane of this channel.
+    pub service: Moments,
+    /// By kind of length: the share of time for which one holds a lane, and the mean time left.
+    pub kinds: [(f64, f64); LENGTHS],
+}
+
+impl Inflow {
+    fn load(&self) -> f64 {
+        self.rate * self.service.mean
+    }
+
+    fn single(&self) -> bool {
+        self.lanes == Some(1)
+    }
+}
+
+const NEVER: Moments = Moments {
+    mean: f64::INFINITY,
+    second: f64::INFINITY,
+    third: f64::INFINITY,
+};
+
+/// Share of time for which the lanes of a channel are held.
+pub(super) fn utilisation(inflows: &[Inflow], lanes: u32) -> f64 {
+    inflows.iter().map(Inflow::load).sum::<f64>() / f64::from(lanes)
+}
+
+/// The wait of what comes by each input.
+pub(super) fn waits(inflows: &[Inflow], lanes: u32) -> Vec<Moments> {
+    let rho = utilisation(inflows, lanes);
+    if rho.is_nan() || rho >= 1.0 {
+        return vec![NEVER; inflows.len()];
+    }
+    let rate: f64 = inflows.iter().map(|inflow| inflow.rate).sum();
+    if rate <= 0.0 {
+        return vec![Moments::ZERO; inflows.len()];
+    }
+    let services: Vec<(f64, Moments)> = inflows
+        .iter()
+        .map(|inflow| (inflow.rate, inflow.service))
+        .collect();
+    let service = Moments::weighted(&services, rate);
+    let open = || {
+        let mean = queue::mgm(rate, service.mean, service.scv(), lanes);
+        queue::wait_moments(rate, &service, lanes, mean)
+    };
+    if inflows.iter().all(|inflow| inflow.lanes.is_none()) || lanes > LANES_MAX {
+        return vec![open(); inflows.len()];
+    }
+    if lanes == 1 {
+        one_lane(inflows, rate * service.second, rho)
+    } else {
+        several_lanes(inflows, lanes, rho)
+    }
+}
+
+/// A wait that befalls the share `waiting` of worms, with these first two moments over all; the
+/// third is that of a gamma distribution fitted to those who wait.
+fn wait(waiting: f64, mean: f64, second: f64) -> Moments {
+    if mean <= 0.0 {
+        return Moments::ZERO;
+    }
+    let waiting = waiting.clamp(1e-12, 1.0);
+    let conditional = mean / waiting;
+    let second = (second / waiting).max(conditional * conditional);
+    let scv = second / (conditional * conditional) - 1.0;
+    Moments {
+        mean,
+        second: waiting * second,
+        third: waiting * second * conditional * (1.0 + 2.0 * scv),
+    }
+}
+
+/// What an arrival by some input finds: the probability of one in service, the mean and second
+/// moment of what is left of it, and the mean work of those that wait.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    serving: f64,
+    left: f64,
+    left_second: f64,
+    waiting: f64,
+}
+
+const ROUNDS_MAX: usize = 60;
+
+/// Rule 2: `work` is the arrival rate times E\[S^2\] of all together.
+fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
+    let full = work / (2.0 * (1.0 - rho));
+    let mut waited = vec![0.0; inflows.len()];
+    let mut found = vec![Found::default(); inflows.len()];
+    for round in 0..ROUNDS_MAX {
+        let mut moved: f64 = 0.0;
+        for (at, found) in found.iter_mut().enumerate() {
+            *found = find(inflows, at, &waited, rho);
+        }
+        for (known, found) in waited.iter_mut().zip(&found) {
+            let next = found.left + found.waiting;
+            let next = if round > 10 {
+                (next + *known) / 2.0
+            } else {
+                next
+            };
+            moved = moved.max((next - *known).abs());
+            *known = next;
+        }
+        if moved < 1e-6 {
+            break;
+        }
+    }
+    inflows
+        .iter()
+        .zip(&found)
+        .map(|(inflow, found)| {
+            let repair = found.left + found.waiting;
+            let mean = if inflow.single() {
+                let others = 1.0 - inflow.rate * inflow.service.second / work;
+                DRAPER_GHOSH * full * others.max(0.0) + (1.0 - DRAPER_GHOSH) * repair
+            } else {
+                repair
+            };
+            let queued = found.waiting + (mean - repair);
+            wait(
+                found.serving.min(1.0),
+                mean,
+                found.left_second + 2.0 * mean * queued.max(0.0),
+            )
+        })
+        .collect()
+}
+
+/// The others at a channel of one lane while the input `at` has no worm there.
+fn find(inflows: &[Inflow], at: usize, waited: &[f64], rho: f64) -> Found {
+    let own = &inflows[at];
+    let single = own.single();
+    let others = |input: &Inflow| rho - if input.single() { input.load() } else { 0.0 };
+    let left = others(own);
+    if left <= 1e-15 {
+        return Found::default();
+    }
+    let waits = own.rate * waited[at];
+    // Of the time in which the others are served, and of all time, that without a worm of this one.
+    let (apart, absent) = if single {
+        (
+            (1.0 - waits / left).max(0.0),
+            (1.0 - own.load() - waits).max(1e-9),
+        )
+    } else {
+        (1.0, 1.0)
+    };
+    let mut found = Found::default();
+    for (number, input) in inflows.iter().enumerate() {
+        if input.rate <= 0.0 || (number == at && single) {
+            continue;
+        }
+        let served = input.load() * apart / absent;
+        let service = &input.service;
+        found.serving += served;
+        found.left += served * service.second / (2.0 * service.mean);
+        found.left_second += served * service.third / (3.0 * service.mean);
+        let by_others = if single {
+            let rest = others(input);
+            if rest > 0.0 {
+                (1.0 - own.load() / rest).max(0.0)
+            } else {
+                0.0
+            }
+        } else {
+            1.0
+        };
+        found.waiting += input.rate * waited[number] * by_others * apart / absent * service.mean;
+    }
+    found
+}
+
+/// Lanes above which a channel is taken as M/G/m whatever leads there.
+const LANES_MAX: u32 = 24;
+/// Points in time, as shares of the longest mean time left, at which it is asked what is still held:
+/// times left are below twice their mean.
+const POINTS: [f64; 26] = [
+    0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
+    0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
+];
+
+/// Rule 3.
+fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
+    let most = 2 * lanes + 4;
+    let leading: u64 = inflows
+        .iter()
+        .map(|inflow| u64::from(inflow.lanes.unwrap_or(most)))
+        .sum();
+    let kinds = inflows.iter().flat_map(|inflow| inflow.kinds);
+    let longest = kinds.map(|(_, left)| left).fold(0.0, f64::max);
+    let offered = rho * f64::from(lanes);
+    if leading <= u64::from(lanes) || queue::waiting_probability(offered, 1.0, lanes) < 1e-9 {
+        return vec![Moments::ZERO; inflows.len()];
+    }
+    let behind = 1.0 / (1.0 - rho);
+    (0..inflows.len())
+        .map(|at| {
+            let (mut mean, mut second, mut waiting) = (0.0, 0.0, 0.0);
+            let (mut before, mut held_before) = (0.0, 0.0);
+            for point in POINTS {
+                let time = point * longest;
+                let (all, held) = held_after(inflows, at, lanes, most, time);
+                if point == 0.0 {
+                    waiting = all;
+                } else {
+                    let step = (time - before) / 2.0;
+                    mean += step * (held + held_before);
+                    second += step * 2.0 * (time * held + before * held_before);
+                }
+                (before, held_before) = (time, held);
+            }
+            wait(waiting, mean * behind, second * behind)
+        })
+        .collect()
+}
+
+/// The probability that a worm that comes by the input `at` finds all lanes held, and the same with
+/// all of them still held after `time`, counted once for each that must end and by how much the
+/// others hasten it.
+fn held_after(inflows: &[Inflow], at: usize, lanes: u32, most: u32, time: f64) -> (f64, f64) {
+    // Coefficient q: the probability that q lanes have a worm here and none has ended.
+    let longest = 4 * lanes as usize + 8;
+    let mut still = vec![1.0];
+    for (number, input) in inflows.iter().enumerate() {
+        let own = u32::from(number == at);
+        let count = input.lanes.unwrap_or(most).saturating_sub(own).min(most);
+        if count == 0 {
+            continue;
+        }
+        let load: f64 = input.kinds.iter().map(|(load, _)| load).sum();
+        let each = load / f64::from(count);
+        let cut = if each > 0.999 { 0.999 / each } else { 1.0 };
+        let on: f64 = (input.kinds.iter())
+            .filter(|(load, _)| *load > 0.0)
+            .map(|(load, left)| load * (1.0 - time / (2.0 * left)).max(0.0))
+            .sum::<f64>()
+            / f64::from(count)
+            * cut;
+        let off = 1.0 - each * cut;
+        for _ in 0..count {
+            let mut next = vec![0.0; (still.len() + 1).min(longest)];
+            for (q, probability) in still.iter().enumerate() {
+                next[q] += probability * off;
+                if q + 1 < next.len() {
+                    next[q + 1] += probability * on;
+                }
+            }
+            still = next;
+        }
+    }
+    let m = lanes as usize;
+    let (mut all, mut held) = (0.0, 0.0);
+    for (q, probability) in still.iter().enumerate().skip(m) {
+        all += probability;
+        held += probability * (q - m + 1) as f64 * q as f64 / m as f64;
+    }
+    (all, held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inflow(lanes: Option<u32>, rate: f64, length: f64) -> Inflow {
+        let mut kinds = [(0.0, 0.0); LENGTHS];
+        kinds[0] = (rate * length, length / 2.0);
+        Inflow {
+            lanes,
+            rate,
+            service: Moments::fixed(length),
+            kinds,
+        }
+    }
+
+    #[test]
+    fn sources_are_mg1_and_mgm_queues() {
+        let source = inflow(None, 0.006, 100.0);
+        let expected = queue::md1_wait(0.006, 100.0).unwrap();
+        assert!((waits(&[source], 1)[0].mean - expected).abs() < 1e-12);
+        let expected = queue::mgm_wait_allen_cunneen(0.006, 100.0, 0.0, 2).unwrap();
+        assert!((waits(&[source], 2)[0].mean - expected).abs() < 1e-12);
+        assert_eq!(
+            waits(&[inflow(None, 0.01, 100.0)], 1)[0].mean,
+            f64::INFINITY
+        );
+    }
+
+    #[test]
+    fn what_follows_on_one_lane_never_waits() {
+        assert_eq!(waits(&[inflow(Some(1), 0.006, 100.0)], 1)[0], Moments::ZERO);
+    }
+
+    #[test]
+    fn no_more_lanes_in_than_out_is_no_wait() {
+        let inflows = [inflow(Some(1), 0.006, 100.0), inflow(Some(2), 0.01, 100.0)];
+        assert!(waits(&inflows, 3).iter().all(|wait| wait.mean == 0.0));
+        assert!(waits(&inflows, 2).iter().all(|wait| wait.mean > 0.0));
+    }
+
+    /// At light load: the other input is there with probability lambda L, for L / 2 more.
+    #[test]
+    fn lightly_loaded_inputs_meet_with_half_a_length_to_go() {
+        let rate = 1e-7;
+        let inflows = [
+            inflow(Some(1), rate, 100.0),
+            inflow(Some(1), 3.0 * rate, 40.0),
+        ];
+        let found = waits(&inflows, 1);
+        let expected = [3.0 * rate * 40.0 * 20.0, rate * 100.0 * 50.0];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found.mean / expected - 1.0).abs() < 1e-3);
+            // Uniform times left: E[X^2] = p (2 r)^2 / 3 with the mean p r.
+        }
+        assert!((found[1].second / (rate * 100.0 * 100.0 * 100.0 / 3.0) - 1.0).abs() < 1e-3);
+        // By several lanes a worm may meet those of its own channel, too.
+        let wide = [inflow(Some(4), rate, 100.0)];
+        let expected = rate * 100.0 * 50.0;
+        assert!((waits(&wide, 1)[0].mean / expected - 1.0).abs() < 1e-3);
+    }
+
+    /// At light load both lanes are held with probability p_1 p_2, and the first of two uniform times
+    /// up to L ends after L / 3.
+    #[test]
+    fn two_lanes_are_free_when_the_first_of_two_ends() {
+        let (rate, length) = (1e-5, 100.0);
+        let inflows = [1e-9, rate, rate].map(|rate| inflow(Some(1), rate, length));
+        let found = waits(&inflows, 2)[0];
+        let expected = (rate * length).powi(2) * length / 3.0;
+        assert!(
+            (found.mean / expected - 1.0).abs() < 0.02,
+            "{}",
+            found.mean / expected
+        );
+    }
+
+    /// Two single-lane inputs, alike: by rule 2's second formula W = (r - w) / (1 - r - w) L / 2 with
+    /// r = lambda L and w = lambda W, by the first half of that of M/D/1.
+    #[test]
+    fn two_inputs_follow_both_formulas() {
+        let (rate, length) = (0.003, 100.0);
+        let inflows = [inflow(Some(1), rate, length); 2];
+        let (r, mut repair) = (rate * length, 0.0);
+        for _ in 0..200 {
+            let w = rate * repair;
+            repair = (r - w) / (1.0 - r - w) * length / 2.0;
+        }
+        let half = queue::md1_wait(2.0 * rate, length).unwrap() / 2.0;
+        let expected = DRAPER_GHOSH * half + (1.0 - DRAPER_GHOSH) * repair;
+        assert!((waits(&inflows, 1)[0].mean / expected - 1.0).abs() < 1e-4);
+    }
+}
