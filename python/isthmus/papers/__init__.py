@@ -25,7 +25,7 @@ A paper is a folder ``papers/NAME/``:
                    ``is``: what was measured reads as expected, word for word.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
-    ``select``     What to take from the result; see `isthmus.papers.select`.
+    ``select``     What to take from the result: an expression; see `isthmus.papers.select`.
     ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
     ``under``      Another selector for the same quantity, under another reading of the paper.
     ``note``       Why, or what the other reading is: shown with the verdict.

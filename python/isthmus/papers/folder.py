@@ -82,12 +82,22 @@ class Paper:
         """
         # One row of the file may span lines; DictReader counts them.
         reader = csv.DictReader(io.StringIO(read_text(self.table), newline=""))
+        try:
+            return self._rows(reader)
+        except csv.Error as error:
+            line = reader.line_num + 1
+            raise IsthmusError(f"{self.table}:{line}: not CSV: {error}") from error
+
+    def _rows(self, reader: csv.DictReader[str]) -> list[Row]:
         missing = [c for c in COLUMNS if c not in (reader.fieldnames or [])]
         if missing:
             raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
         rows, seen = [], set()
         for cells in reader:
             line = reader.line_num
+            if None in cells:
+                many = len(reader.fieldnames or [])
+                raise IsthmusError(f"{self.table}:{line}: more cells than the {many} columns")
             row = Row(**{c: (cells[c] or "").strip() for c in COLUMNS}, line=line)
             if row.id in seen:
                 raise IsthmusError(f"{self.table}:{line}: id {row.id!r} comes twice")

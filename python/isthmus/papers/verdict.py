@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, Row
+from isthmus.papers.grammar import ExpressionError, number, number_range, parse
 from isthmus.papers.model import Model
 from isthmus.papers.select import Source, claim, conditions, value
 from isthmus.results.schema import RunResult
@@ -53,41 +56,65 @@ class Outcome:
 
 def expected(row: Row) -> float | str:
     """The expected value as a number where it is one."""
-    try:
-        return float(row.expected)
-    except ValueError:
-        return row.expected
+    found = number(row.expected)
+    return row.expected if found is None else found
 
 
 def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = None) -> Outcome:
     """Take the row's value from a result and compare it.
 
     Raises:
-        IsthmusError: a cell of the row makes no sense; file, line and column are told.
+        IsthmusError: a cell of the row makes no sense; file, line, column and place are told.
 
     """
-    column = "rule"
-    try:
-        if row.rule not in RULES:
-            raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
-        column = "select"
+    check(paper, row)
+    with _cell(paper, row, "select"):
         literal = _look(row, row.select, run, model)
-        if literal.verdict == VERDICTS[0] or not row.under:
-            return literal
-        column = "under"
+    if literal.verdict == VERDICTS[0] or not row.under:
+        return literal
+    with _cell(paper, row, "under"):
         other = _look(row, row.under, run, model)
-    except _UnfitError as error:
-        raise IsthmusError(f"{paper.table}:{row.line}: expected: {error}") from error
-    except IsthmusError as error:
-        raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
     if other.verdict == VERDICTS[0]:
         detail = f"{other.detail} (as printed: {literal.detail})"
         return replace(other, verdict=VERDICTS[2], detail=detail)
     return literal
 
 
-class _UnfitError(IsthmusError):
-    """The cell `expected` does not suit the rule."""
+@contextmanager
+def _cell(paper: Paper, row: Row, column: str) -> Iterator[None]:
+    """Tell of an error in which cell of which row, and where in its expression, it is."""
+    try:
+        yield
+    except ExpressionError as error:
+        place = f"{paper.table}:{row.line}: {column}: character {error.at + 1}"
+        raise IsthmusError(f"{place}: {error}") from error
+    except IsthmusError as error:
+        raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
+
+
+def check(paper: Paper, row: Row) -> None:
+    """Read all cells of a row that are judged by, without a result.
+
+    Raises:
+        IsthmusError: one of them makes no sense; file, line, column and place are told.
+
+    """
+    with _cell(paper, row, "rule"):
+        if row.rule not in RULES:
+            raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
+    with _cell(paper, row, "tolerance"):
+        _tolerance(row)
+    with _cell(paper, row, "expected"):
+        if row.rule == "within" and number(row.expected) is None:
+            raise IsthmusError(f"{row.expected!r}: the rule `within` needs a number")
+        if row.rule in ("inside", "overlaps"):
+            _range(row)
+    with _cell(paper, row, "at"):
+        conditions(row.at)
+    for column, text in (("select", row.select), ("under", row.under)):
+        if text or column == "select":
+            with _cell(paper, row, column):
+                parse(text, claims=row.rule == "holds")
 
 
 def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> Outcome:
@@ -112,18 +139,16 @@ def _tolerance(row: Row) -> tuple[float, float | None]:
     text = row.tolerance
     if not text:
         return 0.0, None
-    try:
-        return (float(text[:-1]) / 100, None) if text.endswith("%") else (0.0, float(text))
-    except ValueError:
-        raise IsthmusError(f"tolerance {text!r}: write 3% or an amount such as 0.05") from None
+    amount = number(text.removesuffix("%"))
+    if amount is None or amount < 0:
+        raise IsthmusError(f"tolerance {text!r}: write 3% or an amount such as 0.05")
+    return (amount / 100, None) if text.endswith("%") else (0.0, amount)
 
 
 def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
     if row.rule == "is":
         return measured.text == row.expected
     wanted = expected(row)
-    if row.rule == "within" and isinstance(wanted, str):
-        raise _UnfitError(f"{wanted!r}: the rule `within` needs a number")
     smallest, largest = (0.0, 0.0) if row.rule == "within" else _range(row)
     if measured.value is None:
         return False
@@ -138,10 +163,10 @@ def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
 
 
 def _range(row: Row) -> tuple[float, float]:
-    first, _, last = row.expected.replace("–", "-").partition("-")
-    try:
-        return float(first), float(last or first)
-    except ValueError:
-        raise _UnfitError(
-            f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8"
-        ) from None
+    found = number_range(row.expected)
+    if found is None:
+        raise IsthmusError(
+            f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8, the smaller "
+            "end first"
+        )
+    return found
