@@ -21,7 +21,12 @@ class _Papers(Voiced, click.Group):
     """The group, with the options that all commands have."""
 
 
-_STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading": "yellow"}
+_STYLES = {
+    "reproduced": "green",
+    "not reproduced": "red",
+    "differs by reading": "yellow",
+    "undecided": "yellow",
+}
 
 
 @click.group(

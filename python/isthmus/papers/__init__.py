@@ -15,13 +15,12 @@ A paper is a folder ``papers/NAME/``:
     ``quantity``   What is claimed, in words.
     ``conditions`` Under which conditions, in words.
     ``expected``   A number (``3.3``), a range (``10-12.8``), or the claim itself in words.
-    ``tolerance``  For a number and for ``~``: ``3%``, or an amount in the row's unit (``0.05``).
+    ``tolerance``  For a number and for ``~``: a name of ``tolerances.toml``; without such a file
+                   ``3%``, an amount in the row's unit (``0.05``), or ``last digit``.
     ``unit``       Unit of expected and measured, as people write it.
     ``rule``       ``within``: the measured value is within the tolerance of the expected one.
-                   ``inside``: the measured value, for a bracket its middle, is in the expected
-                   range, and its interval reaches beyond it by half the range at most.
-                   ``overlaps``: the measured interval meets the expected range.
-                   ``holds``: the claim that ``select`` states is true beyond its intervals.
+                   ``inside``: the measured value is in the expected range.
+                   ``holds``: the claim that ``select`` states is true.
                    ``is``: what was measured reads as expected, word for word.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
@@ -31,9 +30,13 @@ A paper is a folder ``papers/NAME/``:
     ``note``       Why, or what the other reading is: shown with the verdict.
     =============  ==========================================================================
 
-    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. Verdicts are
-    ``reproduced`` if what ``select`` gives meets the rule, ``differs by reading`` if only what
-    ``under`` gives meets it, else ``not reproduced``.
+    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict looks at the whole
+    interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
+    else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
+    what ``under`` gives does.
+
+``tolerances.toml``
+    Classes of tolerance, each with its reason; see `isthmus.papers.tolerance`.
 
 ``figures.toml``
     How the figures are drawn; see `isthmus.papers.figures`.

@@ -7,13 +7,14 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from isthmus.bundled import PAPERS
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
+from isthmus.papers import tolerance
 
 ENVIRONMENT = "ISTHMUS_PAPERS"
 """Environment variable that names the folder of papers."""
@@ -37,11 +38,13 @@ class Row:
     at: str
     under: str
     note: str
+    reason: str = field(default="", compare=False)
+    """Why the tolerance is what it is, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
     """Line in the file, for messages."""
 
 
-COLUMNS = [f.name for f in fields(Row) if f.name != "line"]
+COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class Paper:
     def table(self) -> Path:
         """The file of claims."""
         return self.folder / "expected.csv"
+
+    @property
+    def tolerances(self) -> Path:
+        """The file of classes of tolerance; it may be absent."""
+        return self.folder / "tolerances.toml"
 
     @property
     def figures(self) -> Path:
@@ -92,6 +100,7 @@ class Paper:
         missing = [c for c in COLUMNS if c not in (reader.fieldnames or [])]
         if missing:
             raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
+        classes = tolerance.read(self.tolerances)
         rows, seen = [], set()
         for cells in reader:
             line = reader.line_num
@@ -105,8 +114,12 @@ class Paper:
                 raise IsthmusError(
                     f"{self.table}:{line}: scenario: no file {self.scenario(row.scenario)}"
                 )
+            try:
+                close = tolerance.named(row.tolerance, classes)
+            except IsthmusError as error:
+                raise IsthmusError(f"{self.table}:{line}: tolerance: {error}") from error
             seen.add(row.id)
-            rows.append(row)
+            rows.append(replace(row, tolerance=close.value, reason=close.reason))
         return rows
 
 

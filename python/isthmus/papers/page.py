@@ -14,7 +14,12 @@ from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.sources import digest_of
 
-KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
+KINDS = {
+    "reproduced": "better",
+    "not reproduced": "worse",
+    "differs by reading": "mixed",
+    "undecided": "mixed",
+}
 """Colours of the verdicts, those of the report."""
 
 

@@ -14,13 +14,12 @@ A *claim*, for the rule ``holds``, compares such values::
     A ~ B                   alike, within the row's tolerance
     stable, saturated, collapsed  that is the verdict of every point that fits
     live                    no point that fits has collapsed
-    falls MEASURE along KEY the simulated mean falls from one end of an axis to the other, and
-                            never rises beyond its intervals in between
+    falls MEASURE along KEY the simulated mean falls from each point of an axis to the next
     rises MEASURE along KEY
     claim and claim
 
-``>`` and ``<`` hold only where the intervals do not overlap; in a quick run, whose intervals are
-wide, where the means differ. `isthmus.papers.grammar` has the grammar.
+A claim is true where it is for all numbers within the intervals, false where it is for none, and
+else undecided (`isthmus.papers.compare`). `isthmus.papers.grammar` has the grammar.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from itertools import pairwise
 
 from isthmus.errors import IsthmusError
 from isthmus.papers import arithmetic, grammar
+from isthmus.papers.compare import Truth, alike, all_of, greater
 from isthmus.papers.grammar import (
     Comparison,
     Conjunction,
@@ -42,8 +42,8 @@ from isthmus.papers.grammar import (
     conditions,
 )
 from isthmus.papers.selectors import Source, along, needs_simulation, points, result, take
+from isthmus.papers.tolerance import Tolerance
 from isthmus.value import Value
-from isthmus.wording import number
 
 __all__ = ["Claim", "Source", "claim", "conditions", "is_analytic", "points", "value"]
 
@@ -53,9 +53,9 @@ _DIVIDING = ("/", "above", "below")
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim holds, and the numbers that say so."""
+    """Whether a claim holds, `None` if that is undecided, and the numbers that say so."""
 
-    holds: bool
+    holds: Truth
     text: str
 
 
@@ -93,7 +93,7 @@ def value(text: str, source: Source) -> Value:
 def _claim(node: Node, source: Source) -> Claim:
     if isinstance(node, Conjunction):
         parts = [_claim(part, source) for part in node.parts]
-        return Claim(all(p.holds for p in parts), "; ".join(p.text for p in parts))
+        return Claim(all_of(p.holds for p in parts), "; ".join(p.text for p in parts))
     if isinstance(node, Comparison):
         return _comparison(node, source)
     assert isinstance(node, Selector)
@@ -107,7 +107,7 @@ def _claim(node: Node, source: Source) -> Claim:
 
 def _comparison(node: Comparison, source: Source) -> Claim:
     values = [_number(term, source) for term in node.terms]
-    holds = all(
+    holds = all_of(
         _compare(a, sign, b, source)
         for a, sign, b in zip(values, node.signs, values[1:], strict=False)
     )
@@ -125,31 +125,24 @@ def _all_are(node: Selector, source: Source) -> Claim:
     found = [p.verdict.verdict for p in points(result(source), fixed)] or ["no such point"]
     if verdict == "live":
         found = [verdict if v in ("stable", "saturated", "undecided") else v for v in found]
+    open_ = verdict in ("stable", "saturated") and "undecided" in found
     share = found.count(verdict)
-    if len(found) == 1:
-        return Claim(share == 1, found[0])
-    return Claim(share == len(found), f"{share} of {len(found)} {verdict}")
+    others = len(found) - share - (found.count("undecided") if open_ else 0)
+    holds = False if others else None if open_ else True
+    return Claim(holds, found[0] if len(found) == 1 else f"{share} of {len(found)} {verdict}")
 
 
-def _compare(a: Value, sign: str, b: Value, source: Source) -> bool:
-    if a.value is None or b.value is None:
-        return False
+def _compare(a: Value, sign: str, b: Value, source: Source) -> Truth:
     if sign == "~":
-        return abs(a.value - b.value) <= source.tolerance * max(abs(a.value), abs(b.value))
-    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
-    if source.run is not None and source.run.quick:
-        a_low = a_high = a.value
-        b_low = b_high = b.value
-    return a_low > b_high if sign == ">" else a_high < b_low
+        return alike(a, b, Tolerance(source.tolerance, source.amount))
+    return greater(a, b) if sign == ">" else greater(b, a)
 
 
 def _monotone(node: Selector, source: Source) -> Claim:
     curve = along(list(node.words), {**source.at, **node.conditions}, source)
     values = [v for _, v in (curve if node.words[0] == "falls" else curve[::-1])]
-    never_back = all(after.ends[0] <= before.ends[1] for before, after in pairwise(values))
-    holds = never_back and values[0].ends[0] > values[-1].ends[1]
-    shown = " → ".join(f"{number(v.value)}" for _, v in curve)
-    return Claim(holds, shown)
+    holds = all_of(greater(before, after) for before, after in pairwise(values))
+    return Claim(holds, " → ".join(v.text for _, v in curve))
 
 
 def _value(node: Node, source: Source) -> Value:

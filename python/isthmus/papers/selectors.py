@@ -32,13 +32,16 @@ A *selector* gives a value with an interval::
 
 Conditions fix axes of the sweep; keys may be shortened to their last words (``io_link`` for
 ``machine.lanes.io_link``). How selectors are joined to claims: `isthmus.papers.select`.
+
+What a simulation gives has an interval; where the results hold none (``busy``, ``node``, ``wire``)
+it is taken to be without bounds, so that nothing is claimed by it. All else is exact.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from isthmus.errors import IsthmusError
@@ -57,7 +60,9 @@ class Source:
     run: RunResult | None
     at: Conditions = field(default_factory=dict)
     tolerance: float = 0.0
-    """Relative difference within which ``~`` holds."""
+    """Difference within which ``~`` holds, as a share of the larger value ..."""
+    amount: float = 0.0
+    """... and in the unit of the values."""
     model: Model | None = None
     """The queueing model of the same scenario."""
 
@@ -145,6 +150,13 @@ def _point(source: Source, fixed: Conditions) -> PointResult:
     return found[0]
 
 
+def measured(middle: float | None, low: float | None, high: float | None) -> Value:
+    """A value from a simulation: without an interval it may be anything."""
+    if middle is not None and (low is None or high is None):
+        return Value(middle, -math.inf, math.inf)
+    return Value(middle, low, high)
+
+
 def _name(words: list[str]) -> str:
     if len(words) < 2:
         raise IsthmusError(f"{words[0]!r}: say of what, for example `{words[0]} read.network`")
@@ -162,14 +174,14 @@ def _measured(words: list[str], fixed: Conditions, source: Source) -> Measure | 
 
 def _mean(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = _measured(words, fixed, source)
-    return Value(found.mean, found.low, found.high) if found else Value(None)
+    return measured(found.mean, found.low, found.high) if found else Value(None)
 
 
 def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = _measured(words, fixed, source)
     for each in found.percentiles if found else []:
         if f"p{each.percent:g}" == words[0]:
-            return Value(each.value, each.low, each.high)
+            return measured(each.value, each.low, each.high)
     return Value(None)
 
 
@@ -186,20 +198,22 @@ def _model(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 def _growth(_words: list[str], fixed: Conditions, source: Source) -> Value:
     verdict = _point(source, fixed).verdict
-    return Value(verdict.growth, verdict.growth_low, verdict.growth_high)
+    return measured(verdict.growth, verdict.growth_low, verdict.growth_high)
 
 
 def _verdict(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = points(result(source), fixed)
     if not found:
         _point(source, fixed)
-    return Value(sum(p.verdict.verdict == words[0] for p in found) / len(found))
+    verdicts = [p.verdict.verdict for p in found]
+    share, open_ = (verdicts.count(v) / len(found) for v in (words[0], "undecided"))
+    return Value(share, share, share + open_) if open_ else Value(share)
 
 
 def _busy(words: list[str], fixed: Conditions, source: Source) -> Value:
     for use in _point(source, fixed).channels:
         if use.kind == _name(words) and use.from_ is None:
-            return Value(use.utilisation)
+            return measured(use.utilisation, None, None)
     return Value(None)
 
 
@@ -257,7 +271,7 @@ def along(words: list[str], fixed: Conditions, source: Source) -> list[tuple[flo
     for point in points(run, fixed):
         x, found = point.values[axis].number, point.measure(words[1])
         if x is not None and found and found.mean is not None:
-            curve.append((x, Value(found.mean, found.low, found.high)))
+            curve.append((x, measured(found.mean, found.low, found.high)))
     xs = [x for x, _ in curve]
     if len(curve) < 2 or len(set(xs)) != len(xs):
         raise IsthmusError(
@@ -267,20 +281,26 @@ def along(words: list[str], fixed: Conditions, source: Source) -> list[tuple[flo
     return sorted(curve, key=lambda pair: pair[0])
 
 
+def _extreme(pick: Callable[[Iterable[float]], float], values: list[Value]) -> Value:
+    """The largest or the smallest of some values, whichever of them it may be."""
+    middles = [v.value for v in values if v.value is not None]
+    return Value(pick(middles), pick(v.ends[0] for v in values), pick(v.ends[1] for v in values))
+
+
 def _range(words: list[str], fixed: Conditions, source: Source) -> Value:
     values = [v for _, v in along(words, fixed, source)]
-    largest = max(values, key=lambda v: v.value or 0.0)
-    smallest = min(values, key=lambda v: v.value or 0.0)
-    return arithmetic.over(largest, smallest)
+    return arithmetic.over(_extreme(max, values), _extreme(min, values))
 
 
 def _lowest(words: list[str], fixed: Conditions, source: Source) -> Value:
-    x, _ = min(along(words, fixed, source), key=lambda pair: pair[1].value or 0.0)
-    return Value(x)
+    curve = along(words, fixed, source)
+    x, lowest = min(curve, key=lambda pair: pair[1].value or 0.0)
+    may_be = [at for at, v in curve if v.ends[0] <= lowest.ends[1]]
+    return Value(x, min(may_be), max(may_be)) if len(may_be) > 1 else Value(x)
 
 
 def _peak(words: list[str], fixed: Conditions, source: Source) -> Value:
-    return max((v for _, v in along(words, fixed, source)), key=lambda v: v.value or 0.0)
+    return _extreme(max, [v for _, v in along(words, fixed, source)])
 
 
 def _verdict_word(_words: list[str], fixed: Conditions, source: Source) -> Value:
@@ -303,14 +323,14 @@ def _collapse(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 def _node(words: list[str], fixed: Conditions, source: Source) -> Value:
     point = _point(source, fixed)
-    if result(source).machines[point.machine].kind == tree.KIND:
-        return tree.node(_name(words), point)
-    return fabric.node(_name(words), point)
+    of = tree if result(source).machines[point.machine].kind == tree.KIND else fabric
+    return measured(of.node(_name(words), point).value, None, None)
 
 
 def _wire(words: list[str], fixed: Conditions, source: Source) -> Value:
     _name(words)
-    return tree.wire(" ".join(words[1:]), _point(source, fixed), source.model)
+    told = tree.wire(" ".join(words[1:]), _point(source, fixed), source.model)
+    return measured(told.value, None, None)
 
 
 def _setting(words: list[str], _fixed: Conditions, source: Source) -> Value:

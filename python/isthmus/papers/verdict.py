@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.errors import IsthmusError
+from isthmus.papers.compare import Truth, within
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.grammar import ExpressionError, number, number_range, parse
 from isthmus.papers.model import Model
 from isthmus.papers.select import Source, claim, conditions, value
+from isthmus.papers.tolerance import Tolerance, parsed
 from isthmus.results.schema import RunResult
 from isthmus.value import Value
 
-VERDICTS = ("reproduced", "not reproduced", "differs by reading")
-RULES = ("within", "inside", "overlaps", "holds", "is")
-REACH = 0.5
-"""How far an interval may reach beyond the range that `inside` asks for, in parts of the range."""
+VERDICTS = ("reproduced", "not reproduced", "differs by reading", "undecided")
+RULES = ("within", "inside", "holds", "is")
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,22 @@ class Outcome:
             "conditions": row.conditions,
             "expected": expected(row),
             "measured": self.measured,
-            "low": self.low,
-            "high": self.high,
+            "low": _finite(self.low),
+            "high": _finite(self.high),
             "unit": row.unit,
             "verdict": self.verdict,
             "rule": row.rule,
+            "tolerance": row.tolerance,
+            "tolerance_reason": row.reason,
             "scenario": row.scenario,
             "detail": self.detail,
             "note": row.note,
         }
+
+
+def _finite(end: float | None) -> float | None:
+    """An end of an interval; none where there is no bound."""
+    return end if end is not None and math.isfinite(end) else None
 
 
 def expected(row: Row) -> float | str:
@@ -70,14 +78,15 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     check(paper, row)
     with _cell(paper, row, "select"):
         literal = _look(row, row.select, run, model)
-    if literal.verdict == VERDICTS[0] or not row.under:
+    if literal.verdict != "not reproduced" or not row.under:
         return literal
     with _cell(paper, row, "under"):
         other = _look(row, row.under, run, model)
-    if other.verdict == VERDICTS[0]:
-        detail = f"{other.detail} (as printed: {literal.detail})"
-        return replace(other, verdict=VERDICTS[2], detail=detail)
-    return literal
+    if other.verdict == "not reproduced":
+        return literal
+    detail = f"{other.detail} (as printed: {literal.detail})"
+    verdict = "differs by reading" if other.verdict == "reproduced" else other.verdict
+    return replace(other, verdict=verdict, detail=detail)
 
 
 @contextmanager
@@ -103,11 +112,11 @@ def check(paper: Paper, row: Row) -> None:
         if row.rule not in RULES:
             raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
     with _cell(paper, row, "tolerance"):
-        _tolerance(row)
+        parsed(row.tolerance, row.expected)
     with _cell(paper, row, "expected"):
         if row.rule == "within" and number(row.expected) is None:
             raise IsthmusError(f"{row.expected!r}: the rule `within` needs a number")
-        if row.rule in ("inside", "overlaps"):
+        if row.rule == "inside":
             _range(row)
     with _cell(paper, row, "at"):
         conditions(row.at)
@@ -119,47 +128,29 @@ def check(paper: Paper, row: Row) -> None:
 
 def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> Outcome:
     """The outcome by one selector, without regard to other readings."""
-    share, amount = _tolerance(row)
-    source = Source(run, conditions(row.at), share, model)
+    tolerance = parsed(row.tolerance, row.expected)
+    source = Source(run, conditions(row.at), tolerance.share, tolerance.amount, model)
     if row.rule == "holds":
         told = claim(select, source)
         return Outcome(row, told.holds, None, None, _verdict(told.holds), told.text)
     found = value(select, source)
-    met = _met(row, found, share, amount)
+    met = _met(row, found, tolerance)
     shown = found.value if found.words is None else found.words
     return Outcome(row, shown, found.low, found.high, _verdict(met), found.text)
 
 
-def _verdict(met: bool) -> str:
-    return VERDICTS[0] if met else VERDICTS[1]
+def _verdict(met: Truth) -> str:
+    return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
-def _tolerance(row: Row) -> tuple[float, float | None]:
-    """The tolerance as a share, and as an amount if it is one."""
-    text = row.tolerance
-    if not text:
-        return 0.0, None
-    amount = number(text.removesuffix("%"))
-    if amount is None or amount < 0:
-        raise IsthmusError(f"tolerance {text!r}: write 3% or an amount such as 0.05")
-    return (amount / 100, None) if text.endswith("%") else (0.0, amount)
-
-
-def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
+def _met(row: Row, measured: Value, tolerance: Tolerance) -> Truth:
     if row.rule == "is":
-        return measured.text == row.expected
-    wanted = expected(row)
-    smallest, largest = (0.0, 0.0) if row.rule == "within" else _range(row)
-    if measured.value is None:
+        return None if measured.text == "undecided" else measured.text == row.expected
+    if measured.words is not None:
         return False
-    if isinstance(wanted, float) and row.rule == "within":
-        return abs(measured.value - wanted) <= (share * abs(wanted) if amount is None else amount)
-    low, high = measured.ends
-    if row.rule == "inside":
-        reach = REACH * (largest - smallest)
-        within = smallest <= measured.value <= largest
-        return within and smallest - reach <= low and high <= largest + reach
-    return low <= largest and smallest <= high
+    if row.rule == "within":
+        return within(measured, *tolerance.around(float(expected(row))))
+    return within(measured, *_range(row))
 
 
 def _range(row: Row) -> tuple[float, float]:
