@@ -1,33 +1,36 @@
 """The QsNET paper: its rows, its scenarios, and what a quick run says of them."""
 
 import csv
-import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from conftest import REPOSITORY
 from isthmus.core import read_text
-from isthmus.papers import VERDICTS, find
+from isthmus.papers import find, readme
 from isthmus.papers.figures import figures
 from isthmus.scenario import Scenario
 
 HOME = REPOSITORY / "papers" / "qsnet-io"
 
-NOT_MODELLED = {"ping_lat_mpi", "flit", "vc_fifo"}
-DECLARED = {"hot_mid", "multi_random_clustered", "multi_random_distributed", "compute_alone"}
-NOT_REPRODUCED = NOT_MODELLED | DECLARED
+SET = {"link_bw", "switch_latency", "packet_payload", "packet_overhead"}
+FITTED = {"ping_peak", "ping_wire", "ping_main", "ping_lat0", "biping_elan", "biping_main"} | {
+    "hot_drop64",
+    "hot_near",
+    "hot_far",
+}
+BY_READING = {"multi_det_clustered", "multi_det_distributed", "claim_interference_ii"}
+NOT_REPRODUCED = {"ping_lat_mpi", "flit", "vc_fifo", "hot_mid", "claim_shared_distributed"} | {
+    "multi_random_clustered",
+    "multi_random_distributed",
+    "compute_alone",
+    "claim_shared_clustered",
+}
+"""Verdicts of the rows of reference.csv that are not reproduced as they stand."""
 TIGHT = {"ping_peak", "ping_wire", "ping_main", "biping_elan", "biping_main"} | {
     "hot_aggregate",
-    "multi_det_distributed",
 }
 """Rows that must be within 2%."""
-SLOW = {"claim_interference_ii"}
-"""Rows of reference.csv whose effect takes longer to build up than a quick run is long."""
-FOR_LONG_RUNS = NOT_REPRODUCED | SLOW | {"claim_shared_clustered", "claim_interference_dist"}
 
 
 @pytest.fixture(scope="module")
@@ -42,61 +45,28 @@ def reference():
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(quick_run):
     """A quick run of everything: what it printed, and its folder."""
-    out = tmp_path_factory.mktemp("paper")
-    words = [
-        "papers",
-        "run",
-        str(HOME),
-        "--quick",
-        "--json",
-        "--figures",
-        "--plots",
-        "png",
-        "--out",
-        str(out),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return {each["id"]: each for each in json.loads(done.stdout)}, out
+    found, out = quick_run(HOME.name)
+    return found, out
 
 
-def test_every_row_of_the_reference_is_there(paper, reference):
+def test_the_rows_of_the_reference_come_out_as_they_should(reference):
+    """As far as intervals tell: `undecided` may take the place of any verdict."""
+    wanted = dict.fromkeys(SET, "as set") | dict.fromkeys(FITTED, "fitted")
+    wanted |= dict.fromkeys(BY_READING, "differs by reading")
+    wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
+    kept = readme.kept(find(str(HOME)))
+    told = {name: kept[name]["verdict"] for name in reference}
+    for name, verdict in told.items():
+        assert verdict in (wanted.get(name, "reproduced"), "undecided"), name
+    assert list(told.values()).count("undecided") <= 4
+
+
+def test_pings_are_asked_for_tightly(paper):
     rows = {row.id: row for row in paper.rows()}
-    assert reference.keys() <= rows.keys()
-    for name, told in reference.items():
-        row = rows[name]
-        words = (row.where, row.quantity, row.conditions)
-        assert words == (told["where"], told["quantity"], told["conditions"]), name
-        if told["value"]:
-            assert (row.expected, row.unit) == (told["value"], told["unit"]), name
     for name in TIGHT:
         assert (rows[name].rule, rows[name].tolerance) == ("within", "2%"), name
-    for name in NOT_REPRODUCED:
-        assert rows[name].note, name
-
-
-def test_the_readme_has_a_verdict_for_every_row(paper, reference):
-    text = (HOME / "README.md").read_text()
-    said = dict(
-        re.findall(r"^\| `(\w+)` \|.*\| (?:\*\*)?([a-z ]+?)(?:\*\*)? \|$", text, re.MULTILINE)
-    )
-    assert list(said) and said.keys() == {row.id for row in paper.rows()}
-    told = {name: verdict for name, verdict in said.items() if name in reference}
-    wanted = dict.fromkeys(reference, "reproduced")
-    wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
-    assert told == wanted
-    for name in re.findall(r"\]\(((?:figures|scaling)/[\w.-]+)\)", text):
-        assert (HOME / name).is_file()
 
 
 def test_the_scenarios_are_run_with_five_seeds(paper):
@@ -114,20 +84,6 @@ def test_the_scenarios_are_run_with_five_seeds(paper):
         assert replications and int(replications[1]) >= 5, name
 
 
-def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
-    found, _ = quick
-    assert list(found) == [row.id for row in paper.rows()]
-    for each in found.values():
-        assert each["verdict"] in VERDICTS
-        assert each["detail"]
-        if each["low"] is not None:
-            assert each["low"] <= each["measured"] <= each["high"]
-    for name in reference.keys() - FOR_LONG_RUNS:
-        assert found[name]["verdict"] == "reproduced", found[name]
-    for name in NOT_REPRODUCED:
-        assert found[name]["verdict"] == "not reproduced", found[name]
-
-
 def test_the_ping_is_what_the_engine_gives(quick):
     """320 B every 955.2 ns less 1.88 us and a way there and back for each MiB."""
     found, _ = quick
@@ -137,13 +93,3 @@ def test_the_ping_is_what_the_engine_gives(quick):
     wire = found["ping_wire"]["measured"] / found["ping_peak"]["measured"]
     assert wire == pytest.approx(378 / 320, rel=2e-3)
     assert found["ping_lat0"]["measured"] == pytest.approx(1.88 + 58 / 400 + 5 * 0.035, abs=1e-6)
-
-
-def test_the_figures_are_drawn(quick, paper):
-    _, out = quick
-    names = {figure.name for figure in figures(paper)}
-    assert names >= {f"figure-{n}" for n in ("4", "5", "6", "7", "8", "9-shared", "9-dedicated")}
-    for name in names:
-        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    page = (out / "index.html").read_text()
-    assert page.count("<figure ") == len(names)

@@ -28,12 +28,21 @@ A paper is a folder ``papers/NAME/``:
     ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
     ``under``      Another selector for the same quantity, under another reading of the paper.
     ``note``       Why, or what the other reading is: shown with the verdict.
+    ``role``       What the row is to the paper: ``prediction``, ``equation``, ``fitted``,
+                   ``setting`` (compared with itself) or ``beyond`` (it has no number there).
+    ``section``    The heading of the README whose table has the row.
+    ``same_as``    The row that says the same, or from whose number this one follows.
     =============  ==========================================================================
 
     ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict looks at the whole
     interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
     else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
-    what ``under`` gives does.
+    what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
+    set``. A table may do without the last three columns: all its rows are predictions then.
+
+``verdicts.json``
+    What the last full run gave, kept; the README's tables are written from it
+    (`isthmus.papers.readme`).
 
 ``tolerances.toml``
     Classes of tolerance, each with its reason; see `isthmus.papers.tolerance`.

@@ -20,6 +20,10 @@ ENVIRONMENT = "ISTHMUS_PAPERS"
 """Environment variable that names the folder of papers."""
 
 
+ROLES = ("prediction", "equation", "fitted", "setting", "beyond")
+"""What a row is to its paper; predictions come first wherever rows are counted."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One claim of a paper; see `isthmus.papers` for the columns."""
@@ -38,6 +42,12 @@ class Row:
     at: str
     under: str
     note: str
+    role: str = ROLES[0]
+    """What the row is to the paper; one of `ROLES`."""
+    section: str = ""
+    """Heading of the README whose table has the row."""
+    same_as: str = ""
+    """The row that says the same, or the number from which this one follows."""
     reason: str = field(default="", compare=False)
     """Why the tolerance is what it is, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
@@ -45,6 +55,8 @@ class Row:
 
 
 COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
+OPTIONAL = ("role", "section", "same_as")
+"""Columns that a table may do without."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,16 @@ class Paper:
     def table(self) -> Path:
         """The file of claims."""
         return self.folder / "expected.csv"
+
+    @property
+    def readme(self) -> Path:
+        """The page about the paper, whose tables are generated; it may be absent."""
+        return self.folder / "README.md"
+
+    @property
+    def kept(self) -> Path:
+        """The verdicts of the last full run that was kept; it may be absent."""
+        return self.folder / "verdicts.json"
 
     @property
     def tolerances(self) -> Path:
@@ -97,7 +119,8 @@ class Paper:
             raise IsthmusError(f"{self.table}:{line}: not CSV: {error}") from error
 
     def _rows(self, reader: csv.DictReader[str]) -> list[Row]:
-        missing = [c for c in COLUMNS if c not in (reader.fieldnames or [])]
+        have = reader.fieldnames or []
+        missing = [c for c in COLUMNS if c not in have and c not in OPTIONAL]
         if missing:
             raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
         classes = tolerance.read(self.tolerances)
@@ -105,9 +128,15 @@ class Paper:
         for cells in reader:
             line = reader.line_num
             if None in cells:
-                many = len(reader.fieldnames or [])
+                many = len(have)
                 raise IsthmusError(f"{self.table}:{line}: more cells than the {many} columns")
-            row = Row(**{c: (cells[c] or "").strip() for c in COLUMNS}, line=line)
+            row = Row(**{c: (cells.get(c) or "").strip() for c in COLUMNS}, line=line)
+            row = replace(row, role=row.role or ROLES[0])
+            if row.role not in ROLES:
+                known = ", ".join(ROLES)
+                raise IsthmusError(
+                    f"{self.table}:{line}: role: no role {row.role!r}; there are {known}"
+                )
             if row.id in seen:
                 raise IsthmusError(f"{self.table}:{line}: id {row.id!r} comes twice")
             if row.scenario and not self.scenario(row.scenario).is_file():
@@ -120,6 +149,13 @@ class Paper:
                 raise IsthmusError(f"{self.table}:{line}: tolerance: {error}") from error
             seen.add(row.id)
             rows.append(replace(row, tolerance=close.value, reason=close.reason))
+        firsts = {row.id for row in rows if not row.same_as}
+        for row in rows:
+            if row.same_as and row.same_as not in firsts:
+                raise IsthmusError(
+                    f"{self.table}:{row.line}: same_as: {row.same_as!r} is no row that stands "
+                    "for itself"
+                )
         return rows
 
 

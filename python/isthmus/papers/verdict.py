@@ -18,7 +18,19 @@ from isthmus.papers.tolerance import Tolerance, parsed
 from isthmus.results.schema import RunResult
 from isthmus.value import Value
 
-VERDICTS = ("reproduced", "not reproduced", "differs by reading", "undecided")
+VERDICTS = (
+    "reproduced",
+    "differs by reading",
+    "not reproduced",
+    "undecided",
+    "fitted",
+    "as set",
+)
+"""In the order in which they are counted. The last two are met by construction: a row that is
+fitted, or that compares a setting with itself, reproduces nothing.
+"""
+_MET = {"fitted": "fitted", "setting": "as set"}
+"""What a row that meets its rule is called by its role, in place of reproduced."""
 RULES = ("within", "inside", "holds", "is")
 
 
@@ -42,6 +54,8 @@ class Outcome:
             "where": row.where,
             "quantity": row.quantity,
             "conditions": row.conditions,
+            "role": row.role,
+            "same_as": row.same_as or None,
             "expected": expected(row),
             "measured": self.measured,
             "low": _finite(self.low),
@@ -76,6 +90,14 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
 
     """
     check(paper, row)
+    told = _judged(paper, row, run, model)
+    if told.verdict == "reproduced":
+        return replace(told, verdict=_MET.get(row.role, told.verdict))
+    return told
+
+
+def _judged(paper: Paper, row: Row, run: RunResult | None, model: Model | None) -> Outcome:
+    """The outcome without regard to the role of the row."""
     with _cell(paper, row, "select"):
         literal = _look(row, row.select, run, model)
     if literal.verdict != "not reproduced" or not row.under:
