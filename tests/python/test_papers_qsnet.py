@@ -1,6 +1,7 @@
 """The QsNET paper: its rows, its scenarios, and what a quick run says of them."""
 
 import csv
+import importlib.util
 import re
 
 import pytest
@@ -73,7 +74,7 @@ def test_the_scenarios_are_run_with_five_seeds(paper):
     named = {path.stem for path in (HOME / "scenarios").glob("*.toml")}
     assert {row.scenario for row in paper.rows()} <= named
     assert named == {figure.scenario for figure in figures(paper)} | {
-        "table-1-mapping",
+        "table-1-random",
         "section-4-4",
     }
     for name in named:
@@ -93,3 +94,23 @@ def test_the_ping_is_what_the_engine_gives(quick):
     wire = found["ping_wire"]["measured"] / found["ping_peak"]["measured"]
     assert wire == pytest.approx(378 / 320, rel=2e-3)
     assert found["ping_lat0"]["measured"] == pytest.approx(1.88 + 58 / 400 + 5 * 0.035, abs=1e-6)
+
+
+def test_servers_that_serve_one_request_at_a_time():
+    """What mean value analysis must give, and that the README has what it gives."""
+    path = HOME / "mechanisms" / "serial_servers.py"
+    spec = importlib.util.spec_from_file_location("serial_servers", path)
+    assert spec and spec.loader
+    study = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(study)
+    rate = study.SERVER_MB_PER_S
+    # Without pauses all places of n clients at s servers are alike: one is busy in n of n + s - 1.
+    for clients, servers in ((56, 8), (64, 8), (1, 3), (7, 1)):
+        busy = clients / (clients + servers - 1)
+        assert study.accepted(clients, servers, 0.0) == pytest.approx(busy * rate)
+    # One client never waits: its messages take a pause and a service.
+    assert study.accepted(1, 1, 0.0207) == pytest.approx(1 / (0.0207 + 1 / rate))
+    text = (HOME / "README.md").read_text()
+    for name, (clients, servers) in study.CASES.items():
+        told = [study.accepted(clients, servers, pause) for pause in (0.0, study.PAUSE_S)]
+        assert f"| {name} | {told[0]:.0f} | {told[1]:.0f} |" in text

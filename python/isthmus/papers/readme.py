@@ -43,14 +43,16 @@ def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
 
 
 def keep_figures(paper: Paper, out: Path) -> None:
-    """Take the figures that a run has drawn as PNG into the paper's folder.
+    """Take those figures that a run has drawn as PNG and the README shows into the paper's folder.
 
     Raises:
         IsthmusError: the folder cannot be written to.
 
     """
+    text = read_text(paper.readme)
     for drawn in sorted((out / "figures").glob("*.png")):
-        write_bytes(paper.folder / "figures" / drawn.name, drawn.read_bytes())
+        if f"(figures/{drawn.name})" in text:
+            write_bytes(paper.folder / "figures" / drawn.name, drawn.read_bytes())
 
 
 def kept(paper: Paper) -> dict[str, Kept]:
@@ -183,6 +185,8 @@ def _line(row: Row, told: Kept) -> str:
     here = f"{told['detail']} {unit}".strip()
     if row.rule == "is" and told["detail"] == row.expected and len(row.expected) > 20:
         here = "the same"
+    if told.get("other"):
+        here += f" (the other reading: {told['other']} {unit}".rstrip() + ")"
     verdict = told["verdict"]
     if verdict not in ("reproduced", "fitted", "as set"):
         verdict = f"**{verdict}**"

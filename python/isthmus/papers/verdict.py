@@ -45,6 +45,8 @@ class Outcome:
     verdict: str
     detail: str
     """The numbers behind the verdict, for people."""
+    other: str | None = None
+    """Those of the other reading, where it is not reproduced either."""
 
     def as_json(self) -> dict[str, Any]:
         """One object of ``isthmus papers run --json``."""
@@ -67,6 +69,7 @@ class Outcome:
             "tolerance_reason": row.reason,
             "scenario": row.scenario,
             "detail": self.detail,
+            "other": self.other,
             "note": row.note,
         }
 
@@ -105,7 +108,7 @@ def _judged(paper: Paper, row: Row, run: RunResult | None, model: Model | None) 
     with _cell(paper, row, "under"):
         other = _look(row, row.under, run, model)
     if other.verdict == "not reproduced":
-        return literal
+        return replace(literal, other=other.detail)
     detail = f"{other.detail} (as printed: {literal.detail})"
     verdict = "differs by reading" if other.verdict == "reproduced" else other.verdict
     return replace(other, verdict=verdict, detail=detail)
