@@ -20,7 +20,7 @@ help:
 	@echo 'make lint         formatters and linters only'
 	@echo 'make fuzz         mutated files and arguments against the command, always the same'
 	@echo 'make test-wheel   the source distribution and the wheel, installed elsewhere'
-	@echo 'make papers       reproduce the papers at their own settings'
+	@echo 'make papers       reproduce the papers at their own settings, and keep what comes out'
 	@echo 'make papers-quick the same, shortened'
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'
 	@echo 'make bench-quick  the same, shortened'
@@ -82,9 +82,9 @@ docs: $(VENV)/.test-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 papers: $(VENV)/.installed
-	$(BIN)/isthmus papers run hypercube-io $(THREADS)
-	$(BIN)/isthmus papers run sci-fabrics $(THREADS)
-	$(BIN)/isthmus papers run qsnet-io $(THREADS)
+	$(BIN)/isthmus papers run hypercube-io --plots png --keep $(THREADS)
+	$(BIN)/isthmus papers run sci-fabrics --plots png --keep $(THREADS)
+	$(BIN)/isthmus papers run qsnet-io --plots png --keep $(THREADS)
 
 papers-quick: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --quick $(THREADS)

@@ -53,6 +53,8 @@ class Value:
             return self.words
         if self.bracket:
             return interval(self.low, self.high)
+        if any(end is not None and math.isinf(end) for end in (self.low, self.high)):
+            return f"{estimate(self.value, None, None)} (no interval)"
         return estimate(self.value, self.low, self.high)
 
     def scaled(self, factor: float) -> tuple[float | None, float | None, float | None]:

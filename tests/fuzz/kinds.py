@@ -275,6 +275,33 @@ class Result(Kind):
         return Mutant("command", ["report", "out"], done)
 
 
+class Claims(Kind):
+    """Tables of claims, read and judged by ``isthmus papers run``; none needs a simulation."""
+
+    weight = 3
+
+    PAPER = 'title = "A paper"\nauthors = "A. Author"\nyear = 1995\npublished = "J. Tests 1"\n'
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self.texts = []
+        for table in sorted(REPOSITORY.glob("papers/*/expected.csv")):
+            lines = table.read_bytes().splitlines(keepends=True)
+            free = [line for line in lines if b",balance " in line or b",equation " in line]
+            kept = [line for line in free if b",peaks," not in line and b",figure-" not in line]
+            self.texts += [lines[0] + line for line in kept] + [lines[0] + b"".join(kept)]
+        self.texts = [text for text in self.texts if text.count(b"\n") > 1]
+
+    def make(self, folder: Path, chance: Random) -> Mutant:
+        """A paper with a mutated table."""
+        text, done = mutated(chance.choice(self.texts), chance, self.texts)
+        (folder / "tiny").mkdir()
+        (folder / "tiny/paper.toml").write_text(self.PAPER)
+        (folder / "tiny/expected.csv").write_bytes(text)
+        words = ["papers", "run", "tiny", "--out", "out", "--no-figures"]
+        return Mutant("command", words + chance.choice([[], ["--json"]]), done)
+
+
 def _python(program: str, made: Mapping[Path, str]) -> list[bytes]:
     """Standard outputs of a Python program in folders with these scenarios; it must end well."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "MPLBACKEND": "Agg"}
@@ -303,4 +330,5 @@ KINDS: dict[str, type[Kind]] = {
     "graph": Graph,
     "run": Run,
     "result": Result,
+    "claims": Claims,
 }

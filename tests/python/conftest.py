@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +63,29 @@ def isthmus(tmp_path: Path) -> Command:
         )
 
     return call
+
+
+QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Runs a paper of the repository quickly, once: its rows by id, and the folder of the run."""
+
+    @cache
+    def run(name: str) -> tuple[dict[str, dict[str, Any]], Path]:
+        out = tmp_path_factory.mktemp(name)
+        words = ["papers", "run", str(REPOSITORY / "papers" / name), "--quick", "--json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "isthmus", *words, "--figures", "--plots", "png", "--out", out],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ,
+            timeout=900,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return {each["id"]: each for each in json.loads(done.stdout)}, out
+
+    return run

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import REPOSITORY
 from isthmus.core import read_text
-from isthmus.papers import VERDICTS, find
+from isthmus.papers import find, readme
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.model import Model
 from isthmus.papers.select import points
@@ -18,19 +18,6 @@ from isthmus.scenario import Scenario
 
 HOME = REPOSITORY / "papers" / "hypercube-io"
 
-REPRODUCED = {
-    "sat_b1_sim",
-    "sat_b2_sim",
-    *(f"pe_pe_{d}cube" for d in (3, 4, 5, 6)),
-    "lambda_ioch",
-    "x_io_base",
-    "x_pech",
-    "claim_b0_vs_b1",
-    "claim_locality",
-    "claim_read_ratio",
-    "claim_n",
-    "scaling",
-}
 BY_READING = {"sat_b1_analysis", "sat_b2_analysis", "sat_b0_bound"}
 NOT_REPRODUCED = {"sat_b0_sim", "claim_m"}
 """Verdicts of the rows of reference.csv."""
@@ -48,58 +35,21 @@ def reference():
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(quick_run):
     """A quick run of everything: what it printed, and its folder."""
-    import os
-    import subprocess
-    import sys
-
-    out = tmp_path_factory.mktemp("paper")
-    words = [
-        "papers",
-        "run",
-        str(HOME),
-        "--quick",
-        "--json",
-        "--figures",
-        "--plots",
-        "png",
-        "--out",
-        str(out),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout), out
+    found, out = quick_run(HOME.name)
+    return list(found.values()), out
 
 
-def test_every_row_of_the_reference_is_there(paper, reference):
-    rows = {row.id: row for row in paper.rows()}
-    assert reference.keys() <= rows.keys()
-    assert reference.keys() == REPRODUCED | BY_READING | NOT_REPRODUCED
-    for name, told in reference.items():
-        if told["value"]:
-            assert rows[name].expected == told["value"], name
-            assert rows[name].unit == told["unit"], name
-
-
-def test_the_readme_has_a_verdict_for_every_row(paper):
-    text = (HOME / "README.md").read_text()
-    said = dict(
-        re.findall(r"^\| `(\w+)` \|.*\| (?:\*\*)?([a-z ]+?)(?:\*\*)? \|$", text, re.MULTILINE)
-    )
-    assert list(said) and said.keys() == {row.id for row in paper.rows()}
-    for names, verdict in zip((REPRODUCED, NOT_REPRODUCED, BY_READING), VERDICTS, strict=True):
-        assert {n: said[n] for n in names} == dict.fromkeys(names, verdict)
-    for name in re.findall(r"\]\((figures/[\w.-]+)\)", text):
-        assert (HOME / name).is_file()
+def test_the_rows_of_the_reference_come_out_as_they_should(reference):
+    """As far as intervals tell: `undecided` may take the place of any verdict."""
+    wanted = dict.fromkeys(BY_READING, "differs by reading")
+    wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
+    kept = readme.kept(find(str(HOME)))
+    told = {name: kept[name]["verdict"] for name in reference}
+    for name, verdict in told.items():
+        assert verdict in (wanted.get(name, "reproduced"), "undecided"), name
+    assert list(told.values()).count("undecided") <= 2
 
 
 def test_the_figures_are_run_at_the_papers_settings(paper):
@@ -115,40 +65,6 @@ def test_the_figures_are_run_at_the_papers_settings(paper):
             stop = text[text.index("[stop]") :]
             assert re.search(r'rule = "fixed"\nwarmup_messages = 50000\nmessages = 150000', stop)
             assert "replications = 10\n" in stop
-
-
-def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
-    listed, _ = quick
-    assert [each["id"] for each in listed] == [row.id for row in paper.rows()]
-    found = {each["id"]: each for each in listed}
-    for each in listed:
-        assert each["verdict"] in VERDICTS
-        assert each["measured"] is not None, each["id"]
-        assert each["detail"]
-        if each["verdict"] != "reproduced":
-            assert each["note"] or each["id"] in ("claim_m_bare", "claim_m_header"), each["id"]
-        if each["low"] is not None:
-            assert each["low"] <= each["measured"] <= each["high"]
-    for names, verdict in zip((REPRODUCED, NOT_REPRODUCED, BY_READING), VERDICTS, strict=True):
-        assert {n: found[n]["verdict"] for n in names} == dict.fromkeys(names, verdict)
-    for dimension, wanted in ((3, 3.3), (4, 3.5), (5, 3.6), (6, 3.8)):
-        row = found[f"pe_pe_{dimension}cube"]
-        assert abs(row["measured"] / wanted - 1) <= 0.03
-        assert row["low"] < row["measured"] < row["high"]
-    assert 10 <= found["sat_b1_sim"]["measured"] <= 12.8
-    assert 22.2 <= found["sat_b2_sim"]["measured"] <= 25
-
-
-def test_the_figures_are_drawn(quick, paper):
-    _, out = quick
-    names = {figure.name for figure in figures(paper)}
-    assert names == {"figure-4", *(f"figure-{n}" for n in range(6, 15))}
-    for name in names:
-        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    page = (out / "index.html").read_text()
-    assert "quick run" in page
-    assert page.count("<figure ") == len(names)
-    assert page.count('class="badge') == len(paper.rows())
 
 
 def test_each_panel_shows_its_own_cube(quick, paper):

@@ -1,33 +1,37 @@
 """The QsNET paper: its rows, its scenarios, and what a quick run says of them."""
 
 import csv
-import json
-import os
+import importlib.util
 import re
-import subprocess
-import sys
 
 import pytest
 
 from conftest import REPOSITORY
 from isthmus.core import read_text
-from isthmus.papers import VERDICTS, find
+from isthmus.papers import find, readme
 from isthmus.papers.figures import figures
 from isthmus.scenario import Scenario
 
 HOME = REPOSITORY / "papers" / "qsnet-io"
 
-NOT_MODELLED = {"ping_lat_mpi", "flit", "vc_fifo"}
-DECLARED = {"hot_mid", "multi_random_clustered", "multi_random_distributed", "compute_alone"}
-NOT_REPRODUCED = NOT_MODELLED | DECLARED
+SET = {"link_bw", "switch_latency", "packet_payload", "packet_overhead"}
+FITTED = {"ping_peak", "ping_wire", "ping_main", "ping_lat0", "biping_elan", "biping_main"} | {
+    "hot_drop64",
+    "hot_near",
+    "hot_far",
+}
+BY_READING = {"multi_det_clustered", "multi_det_distributed", "claim_interference_ii"}
+NOT_REPRODUCED = {"ping_lat_mpi", "flit", "vc_fifo", "hot_mid", "claim_shared_distributed"} | {
+    "multi_random_clustered",
+    "multi_random_distributed",
+    "compute_alone",
+    "claim_shared_clustered",
+}
+"""Verdicts of the rows of reference.csv that are not reproduced as they stand."""
 TIGHT = {"ping_peak", "ping_wire", "ping_main", "biping_elan", "biping_main"} | {
     "hot_aggregate",
-    "multi_det_distributed",
 }
 """Rows that must be within 2%."""
-SLOW = {"claim_interference_ii"}
-"""Rows of reference.csv whose effect takes longer to build up than a quick run is long."""
-FOR_LONG_RUNS = NOT_REPRODUCED | SLOW | {"claim_shared_clustered", "claim_interference_dist"}
 
 
 @pytest.fixture(scope="module")
@@ -42,68 +46,35 @@ def reference():
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(quick_run):
     """A quick run of everything: what it printed, and its folder."""
-    out = tmp_path_factory.mktemp("paper")
-    words = [
-        "papers",
-        "run",
-        str(HOME),
-        "--quick",
-        "--json",
-        "--figures",
-        "--plots",
-        "png",
-        "--out",
-        str(out),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return {each["id"]: each for each in json.loads(done.stdout)}, out
+    found, out = quick_run(HOME.name)
+    return found, out
 
 
-def test_every_row_of_the_reference_is_there(paper, reference):
+def test_the_rows_of_the_reference_come_out_as_they_should(reference):
+    """As far as intervals tell: `undecided` may take the place of any verdict."""
+    wanted = dict.fromkeys(SET, "as set") | dict.fromkeys(FITTED, "fitted")
+    wanted |= dict.fromkeys(BY_READING, "differs by reading")
+    wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
+    kept = readme.kept(find(str(HOME)))
+    told = {name: kept[name]["verdict"] for name in reference}
+    for name, verdict in told.items():
+        assert verdict in (wanted.get(name, "reproduced"), "undecided"), name
+    assert list(told.values()).count("undecided") <= 4
+
+
+def test_pings_are_asked_for_tightly(paper):
     rows = {row.id: row for row in paper.rows()}
-    assert reference.keys() <= rows.keys()
-    for name, told in reference.items():
-        row = rows[name]
-        words = (row.where, row.quantity, row.conditions)
-        assert words == (told["where"], told["quantity"], told["conditions"]), name
-        if told["value"]:
-            assert (row.expected, row.unit) == (told["value"], told["unit"]), name
     for name in TIGHT:
         assert (rows[name].rule, rows[name].tolerance) == ("within", "2%"), name
-    for name in NOT_REPRODUCED:
-        assert rows[name].note, name
-
-
-def test_the_readme_has_a_verdict_for_every_row(paper, reference):
-    text = (HOME / "README.md").read_text()
-    said = dict(
-        re.findall(r"^\| `(\w+)` \|.*\| (?:\*\*)?([a-z ]+?)(?:\*\*)? \|$", text, re.MULTILINE)
-    )
-    assert list(said) and said.keys() == {row.id for row in paper.rows()}
-    told = {name: verdict for name, verdict in said.items() if name in reference}
-    wanted = dict.fromkeys(reference, "reproduced")
-    wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
-    assert told == wanted
-    for name in re.findall(r"\]\(((?:figures|scaling)/[\w.-]+)\)", text):
-        assert (HOME / name).is_file()
 
 
 def test_the_scenarios_are_run_with_five_seeds(paper):
     named = {path.stem for path in (HOME / "scenarios").glob("*.toml")}
     assert {row.scenario for row in paper.rows()} <= named
     assert named == {figure.scenario for figure in figures(paper)} | {
-        "table-1-mapping",
+        "table-1-random",
         "section-4-4",
     }
     for name in named:
@@ -112,20 +83,6 @@ def test_the_scenarios_are_run_with_five_seeds(paper):
         Scenario.load(paper.scenario(name)).check()
         replications = re.search(r"^replications = (\d+)$", text, re.MULTILINE)
         assert replications and int(replications[1]) >= 5, name
-
-
-def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
-    found, _ = quick
-    assert list(found) == [row.id for row in paper.rows()]
-    for each in found.values():
-        assert each["verdict"] in VERDICTS
-        assert each["detail"]
-        if each["low"] is not None:
-            assert each["low"] <= each["measured"] <= each["high"]
-    for name in reference.keys() - FOR_LONG_RUNS:
-        assert found[name]["verdict"] == "reproduced", found[name]
-    for name in NOT_REPRODUCED:
-        assert found[name]["verdict"] == "not reproduced", found[name]
 
 
 def test_the_ping_is_what_the_engine_gives(quick):
@@ -139,11 +96,21 @@ def test_the_ping_is_what_the_engine_gives(quick):
     assert found["ping_lat0"]["measured"] == pytest.approx(1.88 + 58 / 400 + 5 * 0.035, abs=1e-6)
 
 
-def test_the_figures_are_drawn(quick, paper):
-    _, out = quick
-    names = {figure.name for figure in figures(paper)}
-    assert names >= {f"figure-{n}" for n in ("4", "5", "6", "7", "8", "9-shared", "9-dedicated")}
-    for name in names:
-        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    page = (out / "index.html").read_text()
-    assert page.count("<figure ") == len(names)
+def test_servers_that_serve_one_request_at_a_time():
+    """What mean value analysis must give, and that the README has what it gives."""
+    path = HOME / "mechanisms" / "serial_servers.py"
+    spec = importlib.util.spec_from_file_location("serial_servers", path)
+    assert spec and spec.loader
+    study = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(study)
+    rate = study.SERVER_MB_PER_S
+    # Without pauses all places of n clients at s servers are alike: one is busy in n of n + s - 1.
+    for clients, servers in ((56, 8), (64, 8), (1, 3), (7, 1)):
+        busy = clients / (clients + servers - 1)
+        assert study.accepted(clients, servers, 0.0) == pytest.approx(busy * rate)
+    # One client never waits: its messages take a pause and a service.
+    assert study.accepted(1, 1, 0.0207) == pytest.approx(1 / (0.0207 + 1 / rate))
+    text = (HOME / "README.md").read_text()
+    for name, (clients, servers) in study.CASES.items():
+        told = [study.accepted(clients, servers, pause) for pause in (0.0, study.PAUSE_S)]
+        assert f"| {name} | {told[0]:.0f} | {told[1]:.0f} |" in text

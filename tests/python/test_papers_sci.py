@@ -1,26 +1,25 @@
 """The SCI paper: its rows, its scenarios, and what a quick run says of them."""
 
 import csv
-import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from conftest import REPOSITORY
 from isthmus.core import read_text
-from isthmus.papers import VERDICTS, find
-from isthmus.papers.figures import figures
+from isthmus.papers import find, readme
 from isthmus.scenario import Scenario
 
 HOME = REPOSITORY / "papers" / "sci-fabrics"
 
+FITTED = {
+    *(f"crr{n}_lat" for n in (4, 6, 8, 9, 10, 16)),
+    *(f"{torus}{n}_lat" for torus in ("ut", "bt", "urt") for n in (9, 16, 25, 36)),
+}
+"""Latencies that share two fitted numbers."""
 BY_READING = {"ring_peak_sim", "crr8_sim", *(f"urt{n}_lat" for n in (16, 25, 36))}
-NOT_REPRODUCED = {"crr10_sim", "ring4_lat", "ring10_lat"}
-CLOSE = {"ring6_lat", "ring8_lat", "urt16_lat", "crr16_lat"}
-"""Rows of reference.csv that lie so near their tolerance that a quick run may say otherwise."""
+NOT_REPRODUCED = {"crr10_sim", "ring4_lat", "ring10_lat", "ut25_lat"}
+"""Verdicts of the rows of reference.csv that are not reproduced as they stand."""
 PAPER = {"table-1", "table-3", "table-5", "tables-6-8", "table-7", "peaks"} | {
     "figure-5",
     "figure-6",
@@ -42,59 +41,21 @@ def reference():
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(quick_run):
     """A quick run of everything: what it printed, and its folder."""
-    out = tmp_path_factory.mktemp("paper")
-    words = [
-        "papers",
-        "run",
-        str(HOME),
-        "--quick",
-        "--json",
-        "--figures",
-        "--plots",
-        "png",
-        "--out",
-        str(out),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return {each["id"]: each for each in json.loads(done.stdout)}, out
+    found, out = quick_run(HOME.name)
+    return found, out
 
 
-def test_every_row_of_the_reference_is_there(paper, reference):
-    rows = {row.id: row for row in paper.rows()}
-    assert reference.keys() <= rows.keys()
-    for name, told in reference.items():
-        assert rows[name].where == told["where"], name
-        assert rows[name].quantity == told["quantity"], name
-        if told["value"]:
-            assert rows[name].expected == told["value"], name
-            assert rows[name].unit == told["unit"], name
-
-
-def test_the_readme_has_a_verdict_for_every_row(paper, reference):
-    text = (HOME / "README.md").read_text()
-    said = dict(
-        re.findall(r"^\| `(\w+)` \|.*\| (?:\*\*)?([a-z ]+?)(?:\*\*)? \|$", text, re.MULTILINE)
-    )
-    assert list(said) and said.keys() == {row.id for row in paper.rows()}
-    assert set(said.values()) == set(VERDICTS)
-    told = {name: verdict for name, verdict in said.items() if name in reference}
-    wanted = dict.fromkeys(reference, "reproduced")
+def test_the_rows_of_the_reference_come_out_as_they_should(reference):
+    """As far as intervals tell: `undecided` may take the place of any verdict."""
+    wanted = dict.fromkeys(FITTED, "fitted") | dict.fromkeys(BY_READING, "differs by reading")
     wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
-    wanted |= dict.fromkeys(BY_READING, "differs by reading")
-    assert told == wanted
-    for name in re.findall(r"\]\(((?:figures|dependability)/[\w.-]+)\)", text):
-        assert (HOME / name).is_file()
+    kept = readme.kept(find(str(HOME)))
+    told = {name: kept[name]["verdict"] for name in reference}
+    for name, verdict in told.items():
+        assert verdict in (wanted.get(name, "reproduced"), "undecided"), name
+    assert list(told.values()).count("undecided") <= 8
 
 
 def test_the_scenarios_are_run_at_the_papers_settings(paper):
@@ -109,31 +70,6 @@ def test_the_scenarios_are_run_at_the_papers_settings(paper):
             stop = text[text.index("[stop]") :]
             assert re.search(r'rule = "fixed"\ntime = "200 us"\nreplications = 8', stop), name
             assert "warmup" not in stop
-
-
-def test_a_quick_run_says_what_the_full_one_does(quick, reference, paper):
-    found, _ = quick
-    assert list(found) == [row.id for row in paper.rows()]
-    for each in found.values():
-        assert each["verdict"] in VERDICTS
-        assert each["measured"] is not None, each["id"]
-        assert each["detail"]
-        if each["low"] is not None:
-            assert each["low"] <= each["measured"] <= each["high"]
-    for name in reference.keys() - CLOSE:
-        wanted = "reproduced"
-        if name in NOT_REPRODUCED:
-            wanted = "not reproduced"
-        elif name in BY_READING:
-            wanted = "differs by reading"
-        assert found[name]["verdict"] == wanted, found[name]
-    for row in paper.rows():
-        if found[row.id]["verdict"] != "reproduced" and row.id not in CLOSE:
-            assert row.note or row.id in QUICK_MISSES, found[row.id]
-
-
-QUICK_MISSES = {"fig5_near_bound", "fig5_knee", "manhattan_collapse", "ring_lat_between"}
-"""Rows that a quick run is too short for."""
 
 
 def test_printed_digits_of_the_analysis(quick):
@@ -160,14 +96,3 @@ def test_collapses_are_told_as_such(quick):
     for name in ("urt_random", "urt_fixed"):
         assert found[f"{name}_kind"]["measured"] == "livelock"
     assert found["urt_random_collapse"]["measured"] == "collapsed"
-
-
-def test_the_figures_are_drawn(quick, paper):
-    _, out = quick
-    names = {figure.name for figure in figures(paper)}
-    assert names >= {"figure-5", "figure-6", "figure-8", "figure-9", "figure-11"}
-    for name in names:
-        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    page = (out / "index.html").read_text()
-    assert page.count("<figure ") == len(names)
-    assert page.count('class="badge') == len(paper.rows())

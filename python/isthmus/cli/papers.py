@@ -21,7 +21,14 @@ class _Papers(Voiced, click.Group):
     """The group, with the options that all commands have."""
 
 
-_STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading": "yellow"}
+_STYLES = {
+    "reproduced": "green",
+    "not reproduced": "red",
+    "differs by reading": "yellow",
+    "undecided": "yellow",
+    "fitted": "dim",
+    "as set": "dim",
+}
 
 
 @click.group(
@@ -35,6 +42,7 @@ _STYLES = {"reproduced": "green", "not reproduced": "red", "differs by reading":
   isthmus papers run hypercube-io --quick            a first look
   isthmus papers run hypercube-io                    at its own settings
   isthmus papers run hypercube-io --only sat_b1_sim  some claims only
+  isthmus papers readme --check                      whether the pages about them are up to date
 """,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -49,7 +57,14 @@ def command(context: click.Context, as_json: bool) -> None:
     found = some_papers()
     if as_json:
         told = [
-            {"name": p.name, "title": p.title, "year": p.year, "folder": str(p.folder)}
+            {
+                "name": p.name,
+                "title": p.title,
+                "year": p.year,
+                "folder": str(p.folder),
+                "claims": len(p.rows()),
+                "counts": _kept_counts(p),
+            }
             for p in found
         ]
         document(json.dumps(told, ensure_ascii=False))
@@ -63,7 +78,15 @@ def _described(paper: Paper) -> str:
     from isthmus.wording import counted
 
     claims = counted(len(paper.rows()), "claim")
-    return f"{paper.authors}: {paper.title} ({paper.year}); {claims}"
+    told = f"{paper.authors}: {paper.title} ({paper.year}); {claims}"
+    return "\n".join([told, *_kept_counts(paper)])
+
+
+def _kept_counts(paper: Paper) -> list[str]:
+    """What came out when the paper was last run and kept: a line for each role of its rows."""
+    from isthmus.papers.readme import kept, kept_counts
+
+    return kept_counts(paper.rows(), kept(paper))
 
 
 @command.command(
@@ -87,6 +110,9 @@ NAME is a paper of `isthmus papers`, or a folder.
 @plots_option
 @click.option("--reports", is_flag=True, help="Also write tables and a report for each scenario.")
 @click.option("--fresh", is_flag=True, help="Run again what the folder holds.")
+@click.option(
+    "--keep", is_flag=True, help="Keep the verdicts in the paper's folder and update its README."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects as JSON.")
 def run(
     name: str,
@@ -100,6 +126,7 @@ def run(
     plots: tuple[str, ...],
     reports: bool,
     fresh: bool,
+    keep: bool,
     as_json: bool,
 ) -> int:
     """Run and judge; the exit status tells only whether it could be done."""
@@ -113,6 +140,8 @@ def run(
     from isthmus.papers.run import paper_folder, write_outcomes
     from isthmus.progress import telling
 
+    if keep and (quick or only or seed is not None):
+        raise IsthmusError("--keep: keeps a whole run; leave out --quick, --only and --seed")
     paper = find(name)
     rows = paper.rows()
     unknown = set(only) - {r.id for r in rows}
@@ -140,6 +169,13 @@ def run(
     if stopped:
         return interrupted(folder)
     voice().step(f"results are in {folder}")
+    if keep:
+        from isthmus.papers import readme
+
+        readme.keep(paper, outcomes)
+        readme.keep_figures(paper, folder)
+        readme.write(paper)
+        voice().step(f"kept in {paper.folder}")
     if as_json:
         document(json.dumps([o.as_json() for o in outcomes], indent=2, ensure_ascii=False))
     else:
@@ -149,23 +185,47 @@ def run(
     return 0
 
 
+@command.command(
+    name="readme",
+    cls=Voiced,
+    help="""Write the counts and tables of papers' READMEs anew, from the verdicts that were kept.
+
+NAMES are papers of `isthmus papers` [all of them], or folders.
+""",
+)
+@click.argument("names", nargs=-1)
+@click.option("--check", is_flag=True, help="Write nothing; fail if one is out of date.")
+def readme(names: tuple[str, ...], check: bool) -> int:
+    """Update the READMEs, or check that they are up to date."""
+    from isthmus.cli.voice import voice
+    from isthmus.papers import find, some_papers
+    from isthmus.papers import readme as pages
+
+    for paper in [find(name) for name in names] or some_papers():
+        if check:
+            pages.check(paper)
+        elif pages.write(paper):
+            voice().step(f"{paper.readme} is written")
+    return 0
+
+
 def _print(title: str, outcomes: list[Outcome]) -> None:
     from rich import box
     from rich.table import Table
 
     from isthmus.cli.console import below, console, styled
-    from isthmus.papers.page import counts
+    from isthmus.papers.counts import counted, told_of
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in ("claim", "where", "expected", "measured", "verdict"):
+    for heading in ("claim", "role", "expected", "measured", "verdict"):
         table.add_column(heading, overflow="fold")
     for each in outcomes:
         row, style = each.row, _STYLES[each.verdict]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
         measured = each.detail + (unit if row.rule != "holds" else "")
         table.add_row(
-            below(row.quantity, row.conditions),
-            row.where,
+            below(f"{row.where}: {row.quantity}", row.conditions),
+            row.role,
             row.expected + (unit if row.rule != "holds" else ""),
             measured,
             below(styled(each.verdict, style), row.note),
@@ -173,4 +233,5 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     out = console()
     out.text("\n", styled(title, "bold"))
     out.table(table)
-    out.text(counts([o.verdict for o in outcomes]))
+    for line in counted(told_of(o) for o in outcomes):
+        out.text(line)

@@ -15,25 +15,37 @@ A paper is a folder ``papers/NAME/``:
     ``quantity``   What is claimed, in words.
     ``conditions`` Under which conditions, in words.
     ``expected``   A number (``3.3``), a range (``10-12.8``), or the claim itself in words.
-    ``tolerance``  For a number and for ``~``: ``3%``, or an amount in the row's unit (``0.05``).
+    ``tolerance``  For a number and for ``~``: a name of ``tolerances.toml``; without such a file
+                   ``3%``, an amount in the row's unit (``0.05``), or ``last digit``.
     ``unit``       Unit of expected and measured, as people write it.
     ``rule``       ``within``: the measured value is within the tolerance of the expected one.
-                   ``inside``: the measured value, for a bracket its middle, is in the expected
-                   range, and its interval reaches beyond it by half the range at most.
-                   ``overlaps``: the measured interval meets the expected range.
-                   ``holds``: the claim that ``select`` states is true beyond its intervals.
+                   ``inside``: the measured value is in the expected range.
+                   ``holds``: the claim that ``select`` states is true.
                    ``is``: what was measured reads as expected, word for word.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
-    ``select``     What to take from the result; see `isthmus.papers.select`.
+    ``select``     What to take from the result: an expression; see `isthmus.papers.select`.
     ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
     ``under``      Another selector for the same quantity, under another reading of the paper.
     ``note``       Why, or what the other reading is: shown with the verdict.
+    ``role``       What the row is to the paper: ``prediction``, ``equation``, ``fitted``,
+                   ``setting`` (compared with itself) or ``beyond`` (it has no number there).
+    ``section``    The heading of the README whose table has the row.
+    ``same_as``    The row that says the same, or from whose number this one follows.
     =============  ==========================================================================
 
-    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. Verdicts are
-    ``reproduced`` if what ``select`` gives meets the rule, ``differs by reading`` if only what
-    ``under`` gives meets it, else ``not reproduced``.
+    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict looks at the whole
+    interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
+    else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
+    what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
+    set``. A table may do without the last three columns: all its rows are predictions then.
+
+``verdicts.json``
+    What the last full run gave, kept; the README's tables are written from it
+    (`isthmus.papers.readme`).
+
+``tolerances.toml``
+    Classes of tolerance, each with its reason; see `isthmus.papers.tolerance`.
 
 ``figures.toml``
     How the figures are drawn; see `isthmus.papers.figures`.

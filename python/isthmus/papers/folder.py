@@ -7,16 +7,21 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from isthmus.bundled import PAPERS
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
+from isthmus.papers import tolerance
 
 ENVIRONMENT = "ISTHMUS_PAPERS"
 """Environment variable that names the folder of papers."""
+
+
+ROLES = ("prediction", "equation", "fitted", "setting", "beyond")
+"""What a row is to its paper; predictions come first wherever rows are counted."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,21 @@ class Row:
     at: str
     under: str
     note: str
+    role: str = ROLES[0]
+    """What the row is to the paper; one of `ROLES`."""
+    section: str = ""
+    """Heading of the README whose table has the row."""
+    same_as: str = ""
+    """The row that says the same, or the number from which this one follows."""
+    reason: str = field(default="", compare=False)
+    """Why the tolerance is what it is, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
     """Line in the file, for messages."""
 
 
-COLUMNS = [f.name for f in fields(Row) if f.name != "line"]
+COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
+OPTIONAL = ("role", "section", "same_as")
+"""Columns that a table may do without."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,21 @@ class Paper:
         return self.folder / "expected.csv"
 
     @property
+    def readme(self) -> Path:
+        """The page about the paper, whose tables are generated; it may be absent."""
+        return self.folder / "README.md"
+
+    @property
+    def kept(self) -> Path:
+        """The verdicts of the last full run that was kept; it may be absent."""
+        return self.folder / "verdicts.json"
+
+    @property
+    def tolerances(self) -> Path:
+        """The file of classes of tolerance; it may be absent."""
+        return self.folder / "tolerances.toml"
+
+    @property
     def figures(self) -> Path:
         """The file that says how the figures are drawn; it may be absent."""
         return self.folder / "figures.toml"
@@ -82,21 +112,50 @@ class Paper:
         """
         # One row of the file may span lines; DictReader counts them.
         reader = csv.DictReader(io.StringIO(read_text(self.table), newline=""))
-        missing = [c for c in COLUMNS if c not in (reader.fieldnames or [])]
+        try:
+            return self._rows(reader)
+        except csv.Error as error:
+            line = reader.line_num + 1
+            raise IsthmusError(f"{self.table}:{line}: not CSV: {error}") from error
+
+    def _rows(self, reader: csv.DictReader[str]) -> list[Row]:
+        have = reader.fieldnames or []
+        missing = [c for c in COLUMNS if c not in have and c not in OPTIONAL]
         if missing:
             raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
+        classes = tolerance.read(self.tolerances)
         rows, seen = [], set()
         for cells in reader:
             line = reader.line_num
-            row = Row(**{c: (cells[c] or "").strip() for c in COLUMNS}, line=line)
+            if None in cells:
+                many = len(have)
+                raise IsthmusError(f"{self.table}:{line}: more cells than the {many} columns")
+            row = Row(**{c: (cells.get(c) or "").strip() for c in COLUMNS}, line=line)
+            row = replace(row, role=row.role or ROLES[0])
+            if row.role not in ROLES:
+                known = ", ".join(ROLES)
+                raise IsthmusError(
+                    f"{self.table}:{line}: role: no role {row.role!r}; there are {known}"
+                )
             if row.id in seen:
                 raise IsthmusError(f"{self.table}:{line}: id {row.id!r} comes twice")
             if row.scenario and not self.scenario(row.scenario).is_file():
                 raise IsthmusError(
                     f"{self.table}:{line}: scenario: no file {self.scenario(row.scenario)}"
                 )
+            try:
+                close = tolerance.named(row.tolerance, classes)
+            except IsthmusError as error:
+                raise IsthmusError(f"{self.table}:{line}: tolerance: {error}") from error
             seen.add(row.id)
-            rows.append(row)
+            rows.append(replace(row, tolerance=close.value, reason=close.reason))
+        firsts = {row.id for row in rows if not row.same_as}
+        for row in rows:
+            if row.same_as and row.same_as not in firsts:
+                raise IsthmusError(
+                    f"{self.table}:{row.line}: same_as: {row.same_as!r} is no row that stands "
+                    "for itself"
+                )
         return rows
 
 

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isthmus.owned import OwnedFolder
+from isthmus.papers.counts import counted, told_of
 from isthmus.papers.figures import Figure, chart_of, draw, figures
-from isthmus.papers.folder import Paper
-from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.papers.folder import Paper, Row
+from isthmus.papers.verdict import Outcome
 from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.sources import digest_of
 
-KINDS = {"reproduced": "better", "not reproduced": "worse", "differs by reading": "mixed"}
+KINDS = {
+    "reproduced": "better",
+    "not reproduced": "worse",
+    "differs by reading": "mixed",
+    "undecided": "mixed",
+    "fitted": "",
+    "as set": "",
+}
 """Colours of the verdicts, those of the report."""
 
 
@@ -64,28 +72,19 @@ def _page(
         paper=paper,
         figures=[{"name": f.name, "caption": f.caption, "chart": charts[f.name]} for f in drawn],
         rows=[_cells(o) for o in outcomes],
-        counts=counts([o.verdict for o in outcomes]),
+        counts=counted(told_of(o) for o in outcomes),
         kinds=KINDS,
         quick=any(results.run.quick for results in runs.values()),
     )
 
 
-def counts(verdicts: Sequence[str]) -> str:
-    """How many of each: ``60 reproduced, 9 not reproduced, 1 differs by reading``."""
-    parts = []
-    for verdict in VERDICTS:
-        if number := verdicts.count(verdict):
-            words = verdict.replace("differs", "differ") if number > 1 else verdict
-            parts.append(f"{number} {words}")
-    return ", ".join(parts)
-
-
 def _cells(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
-    unit = "" if row.rule in ("holds", "is") else {"us": "µs", "ratio": ""}.get(row.unit, row.unit)
+    unit = unit_shown(row)
     return {
         "id": row.id,
         "where": row.where,
+        "role": row.role,
         "quantity": row.quantity,
         "conditions": row.conditions,
         "expected": f"{row.expected} {unit}".strip(),
@@ -93,3 +92,10 @@ def _cells(outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.verdict,
         "note": row.note,
     }
+
+
+def unit_shown(row: Row) -> str:
+    """The unit after a row's numbers, as people read it; none where there is more than a number."""
+    if row.rule in ("holds", "is"):
+        return ""
+    return {"us": "µs", "ratio": ""}.get(row.unit, row.unit)

@@ -16,7 +16,7 @@ from isthmus.owned.mark import sha256
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
 from isthmus.papers.select import is_analytic
-from isthmus.papers.verdict import Outcome, judge
+from isthmus.papers.verdict import Outcome, check, judge
 from isthmus.progress import Progress, Tell, Watch, unwatched
 from isthmus.results.collection import Results
 from isthmus.scenario import Scenario
@@ -64,7 +64,10 @@ def run_paper(
     how = how or How()
     ready_folder(out)
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in paper.rows():
+    rows = paper.rows()
+    for row in rows:
+        check(paper, row)
+    for row in rows:
         if not only or row.id in only:
             groups.setdefault((row.scenario, row.set), []).append(row)
     for position, ((name, changes), members) in enumerate(groups.items(), 1):

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.errors import IsthmusError
+from isthmus.papers.compare import Truth, within
 from isthmus.papers.folder import Paper, Row
+from isthmus.papers.grammar import ExpressionError, number, number_range, parse
 from isthmus.papers.model import Model
 from isthmus.papers.select import Source, claim, conditions, value
+from isthmus.papers.tolerance import Tolerance, parsed
 from isthmus.results.schema import RunResult
 from isthmus.value import Value
 
-VERDICTS = ("reproduced", "not reproduced", "differs by reading")
-RULES = ("within", "inside", "overlaps", "holds", "is")
-REACH = 0.5
-"""How far an interval may reach beyond the range that `inside` asks for, in parts of the range."""
+VERDICTS = (
+    "reproduced",
+    "differs by reading",
+    "not reproduced",
+    "undecided",
+    "fitted",
+    "as set",
+)
+"""In the order in which they are counted. The last two are met by construction: a row that is
+fitted, or that compares a setting with itself, reproduces nothing.
+"""
+_MET = {"fitted": "fitted", "setting": "as set"}
+"""What a row that meets its rule is called by its role, in place of reproduced."""
+RULES = ("within", "inside", "holds", "is")
 
 
 @dataclass(frozen=True)
@@ -29,6 +45,8 @@ class Outcome:
     verdict: str
     detail: str
     """The numbers behind the verdict, for people."""
+    other: str | None = None
+    """Those of the other reading, where it is not reproduced either."""
 
     def as_json(self) -> dict[str, Any]:
         """One object of ``isthmus papers run --json``."""
@@ -38,110 +56,133 @@ class Outcome:
             "where": row.where,
             "quantity": row.quantity,
             "conditions": row.conditions,
+            "role": row.role,
+            "same_as": row.same_as or None,
             "expected": expected(row),
             "measured": self.measured,
-            "low": self.low,
-            "high": self.high,
+            "low": _finite(self.low),
+            "high": _finite(self.high),
             "unit": row.unit,
             "verdict": self.verdict,
             "rule": row.rule,
+            "tolerance": row.tolerance,
+            "tolerance_reason": row.reason,
             "scenario": row.scenario,
             "detail": self.detail,
+            "other": self.other,
             "note": row.note,
         }
 
 
+def _finite(end: float | None) -> float | None:
+    """An end of an interval; none where there is no bound."""
+    return end if end is not None and math.isfinite(end) else None
+
+
 def expected(row: Row) -> float | str:
     """The expected value as a number where it is one."""
-    try:
-        return float(row.expected)
-    except ValueError:
-        return row.expected
+    found = number(row.expected)
+    return row.expected if found is None else found
 
 
 def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = None) -> Outcome:
     """Take the row's value from a result and compare it.
 
     Raises:
-        IsthmusError: a cell of the row makes no sense; file, line and column are told.
+        IsthmusError: a cell of the row makes no sense; file, line, column and place are told.
 
     """
-    column = "rule"
-    try:
-        if row.rule not in RULES:
-            raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
-        column = "select"
+    check(paper, row)
+    told = _judged(paper, row, run, model)
+    if told.verdict == "reproduced":
+        return replace(told, verdict=_MET.get(row.role, told.verdict))
+    return told
+
+
+def _judged(paper: Paper, row: Row, run: RunResult | None, model: Model | None) -> Outcome:
+    """The outcome without regard to the role of the row."""
+    with _cell(paper, row, "select"):
         literal = _look(row, row.select, run, model)
-        if literal.verdict == VERDICTS[0] or not row.under:
-            return literal
-        column = "under"
+    if literal.verdict != "not reproduced" or not row.under:
+        return literal
+    with _cell(paper, row, "under"):
         other = _look(row, row.under, run, model)
-    except _UnfitError as error:
-        raise IsthmusError(f"{paper.table}:{row.line}: expected: {error}") from error
+    if other.verdict == "not reproduced":
+        return replace(literal, other=other.detail)
+    detail = f"{other.detail} (as printed: {literal.detail})"
+    verdict = "differs by reading" if other.verdict == "reproduced" else other.verdict
+    return replace(other, verdict=verdict, detail=detail)
+
+
+@contextmanager
+def _cell(paper: Paper, row: Row, column: str) -> Iterator[None]:
+    """Tell of an error in which cell of which row, and where in its expression, it is."""
+    try:
+        yield
+    except ExpressionError as error:
+        place = f"{paper.table}:{row.line}: {column}: character {error.at + 1}"
+        raise IsthmusError(f"{place}: {error}") from error
     except IsthmusError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
-    if other.verdict == VERDICTS[0]:
-        detail = f"{other.detail} (as printed: {literal.detail})"
-        return replace(other, verdict=VERDICTS[2], detail=detail)
-    return literal
 
 
-class _UnfitError(IsthmusError):
-    """The cell `expected` does not suit the rule."""
+def check(paper: Paper, row: Row) -> None:
+    """Read all cells of a row that are judged by, without a result.
+
+    Raises:
+        IsthmusError: one of them makes no sense; file, line, column and place are told.
+
+    """
+    with _cell(paper, row, "rule"):
+        if row.rule not in RULES:
+            raise IsthmusError(f"no rule {row.rule!r}; there are {', '.join(RULES)}")
+    with _cell(paper, row, "tolerance"):
+        parsed(row.tolerance, row.expected)
+    with _cell(paper, row, "expected"):
+        if row.rule == "within" and number(row.expected) is None:
+            raise IsthmusError(f"{row.expected!r}: the rule `within` needs a number")
+        if row.rule == "inside":
+            _range(row)
+    with _cell(paper, row, "at"):
+        conditions(row.at)
+    for column, text in (("select", row.select), ("under", row.under)):
+        if text or column == "select":
+            with _cell(paper, row, column):
+                parse(text, claims=row.rule == "holds")
 
 
 def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> Outcome:
     """The outcome by one selector, without regard to other readings."""
-    share, amount = _tolerance(row)
-    source = Source(run, conditions(row.at), share, model)
+    tolerance = parsed(row.tolerance, row.expected)
+    source = Source(run, conditions(row.at), tolerance.share, tolerance.amount, model)
     if row.rule == "holds":
         told = claim(select, source)
         return Outcome(row, told.holds, None, None, _verdict(told.holds), told.text)
     found = value(select, source)
-    met = _met(row, found, share, amount)
+    met = _met(row, found, tolerance)
     shown = found.value if found.words is None else found.words
     return Outcome(row, shown, found.low, found.high, _verdict(met), found.text)
 
 
-def _verdict(met: bool) -> str:
-    return VERDICTS[0] if met else VERDICTS[1]
+def _verdict(met: Truth) -> str:
+    return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
-def _tolerance(row: Row) -> tuple[float, float | None]:
-    """The tolerance as a share, and as an amount if it is one."""
-    text = row.tolerance
-    if not text:
-        return 0.0, None
-    try:
-        return (float(text[:-1]) / 100, None) if text.endswith("%") else (0.0, float(text))
-    except ValueError:
-        raise IsthmusError(f"tolerance {text!r}: write 3% or an amount such as 0.05") from None
-
-
-def _met(row: Row, measured: Value, share: float, amount: float | None) -> bool:
+def _met(row: Row, measured: Value, tolerance: Tolerance) -> Truth:
     if row.rule == "is":
-        return measured.text == row.expected
-    wanted = expected(row)
-    if row.rule == "within" and isinstance(wanted, str):
-        raise _UnfitError(f"{wanted!r}: the rule `within` needs a number")
-    smallest, largest = (0.0, 0.0) if row.rule == "within" else _range(row)
-    if measured.value is None:
+        return None if measured.text == "undecided" else measured.text == row.expected
+    if measured.words is not None:
         return False
-    if isinstance(wanted, float) and row.rule == "within":
-        return abs(measured.value - wanted) <= (share * abs(wanted) if amount is None else amount)
-    low, high = measured.ends
-    if row.rule == "inside":
-        reach = REACH * (largest - smallest)
-        within = smallest <= measured.value <= largest
-        return within and smallest - reach <= low and high <= largest + reach
-    return low <= largest and smallest <= high
+    if row.rule == "within":
+        return within(measured, *tolerance.around(float(expected(row))))
+    return within(measured, *_range(row))
 
 
 def _range(row: Row) -> tuple[float, float]:
-    first, _, last = row.expected.replace("–", "-").partition("-")
-    try:
-        return float(first), float(last or first)
-    except ValueError:
-        raise _UnfitError(
-            f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8"
-        ) from None
+    found = number_range(row.expected)
+    if found is None:
+        raise IsthmusError(
+            f"{row.expected!r}: the rule `{row.rule}` needs a range such as 10-12.8, the smaller "
+            "end first"
+        )
+    return found

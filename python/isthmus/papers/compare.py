@@ -1,0 +1,64 @@
+"""What intervals tell: true, false, or (`None`) nothing yet.
+
+A comparison is true where it holds for all numbers within the intervals of both sides, false where
+it holds for none. That a number is not known well never makes anything true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from isthmus.papers.tolerance import Tolerance
+from isthmus.value import Value
+
+Truth = bool | None
+
+
+def all_of(parts: Iterable[Truth]) -> Truth:
+    """False if any part is, else `None` if any is."""
+    found = list(parts)
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def greater(a: Value, b: Value) -> Truth:
+    """Whether `a` is more than `b`."""
+    if a.value is None or b.value is None:
+        return None
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    if a_low > b_high:
+        return True
+    return False if a_high <= b_low else None
+
+
+def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
+    """Whether two values differ by no more than the tolerance, of the larger one if it is a share.
+
+    What exceeds the tolerance grows as the two move apart, so that it is largest at two of the
+    ends, and smallest where they are nearest to each other.
+    """
+    if a.value is None or b.value is None:
+        return None
+
+    def exceeds(x: float, y: float) -> bool:
+        return abs(x - y) > tolerance.amount + tolerance.share * max(abs(x), abs(y))
+
+    (a_low, a_high), (b_low, b_high) = a.ends, b.ends
+    if not (exceeds(a_low, b_high) or exceeds(a_high, b_low)):
+        return True
+    if a_low > b_high:
+        return False if exceeds(a_low, b_high) else None
+    if b_low > a_high:
+        return False if exceeds(a_high, b_low) else None
+    return None
+
+
+def within(a: Value, low: float, high: float) -> Truth:
+    """Whether a value lies in a range."""
+    if a.value is None:
+        return None
+    a_low, a_high = a.ends
+    if low <= a_low and a_high <= high:
+        return True
+    return False if a_high < low or a_low > high else None

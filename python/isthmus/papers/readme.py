@@ -1,0 +1,194 @@
+"""The generated parts of a paper's README: counts and tables of the verdicts that were kept.
+
+A full run is kept with ``isthmus papers run NAME --keep``: its verdicts as ``verdicts.json`` in the
+paper's folder. The README has two kinds of marks; what stands between them and the next
+``<!-- end -->`` is written by ``isthmus papers readme``:
+
+``<!-- counts -->``
+    How many rows come out, by their roles.
+``<!-- claims -->``
+    A table of the rows whose `section` is the heading above.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from isthmus.core import read_text
+from isthmus.errors import IsthmusError
+from isthmus.files import write_bytes, write_text
+from isthmus.owned.mark import sha256
+from isthmus.papers.counts import Told, counted
+from isthmus.papers.folder import Paper, Row
+from isthmus.papers.page import unit_shown
+from isthmus.papers.verdict import Outcome
+
+END = "<!-- end -->"
+Kept = dict[str, Any]
+"""A row of ``verdicts.json``: that of ``isthmus papers run --json``, and what it was judged by."""
+
+
+def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
+    """Keep the verdicts of a full run in the paper's folder.
+
+    Raises:
+        IsthmusError: the folder cannot be written to.
+
+    """
+    listed = [{**o.as_json(), "judged_by": judged_by(paper, o.row)} for o in outcomes]
+    write_text(paper.kept, json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
+
+
+def keep_figures(paper: Paper, out: Path) -> None:
+    """Take those figures that a run has drawn as PNG and the README shows into the paper's folder.
+
+    Raises:
+        IsthmusError: the folder cannot be written to.
+
+    """
+    text = read_text(paper.readme)
+    for drawn in sorted((out / "figures").glob("*.png")):
+        if f"(figures/{drawn.name})" in text:
+            write_bytes(paper.folder / "figures" / drawn.name, drawn.read_bytes())
+
+
+def kept(paper: Paper) -> dict[str, Kept]:
+    """The rows of the last run that was kept, by id; none if none was.
+
+    Raises:
+        IsthmusError: the file makes no sense.
+
+    """
+    if not paper.kept.is_file():
+        return {}
+    try:
+        return {row["id"]: row for row in json.loads(read_text(paper.kept))}
+    except (ValueError, TypeError, KeyError) as error:
+        raise IsthmusError(f"{paper.kept}: not a list of verdicts: {error}") from error
+
+
+def judged_by(paper: Paper, row: Row) -> str:
+    """A digest of all that a row's verdict follows from, but for the program."""
+    scenario = read_text(paper.scenario(row.scenario)) if row.scenario else ""
+    cells = (row.expected, row.tolerance, row.rule, row.set, row.select, row.at, row.under)
+    told = json.dumps([*cells, row.role, row.same_as, row.unit, scenario])
+    return sha256(told.encode())[:16]
+
+
+def written(paper: Paper) -> str:
+    """The README as it should be.
+
+    Raises:
+        IsthmusError: a row or its scenario is not what was judged, a row is in no table, or a mark
+            is wrong.
+
+    """
+    rows, found = paper.rows(), kept(paper)
+    again = f"run `isthmus papers run {paper.name} --keep`"
+    for row in rows:
+        if row.id not in found:
+            raise IsthmusError(f"{paper.kept}: no verdict for row {row.id!r}; {again}")
+        if found[row.id].get("judged_by") != judged_by(paper, row):
+            raise IsthmusError(
+                f"{paper.kept}: row {row.id!r} or its scenario has changed since; {again}"
+            )
+    shown: set[str] = set()
+    text = "\n".join(_lines(paper, rows, found, shown)) + "\n"
+    for row in rows:
+        if row.id not in shown:
+            raise IsthmusError(
+                f"{paper.table}:{row.line}: section: no table below a heading {row.section!r} in "
+                f"{paper.readme.name}"
+            )
+    return text
+
+
+def write(paper: Paper) -> bool:
+    """Write the README's generated parts anew; say whether that changed it.
+
+    Raises:
+        IsthmusError: see `written`.
+
+    """
+    text = written(paper)
+    if text == read_text(paper.readme):
+        return False
+    write_text(paper.readme, text)
+    return True
+
+
+def check(paper: Paper) -> None:
+    """Check that the README is as it should be.
+
+    Raises:
+        IsthmusError: it is not; see also `written`.
+
+    """
+    if written(paper) != read_text(paper.readme):
+        raise IsthmusError(
+            f"{paper.readme}: its tables are out of date; run `isthmus papers readme {paper.name}`"
+        )
+
+
+def _lines(paper: Paper, rows: list[Row], found: dict[str, Kept], shown: set[str]) -> Iterator[str]:
+    heading, skipping = "", False
+    for number, line in enumerate(read_text(paper.readme).splitlines(), 1):
+        if line.startswith("## "):
+            heading = line[3:].strip()
+        mark = line.strip()
+        if skipping and mark != END:
+            if mark.startswith(("## ", "<!-- ")):
+                raise IsthmusError(f"{paper.readme}:{number}: no {END} before this line")
+            continue
+        skipping = mark in ("<!-- counts -->", "<!-- claims -->")
+        yield line
+        if mark == "<!-- counts -->":
+            yield from ["", *(f"- {each}" for each in kept_counts(rows, found)), ""]
+        elif mark == "<!-- claims -->":
+            mine = [row for row in rows if row.section == heading]
+            if not mine:
+                raise IsthmusError(f"{paper.readme}:{number}: no row has the section {heading!r}")
+            shown |= {row.id for row in mine}
+            yield from ["", *_table(mine, found), ""]
+    if skipping:
+        raise IsthmusError(f"{paper.readme}: no {END} at the end")
+
+
+def kept_counts(rows: list[Row], found: dict[str, Kept]) -> list[str]:
+    """How many rows came out in the run that was kept, a line for each role."""
+    told = (
+        Told(row.role, str(found[row.id]["verdict"]), bool(row.same_as))
+        for row in rows
+        if row.id in found
+    )
+    return counted(told)
+
+
+def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
+    yield "| id | role | claim | paper | here | verdict |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        yield _line(row, found[row.id])
+
+
+def _line(row: Row, told: Kept) -> str:
+    unit = unit_shown(row)
+    claim = row.quantity + (f" ({row.conditions})" if row.conditions else "")
+    if row.same_as:
+        claim += f"; repeats `{row.same_as}`"
+    paper = f"{row.expected} {unit}".strip()
+    if row.role == "beyond":
+        paper = f"({paper})"
+    here = f"{told['detail']} {unit}".strip()
+    if row.rule == "is" and told["detail"] == row.expected and len(row.expected) > 20:
+        here = "the same"
+    if told.get("other"):
+        here += f" (the other reading: {told['other']} {unit}".rstrip() + ")"
+    verdict = told["verdict"]
+    if verdict not in ("reproduced", "fitted", "as set"):
+        verdict = f"**{verdict}**"
+    cells = (f"`{row.id}`", row.role, claim, paper, here.replace(" ~ ", " ≈ "), verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

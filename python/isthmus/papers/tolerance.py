@@ -1,0 +1,109 @@
+"""How close is close enough: the classes of tolerance of a paper, each with its reason.
+
+``tolerances.toml`` of a paper has one table for each::
+
+    [peaks]
+    value = "5%"
+    reason = "Single runs at saturation, of which the paper does not say how long they are."
+
+``value`` is a share of the expected value (``5%``), an amount in the row's unit (``0.05``), or
+``last digit``: half a unit of the last place that the paper prints. The cell `tolerance` of
+``expected.csv`` names a class; rows of a paper without such a file give the value itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from isthmus.errors import IsthmusError, meant
+from isthmus.papers.grammar import number
+
+LAST_DIGIT = "last digit"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A difference from the expected value that is close enough."""
+
+    share: float = 0.0
+    """Relative to the larger of two values that should be alike, or to the expected one."""
+    amount: float = 0.0
+    """In the unit of the row."""
+
+    def around(self, wanted: float) -> tuple[float, float]:
+        """The range that is close enough to a number."""
+        reach = self.amount + self.share * abs(wanted)
+        return wanted - reach, wanted + reach
+
+
+@dataclass(frozen=True)
+class Class:
+    """A tolerance that rows refer to by name."""
+
+    name: str
+    value: str
+    reason: str
+
+
+def read(path: Path) -> dict[str, Class]:
+    """The classes of a paper by name; none if there is no such file.
+
+    Raises:
+        IsthmusError: the file makes no sense.
+
+    """
+    from isthmus.papers.folder import read_toml
+
+    if not path.is_file():
+        return {}
+    found = {}
+    for name, told in read_toml(path).items():
+        cells = told if isinstance(told, dict) else {}
+        value, reason = cells.get("value"), cells.get("reason")
+        if set(cells) != {"value", "reason"} or not (value and reason):
+            raise IsthmusError(f"{path}: {name}: write a table with a value and a reason")
+        try:
+            parsed(str(value), "1")
+        except IsthmusError as error:
+            raise IsthmusError(f"{path}: {name}: {error}") from error
+        found[name] = Class(name, str(value), " ".join(str(reason).split()))
+    return found
+
+
+def named(cell: str, classes: dict[str, Class]) -> Class:
+    """The class that a cell names, or one without a name and a reason for a value itself.
+
+    Raises:
+        IsthmusError: there is no such class.
+
+    """
+    if not classes or not cell:
+        return Class("", cell, "")
+    if cell not in classes:
+        hint = meant(cell, classes, f"there are {', '.join(classes)}")
+        raise IsthmusError(f"no tolerance {cell!r} in tolerances.toml; {hint}")
+    return classes[cell]
+
+
+def parsed(text: str, expected: str) -> Tolerance:
+    """What a class allows around an expected value, as it is printed.
+
+    Raises:
+        IsthmusError: the text is no tolerance.
+
+    """
+    if not text:
+        return Tolerance()
+    if text == LAST_DIGIT:
+        if number(expected) is None:
+            raise IsthmusError(f"tolerance {text!r}: {expected!r} is no number with a last digit")
+        places = Decimal(expected.strip().replace("−", "-")).as_tuple().exponent
+        return Tolerance(amount=0.5 * 10.0 ** int(places))
+    amount = number(text.removesuffix("%"))
+    if amount is None or amount < 0 or (text.endswith("%") and amount >= 100):
+        raise IsthmusError(
+            f"tolerance {text!r}: write 3%, an amount such as 0.05, or `{LAST_DIGIT}`"
+        )
+    return Tolerance(share=amount / 100) if text.endswith("%") else Tolerance(amount=amount)
