@@ -115,7 +115,8 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
     question = {
         "operation": operation,
         "operands": [
-            {"value": v.value, "low": v.low, "high": v.high, "each": v.each} for v in operands
+            {"value": v.value, "low": _end(v.low), "high": _end(v.high), "each": v.each}
+            for v in operands
         ],
         "confidence": confidence,
     }
@@ -125,3 +126,8 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
     bracket = any(each.bracket for each in operands)
     each = tuple(found["each"])
     return Value(found["value"], found["low"], found["high"], bracket, None, each, confidence)
+
+
+def _end(end: float | None) -> float | None:
+    """An end of an interval, None where there is none."""
+    return None if end is None or math.isinf(end) else end

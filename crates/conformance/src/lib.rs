@@ -12,7 +12,7 @@ mod cases;
 mod log;
 
 pub use cases::{Case, Offer};
-pub use log::{Log, Told, What};
+pub use log::{Counts, Log, Told, What};
 
 use isthmus_kernel::{Cycles, Ran};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{self, Class, Flow, Leg};
-use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_machine::sci::{self, Arrival};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -135,6 +135,7 @@ fn nodes_of_a_ring_keep_to_their_limit() {
         symbol: Bytes::new(2),
         hop: Time::from_ns(8),
         ring_change: Time::from_ns(20),
+        ring_change_from: ChangeFrom::Header,
         overhead: Bytes::new(16),
         echo: Bytes::new(8),
         queues: Queues {

@@ -5,6 +5,7 @@
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{Class, Completed, Flow, Leg, Machine, Observer, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, HotSpot, TrafficSpec};
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ fn traffic(gap: Time, message: u64) -> TrafficSpec {
         file_blocks_max: 1,
         file_blocks_split: 32,
         layout: FileLayout::Contiguous,
+        outstanding: Outstanding::Unlimited,
         hot_pe: None,
         hot_io_node: None,
         collectives: Collectives::default(),

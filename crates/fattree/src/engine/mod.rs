@@ -45,7 +45,7 @@ use crate::{Error, Rules};
 use cut::Buffers;
 use event::{Event, Kind};
 use group::Group;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Ran};
 use isthmus_topology::trees::Tree;
 pub(crate) use lanes::Lanes;
 use links::Links;
@@ -230,17 +230,20 @@ impl<T: Copy> Engine<T> {
         self.accept(time, message);
     }
 
-    /// Serves what is due before `limit`, or until the handler has finished; it is asked after
-    /// each tick in which something happened.
+    /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`]. It is
+    /// asked after each tick in which something happened.
     ///
     /// # Panics
     /// If the handler offers a message that [`Engine::send`] would not take.
-    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) {
-        let Some(last) = limit.checked_sub(1) else {
-            return;
-        };
+    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        if handler.finished() {
+            return Ran::Finished;
+        }
+        let last = limit.saturating_sub(1);
         let mut slot = None;
-        while let Some(event) = self.queue.pop_until(last) {
+        while limit > self.now
+            && let Some(event) = self.queue.pop_until(last)
+        {
             let now = self.queue.now();
             if self.large {
                 let (present, upcoming) = self.queue.slot();
@@ -292,11 +295,14 @@ impl<T: Copy> Engine<T> {
                     self.settle(now);
                 }
                 if handler.finished() {
-                    return;
+                    return Ran::Finished;
                 }
             }
         }
-        self.now = self.now.max(limit);
+        if limit < Cycles::MAX {
+            self.now = self.now.max(limit);
+        }
+        Ran::at_limit(!self.queue.is_empty(), self.messages.count() as u64)
     }
 
     /// Calls for what the events of a slot are about. In a large tree it is no longer in the

@@ -150,6 +150,11 @@ impl Queue {
         Some(event)
     }
 
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.served == self.due.len() && self.words == 0 && self.far.is_empty()
+    }
+
     /// Goes on to the next slot in use, if that begins no later than `limit`.
     fn advance(&mut self, limit: Cycles) -> bool {
         let near = self.next_used();
