@@ -221,16 +221,16 @@ impl<const CIRCUIT: bool> Candidate for Slow<CIRCUIT> {
 
 #[test]
 fn the_engine_keeps_the_contract_with_circuits() {
-    check::<Fast<CIRCUIT>>(300);
+    println!("{}", check::<Fast<CIRCUIT>>(300));
 }
 
 #[test]
 fn the_engine_keeps_the_contract_with_cut_through() {
-    check::<Fast<CUT_THROUGH>>(300);
+    println!("{}", check::<Fast<CUT_THROUGH>>(300));
 }
 
 #[test]
 fn the_reference_keeps_the_contract() {
-    check::<Slow<CIRCUIT>>(20);
-    check::<Slow<CUT_THROUGH>>(20);
+    println!("{}", check::<Slow<CIRCUIT>>(8));
+    println!("{}", check::<Slow<CUT_THROUGH>>(8));
 }
