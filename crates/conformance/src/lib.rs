@@ -12,12 +12,13 @@ mod cases;
 mod log;
 
 pub use cases::{Case, Offer};
-pub use log::{Log, Told, What};
+pub use log::{Counts, Log, Told, What};
 
 use isthmus_kernel::{Cycles, Ran};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
+use std::fmt;
 
 /// An engine, over any network that it likes.
 pub trait Candidate {
@@ -50,11 +51,36 @@ pub trait Candidate {
 /// Long enough for everything to arrive, if it does.
 const ENOUGH: Cycles = 30_000;
 
+/// What the cases of a check were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    /// Runs of random messages.
+    pub cases: u32,
+    /// Messages in all of them.
+    pub messages: u64,
+    /// Those that follow others.
+    pub follow_ups: u64,
+    /// Pieces in which they were run again.
+    pub pieces: u64,
+    /// Runs that were finished with messages under way.
+    pub finished: u64,
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} cases, {} messages, {} of them follow-ups, {} pieces, {} runs finished half-way",
+            self.cases, self.messages, self.follow_ups, self.pieces, self.finished
+        )
+    }
+}
+
 /// Checks the contract on so many random cases.
 ///
 /// # Panics
 /// If the engine breaks it, or the cases turn out to be dull.
-pub fn check<C: Candidate>(cases: u32) {
+pub fn check<C: Candidate>(cases: u32) -> Checked {
     let [messages, follow_ups, pieces, finished] = [const { Cell::new(0) }; 4];
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let mut runner = TestRunner::new(Config {
@@ -92,14 +118,23 @@ pub fn check<C: Candidate>(cases: u32) {
             Ok(())
         })
         .unwrap();
-    println!(
-        "{cases} cases, {} messages, {} of them follow-ups, {} pieces, {} runs finished half-way",
-        messages.get(),
-        follow_ups.get(),
-        pieces.get(),
-        finished.get()
+    let checked = Checked {
+        cases,
+        messages: messages.get(),
+        follow_ups: follow_ups.get(),
+        pieces: pieces.get(),
+        finished: finished.get(),
+    };
+    let Checked {
+        follow_ups,
+        finished,
+        ..
+    } = checked;
+    assert!(
+        follow_ups > u64::from(cases) && finished > u64::from(cases) / 2,
+        "{checked}"
     );
-    assert!(follow_ups.get() > u64::from(cases) && finished.get() > u64::from(cases) / 2);
+    checked
 }
 
 /// One run from the beginning to the end, later by `shift`.

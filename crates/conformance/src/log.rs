@@ -27,6 +27,15 @@ pub struct Told {
     pub later: Cycles,
 }
 
+/// How much has been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages generated.
+    pub generated: usize,
+    /// Messages that follow those delivered.
+    pub follow_ups: usize,
+}
+
 /// Everything told in the runs of an engine.
 #[derive(Debug)]
 pub struct Log<'c> {
@@ -77,6 +86,22 @@ impl<'c> Log<'c> {
             .filter(|(_, offer)| offer.after == Some(number))
             .map(|(follow_up, offer)| (complete + offer.time, follow_up, offer))
             .collect()
+    }
+
+    /// The size of message `number`, for an engine that does not tell it.
+    pub fn size(&self, number: usize) -> u32 {
+        self.case.offers[number].size
+    }
+
+    /// How much has been told.
+    pub fn counts(&self) -> Counts {
+        let of = |what| self.told.iter().filter(move |told| told.what == what);
+        let causes: Vec<usize> = of(What::Delivered).map(|told| told.number).collect();
+        let follows = |offer: &&Offer| offer.after.is_some_and(|of| causes.contains(&of));
+        Counts {
+            generated: of(What::Generated).count(),
+            follow_ups: self.case.offers.iter().filter(follows).count(),
+        }
     }
 
     /// Whether the engine may end its run.

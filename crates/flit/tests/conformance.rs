@@ -116,5 +116,5 @@ impl Candidate for Line {
 
 #[test]
 fn the_reference_keeps_the_contract() {
-    check::<Line>(300);
+    println!("{}", check::<Line>(300));
 }

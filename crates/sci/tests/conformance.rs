@@ -113,10 +113,10 @@ impl<E: Engine<usize>, const FAR: Cycles> Candidate for Torus<E, FAR> {
 
 #[test]
 fn the_event_driven_engine_keeps_the_contract() {
-    check::<Torus<event::Engine<usize>, { 1 << 57 }>>(500);
+    println!("{}", check::<Torus<event::Engine<usize>, { 1 << 57 }>>(500));
 }
 
 #[test]
 fn the_symbol_engine_keeps_the_contract() {
-    check::<Torus<symbol::Engine<usize>, 20_000>>(50);
+    println!("{}", check::<Torus<symbol::Engine<usize>, 20_000>>(50));
 }

@@ -110,5 +110,5 @@ impl Candidate for Line {
 
 #[test]
 fn the_engine_keeps_the_contract() {
-    check::<Line>(500);
+    println!("{}", check::<Line>(500));
 }
