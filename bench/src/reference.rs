@@ -93,7 +93,7 @@ impl<'a> Replay<'a> {
                 engine.schedule(cycle, index as u32);
             }
         }
-        engine.run(self, u64::MAX);
+        engine.run_until(u64::MAX, self);
     }
 }
 
@@ -134,7 +134,7 @@ pub fn run(messages: usize) -> Report {
     let list = record.messages;
     let mut replay = Replay::new(&list);
     let ((), engine_s) = timed(|| replay.run(&lanes));
-    let (reference, reference_s) = timed(|| isthmus_flit::run(&lanes, &list));
+    let (reference, reference_s) = timed(|| isthmus_flit::run(&lanes, 1, &list));
     let reference: Vec<(u64, u64)> = reference
         .expect("routes are free of deadlock")
         .iter()

@@ -1,7 +1,7 @@
 //! Runs of a bidirectional torus of SCI rings.
 
 use crate::clock::{Spread, timed};
-use isthmus_machine::sci::spec::{CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -56,6 +56,7 @@ pub fn torus(side: u32) -> SciSpec {
         symbol: Bytes::new(2),
         hop: Time::from_ns(34),
         ring_change: Time::from_ns(66),
+        ring_change_from: ChangeFrom::Header,
         overhead: Bytes::new(16),
         echo: Bytes::new(8),
         queues: Queues {
