@@ -182,7 +182,6 @@ mod tests {
                 })
                 .count();
             let share = held as f64 / f64::from(runs);
-            println!("Poisson of {mean} in each of ten: {share}");
             // Binomial(1000, 0.95): sigma 0.0069; 3 sigma below.
             assert!(share >= 0.929 && share <= most + 0.01, "{mean}: {share}");
         }
@@ -201,7 +200,6 @@ mod tests {
                 })
                 .count();
             let share = held as f64 / f64::from(runs);
-            println!("bursts of {burst}, {mean} in each of ten: {share}");
             assert!((0.92..=0.985).contains(&share), "{mean}: {share}");
         }
     }
