@@ -9,6 +9,7 @@
 //! Knows no engine.
 
 mod cases;
+pub mod line;
 mod log;
 
 pub use cases::{Case, Offer};

@@ -1,31 +1,16 @@
 //! The reference in the suite of all engines, cycle by cycle: a line of channels with few lanes.
 
+use isthmus_conformance::line::{self, path};
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_flit::{Message, Network, Ready};
 use isthmus_kernel::{Cycles, Ran};
 
-const NODES: u32 = 6;
-
-/// Nodes on a line: channel n leads into the network from node n; more lead out of it, to the next
-/// node and to the one before.
 struct Line {
     network: Network,
     /// Number and size of each message of the network, and when it is ready.
     messages: Vec<(usize, u32, Cycles)>,
     generated: usize,
     delivered: Vec<bool>,
-}
-
-fn path(offer: &Offer) -> Vec<u32> {
-    let (from, to) = (offer.from, offer.to);
-    let mut path = vec![from];
-    if from < to {
-        path.extend((from..to).map(|node| 2 * NODES + node));
-    } else {
-        path.extend((to..from).rev().map(|node| 3 * NODES + node));
-    }
-    path.push(NODES + to);
-    path
 }
 
 impl Line {
@@ -56,13 +41,12 @@ impl Line {
 }
 
 impl Candidate for Line {
-    const NODES: u32 = NODES;
+    const NODES: u32 = line::NODES;
     const SIZE_MAX: u32 = 40;
 
     fn new() -> Self {
-        let lanes = (0..4 * NODES).map(|channel| if channel < NODES { 2 } else { 1 });
         Self {
-            network: Network::new(&lanes.collect::<Vec<u32>>(), 1),
+            network: Network::new(&line::lanes().collect::<Vec<u32>>(), 1),
             messages: Vec::new(),
             generated: 0,
             delivered: Vec::new(),

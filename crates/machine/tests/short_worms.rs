@@ -5,8 +5,7 @@
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{Class, Completed, Flow, Leg, Machine, Observer, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
-use isthmus_workload::Outstanding;
-use isthmus_workload::spec::{Arrival, Collectives, FileLayout, HotSpot, TrafficSpec};
+use isthmus_workload::spec::{Arrival, HotSpot, TrafficSpec};
 use std::sync::Arc;
 
 /// Means over PE-PE messages, the first tenth left out.
@@ -55,20 +54,8 @@ fn latencies(machine: &HypercubeSpec, traffic: &TrafficSpec, limit: u64) -> (f64
 fn traffic(gap: Time, message: u64) -> TrafficSpec {
     TrafficSpec {
         arrival: Arrival::Exponential { mean: gap },
-        io_probability: 0.05,
-        read_ratio: 1.0,
-        locality: 0.2,
         message: Bytes::new(message),
-        request: Bytes::new(32),
-        block: Bytes::new(4_096),
-        file_blocks_min: 1,
-        file_blocks_max: 1,
-        file_blocks_split: 32,
-        layout: FileLayout::Contiguous,
-        outstanding: Outstanding::Unlimited,
-        hot_pe: None,
-        hot_io_node: None,
-        collectives: Collectives::default(),
+        ..TrafficSpec::default()
     }
 }
 

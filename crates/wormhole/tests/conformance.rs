@@ -1,28 +1,13 @@
 //! The engine in the suite of all engines: a line of channels with few lanes.
 
+use isthmus_conformance::line::{self, path};
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_kernel::{Cycles, Ran};
 use isthmus_wormhole::{Channels, Delivered, Engine, Handler};
 
-/// Nodes on a line: channel n leads into the network from node n; more lead out of it, to the next
-/// node and to the one before.
 struct Line {
     engine: Engine<usize>,
     offers: Vec<Option<Offer>>,
-}
-
-const NODES: u32 = 6;
-
-fn path(offer: &Offer) -> Vec<u32> {
-    let (from, to) = (offer.from, offer.to);
-    let mut path = vec![from];
-    if from < to {
-        path.extend((from..to).map(|node| 2 * NODES + node));
-    } else {
-        path.extend((to..from).rev().map(|node| 3 * NODES + node));
-    }
-    path.push(NODES + to);
-    path
 }
 
 struct Driver<'a, 'c> {
@@ -70,13 +55,12 @@ impl Handler for Driver<'_, '_> {
 }
 
 impl Candidate for Line {
-    const NODES: u32 = NODES;
+    const NODES: u32 = line::NODES;
     const SIZE_MAX: u32 = 40;
 
     fn new() -> Self {
-        let lanes = (0..4 * NODES).map(|channel| if channel < NODES { 2 } else { 1 });
         Self {
-            engine: Engine::new(Channels::new(lanes)),
+            engine: Engine::new(Channels::new(line::lanes())),
             offers: Vec::new(),
         }
     }
