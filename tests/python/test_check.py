@@ -114,7 +114,7 @@ def test_resolved_values_say_where_they_are_from(tree: Path) -> None:
 
 
 def test_a_quick_run_keeps_five_periods(tmp_path: Path) -> None:
-    """Of 6 checkpoints in 60 ms a quarter would keep 1.5, and count 2 of them."""
+    """Of 6 checkpoints in 60 ms a tenth would keep less than one."""
     path = tmp_path / "dump.toml"
     path.write_text(CHECKPOINTS)
     accepted = {}

@@ -275,15 +275,16 @@ impl Plan<'_> {
         };
         match (self.rules.stop.warmup, length) {
             (Warmup::None, _) => replication.mark(),
-            (Warmup::Fixed { messages }, _) => {
-                replication.run_to(at_least(messages, u64::MAX, 0), progress)?;
+            (Warmup::Fixed { messages }, Length::Until(end)) => {
+                replication.run_to(Length::Within { messages, end }, progress)?;
                 // A fabric that has collapsed delivers no more, however long it runs.
-                if let Length::Until(end) = length
-                    && replication.now() >= end
-                    && !replication.has_collapsed()
-                {
+                if replication.now() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
+                replication.mark();
+            }
+            (Warmup::Fixed { messages }, _) => {
+                replication.run_to(at_least(messages, u64::MAX, 0), progress)?;
                 replication.mark();
             }
             (
@@ -296,8 +297,8 @@ impl Plan<'_> {
             ) => {
                 replication.run_to(at_least(messages / 4, demands / 4, cycles / 4), progress)?;
             }
-            (Warmup::Mser5, Length::Until(cycles)) => {
-                replication.run_to(Length::Until(cycles / 4), progress)?;
+            (Warmup::Mser5, Length::Until(end) | Length::Within { end, .. }) => {
+                replication.run_to(Length::Until(end / 4), progress)?;
             }
         }
         if self.rules.measure.channels && self.precise {

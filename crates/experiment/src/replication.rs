@@ -45,6 +45,8 @@ pub(crate) enum Length {
     },
     /// Until this cycle, exactly.
     Until(Cycles),
+    /// Until so many messages have been delivered, or until this cycle if that comes first.
+    Within { messages: u64, end: Cycles },
 }
 
 /// A simulation and what it has seen so far.
@@ -209,6 +211,10 @@ impl Replication {
                 (missing > 0 || now < cycles).then_some((chunk, Cycles::MAX))
             }
             Length::Until(cycles) => (now < cycles).then_some((CHUNK, cycles)),
+            Length::Within { messages, end } => {
+                let missing = messages.saturating_sub(delivered).min(CHUNK);
+                (missing > 0 && now < end).then_some((missing, end))
+            }
         }
     }
 

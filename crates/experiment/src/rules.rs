@@ -28,7 +28,7 @@ pub(crate) const PATIENCE: u64 = 16;
 pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
-    /// The shortened form for `--quick`: a tenth of a fixed number of messages, a quarter of a fixed
+    /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed
     /// time, intervals three times as wide, an eighth of the longest run. Of what is periodic it keeps
     /// [`PERIODS_MIN`] periods, or all that there are.
     pub fn quick(mut self, period: Time) -> Self {
@@ -100,13 +100,13 @@ impl Rules {
     }
 }
 
-/// A quarter of `time`, in whole periods and not fewer than [`PERIODS_MIN`] of them; never more than it.
+/// A tenth of `time`, in whole periods and not fewer than [`PERIODS_MIN`] of them; never more than it.
 fn shortened(time: Time, period: Time) -> Time {
-    let quarter = (time.ps() / 4).max(1);
+    let tenth = (time.ps() / 10).max(1);
     if period == Time::ZERO {
-        return Time::from_ps(quarter);
+        return Time::from_ps(tenth);
     }
-    let periods = quarter.div_ceil(period.ps()).max(PERIODS_MIN);
+    let periods = tenth.div_ceil(period.ps()).max(PERIODS_MIN);
     Time::from_ps(period.ps().saturating_mul(periods).min(time.ps()))
 }
 
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn five_periods_are_kept_or_all_there_are() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
-        assert_eq!(shortened(ms(100), Time::ZERO), ms(25));
-        // A quarter is two and a half periods.
+        assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
+        // A tenth is one period.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
-        assert_eq!(shortened(ms(1_010), ms(10)), ms(260));
+        assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));
         assert_eq!(shortened(ms(5), ms(10)), ms(5));
     }
