@@ -237,20 +237,17 @@ impl Plan<'_> {
                 judged.verdict = self.verdict_of_overfull(&judged, long_enough);
             }
             let collapsed = replications.iter().any(Replication::has_collapsed);
-            let (converged, factor) = match judged.verdict {
-                _ if collapsed || ended_by.is_some() => (false, None),
+            let (converged, wanted) = match judged.verdict {
+                _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
                 // Latencies of a saturated run depend on its length: more of it tells nothing.
-                Verdict::Saturated => (false, None),
+                Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };
             let delivered = recorders.iter().map(|recorders| recorders.delivered);
             let reached = delivered.max().unwrap_or(messages).max(messages);
-            match factor {
-                Some(factor) if looks_left > 0 && reached < max => {
-                    let factor = factor.max(least_step(reached, max, looks_left));
-                    messages = ((reached as f64 * factor).ceil() as u64).min(max);
-                }
-                _ => {
+            match self.next_look(wanted, reached, max, looks_left) {
+                Some(next) => messages = next,
+                None => {
                     return Ok(Measurement {
                         replications: replications.into_iter().map(Replication::finish).collect(),
                         verdict: judged.verdict,
@@ -307,16 +304,27 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Whether every measure asked for is known, and by how much to lengthen the run if that or
-    /// the verdict is missing.
-    fn progress_of(&self, replications: &[&Recorders], judged: &Judged) -> (bool, Option<f64>) {
-        let mut factor: Option<f64> = match judged.verdict {
-            Verdict::Undecided => Some(judged.judgement.map_or(LENGTHEN_MIN, |j| j.lengthen)),
-            _ => None,
+    /// How far to run before the next look; `None` if nothing is missing that a longer run could tell. What
+    /// is measured may have `max` messages, the verdict as many as [`Rules::messages_of_verdict`].
+    fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
+        let next = |factor: Option<f64>, max: u64| {
+            let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
+            let factor = factor.max(least_step(reached, max, looks_left));
+            Some(((reached as f64 * factor).ceil() as u64).min(max))
         };
+        let of_verdict = self.rules.messages_of_verdict(max);
+        next(wanted.measures, max).max(next(wanted.verdict, of_verdict))
+    }
+
+    /// Whether every measure asked for is known, and what is missing.
+    fn progress_of(&self, replications: &[&Recorders], judged: &Judged) -> (bool, Wanted) {
+        let mut wanted = Wanted::default();
+        if judged.verdict == Verdict::Undecided {
+            wanted.verdict = Some(judged.judgement.map_or(LENGTHEN_MIN, |j| j.lengthen));
+        }
         let (of, relative) = self.rules.targets();
         if !self.precise {
-            return (judged.verdict == Verdict::Stable, factor);
+            return (judged.verdict == Verdict::Stable, wanted);
         }
         let mut converged = true;
         let mut estimates = Vec::new();
@@ -327,7 +335,7 @@ impl Plan<'_> {
                 }
                 summary::Known::TooFew => {
                     converged = false;
-                    factor = Some(factor.unwrap_or(LENGTHEN_MIN).max(LENGTHEN_MIN));
+                    wanted.measures = Some(LENGTHEN_MIN);
                 }
                 summary::Known::Absent => {}
             }
@@ -335,10 +343,18 @@ impl Plan<'_> {
         let assessment = Precision::default().assess(&estimates);
         if !assessment.is_done() {
             converged = false;
-            factor = Some(factor.unwrap_or(1.0).max(assessment.factor));
+            let factor = wanted.measures.unwrap_or(1.0).max(assessment.factor);
+            wanted.measures = Some(factor);
         }
-        (converged, factor)
+        (converged, wanted)
     }
+}
+
+/// By how much to lengthen a run for what is missing: `None` where nothing is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Wanted {
+    measures: Option<f64>,
+    verdict: Option<f64>,
 }
 
 /// The least factor between this look and the next, with so many left: no less than what tells

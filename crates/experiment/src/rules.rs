@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     /// How many times as many messages as a point has at most a load of a search may have, if the bracket
     /// is too wide without.
     pub patience: u64,
+    /// How many times as many messages as its measures a point may have for its verdict.
+    pub decisive: u64,
 }
 
 /// What [`Rules::patience`] is unless time is short.
@@ -29,8 +31,9 @@ pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
     /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed
-    /// time, intervals three times as wide, an eighth of the longest run. Of what is periodic it keeps
-    /// [`PERIODS_MIN`] periods, or all that there are.
+    /// time, intervals three times as wide, an eighth of the longest run; only for a verdict that is still
+    /// missing it may be as long as ever. Of what is periodic it keeps [`PERIODS_MIN`] periods, or all that
+    /// there are.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
         self.patience = 1;
@@ -44,7 +47,9 @@ impl Rules {
                 ..
             } => {
                 *precision = (*precision * 3.0).min(0.5);
-                *messages_max = (*messages_max / 8).max(*messages_first);
+                let longest = *messages_max;
+                *messages_max = (longest / 8).max(*messages_first);
+                self.decisive = longest.div_ceil(*messages_max);
             }
         }
         if let Warmup::Fixed { messages } = &mut self.stop.warmup {
@@ -64,6 +69,11 @@ impl Rules {
             }
             _ => None,
         }
+    }
+
+    /// Messages that a point may have for its verdict, where its measures may have `max`.
+    pub fn messages_of_verdict(&self, max: u64) -> u64 {
+        max.saturating_mul(self.decisive)
     }
 
     /// Looks that a point is given.

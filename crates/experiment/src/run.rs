@@ -179,6 +179,7 @@ impl Experiment {
             verdict: scenario.verdict,
             periods_min: 0,
             patience: PATIENCE,
+            decisive: 1,
         };
         if progress.is_cancelled() {
             return Err(SetupError::Cancelled);

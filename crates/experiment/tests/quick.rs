@@ -1,0 +1,40 @@
+//! What the shortened form spends its time on.
+
+use isthmus_experiment::result::PointResult;
+use isthmus_experiment::{Experiment, Options};
+use isthmus_scenario::Scenario;
+
+const MESSAGES_MAX: u64 = 240_000;
+const REPLICATIONS: u64 = 10;
+
+/// A cube of 16 PEs that saturates at 42 /ms, with loads within 10% of it and one far below.
+fn points() -> Vec<PointResult> {
+    let file = format!(
+        "version = 1\nname = \"near\"\n[machine]\nkind = \"hypercube\"\ndimension = 4\nlanes.io_link = 2\n\
+                [workload]\nio_probability = \"5%\"\n\
+                [sweep]\n\"workload.rate\" = [\"4 /ms\", \"36 /ms\", \"48 /ms\"]\n\
+                [measure]\nchannels = false\n[stop]\nmessages_max = {MESSAGES_MAX}\nprecision = \"5%\"\n"
+    );
+    let scenario = Scenario::parse(&file, "near.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options {
+        quick: true,
+        ..Options::default()
+    };
+    let experiment = Experiment::new(scenario, options).expect("a good experiment");
+    experiment.run().expect("a whole run").points
+}
+
+/// An eighth of the longest run left those near the knee undecided.
+#[test]
+fn loads_near_the_knee_are_decided_and_others_stay_short() {
+    let quick = points();
+    let verdicts: Vec<&str> = quick.iter().map(|p| p.verdict.verdict.as_str()).collect();
+    assert_eq!(verdicts, ["stable", "stable", "saturated"]);
+    let eighth = REPLICATIONS * MESSAGES_MAX / 8;
+    // What is measured takes no longer than before, the verdict no longer than a run in full.
+    assert!(quick[0].messages <= eighth, "{}", quick[0].messages);
+    assert!(quick[1].messages > 2 * eighth, "{}", quick[1].messages);
+    // Several messages may end in the cycle in which the last one does.
+    let longest = REPLICATIONS * (MESSAGES_MAX + 16);
+    assert!(quick.iter().all(|p| p.messages <= longest));
+}
