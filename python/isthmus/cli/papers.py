@@ -42,7 +42,7 @@ _STYLES = {
   isthmus papers run hypercube-io --quick            a first look
   isthmus papers run hypercube-io                    at its own settings
   isthmus papers run hypercube-io --only sat_b1_sim  some claims only
-  isthmus papers readme --check                      whether their pages are up to date
+  isthmus papers readme --check                      are their pages fresh?
 """,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
