@@ -305,14 +305,19 @@ impl Plan<'_> {
     }
 
     /// How far to run before the next look; `None` if nothing is missing that a longer run could tell. What
-    /// is measured may have `max` messages, the verdict as many as [`Rules::messages_of_verdict`].
+    /// is measured may have `max` messages, the verdict on a point as many as
+    /// [`Rules::messages_of_verdict`]; a search has other loads to go on with.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
             let factor = factor.max(least_step(reached, max, looks_left));
             Some(((reached as f64 * factor).ceil() as u64).min(max))
         };
-        let of_verdict = self.rules.messages_of_verdict(max);
+        let of_verdict = if self.precise {
+            self.rules.messages_of_verdict(max)
+        } else {
+            max
+        };
         next(wanted.measures, max).max(next(wanted.verdict, of_verdict))
     }
 

@@ -31,9 +31,9 @@ pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
     /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed
-    /// time, intervals three times as wide, an eighth of the longest run; only for a verdict that is still
-    /// missing it may be as long as ever. Of what is periodic it keeps [`PERIODS_MIN`] periods, or all that
-    /// there are.
+    /// time, intervals three times as wide, an eighth of the longest run; only for the verdict on a point that is
+    /// still missing it may be half as long as ever. Of what is periodic it keeps [`PERIODS_MIN`] periods, or
+    /// all that there are.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
         self.patience = 1;
@@ -49,7 +49,7 @@ impl Rules {
                 *precision = (*precision * 3.0).min(0.5);
                 let longest = *messages_max;
                 *messages_max = (longest / 8).max(*messages_first);
-                self.decisive = longest.div_ceil(*messages_max);
+                self.decisive = (longest / 2).div_ceil(*messages_max).max(1);
             }
         }
         if let Warmup::Fixed { messages } = &mut self.stop.warmup {
