@@ -3,8 +3,9 @@
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::packets::Packet;
-use super::ways::{Run, one_of};
+use super::ways::{Run, one_of_equals};
 use super::{Engine, NEVER, Network};
+use crate::readings::LinkLoad;
 use crate::rules::{Outputs, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -34,8 +35,6 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// When the tail of each packet has come into the buffer that it went to last.
-    tails: Vec<Cycles>,
 }
 
 impl OutputBuffers {
@@ -51,7 +50,6 @@ impl OutputBuffers {
         Self {
             rules,
             outputs: vec![output; links as usize],
-            tails: Vec::new(),
         }
     }
 
@@ -64,14 +62,6 @@ impl OutputBuffers {
             output.wake = NEVER;
             output.looked = false;
         }
-    }
-
-    /// Notes when the tail of a packet has come into the buffer that it goes to.
-    pub fn note_tail(&mut self, packet: u32, tail: Cycles) {
-        if self.tails.len() <= packet as usize {
-            self.tails.resize(packet as usize + 1, 0);
-        }
-        self.tails[packet as usize] = tail;
     }
 
     /// Takes in the room that tails have left.
@@ -146,6 +136,7 @@ impl<T: Copy> Engine<T> {
             let Some(outputs) = &network.outputs else {
                 unreachable!("a network with output buffers")
             };
+            let turn = self.turn(group, now);
             let waiters = &mut self.groups[group as usize];
             if waiters.waiting.is_empty() {
                 self.links.get_mut(group).look = super::links::Look::NOBODY;
@@ -155,7 +146,7 @@ impl<T: Copy> Engine<T> {
             let most = rooms.max().unwrap_or(0);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= most;
-            let Some(index) = waiters.oldest(horizon, self.links.served(group), fits) else {
+            let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let time = outputs.next_change(run, now);
                 return self.cut_look_at(group, time);
             };
@@ -169,21 +160,24 @@ impl<T: Copy> Engine<T> {
                 wire,
                 ..
             } = self.packets.get(packet);
-            // The outputs that it fits into best: those with most room, then with most credits.
+            // The outputs that it fits into best: those with most room, then with most credits; or
+            // those whose transmitters are free.
+            let free = |link: u32| network.transmitter[link as usize];
             let merit = |link: u32| {
                 let room = outputs.room(link, now).filter(|&room| room >= wire)?;
-                Some((room, network.credits(link)))
+                Some(match network.adaptive.load {
+                    LinkLoad::Room => (room.into(), network.credits(link)),
+                    LinkLoad::Idle => (NEVER - free(link).max(now), 0),
+                })
             };
             let best = run.iter().filter_map(merit).max();
-            let mut equals = run.iter().filter(|&link| merit(link) == best);
-            let ties = equals.clone().count() as u32;
-            let at = match ties {
-                1 => 0,
-                _ => one_of(ties, tie(self.seed, from, number, u32::from(links))),
-            };
-            let link = equals.nth(at as usize).expect("one has room");
+            let equals = run.iter().filter(|&link| merit(link) == best);
+            let lot = || tie(self.seed, from, number, u32::from(links));
+            let link = one_of_equals(network.adaptive.tie, equals, free, lot);
+            let link = link.expect("one has room");
             let crossed = now + outputs.rules.crossing(ticks.into());
-            let tail = crossed.max(outputs.tails[packet as usize]);
+            let head = network.head(packet).expect("kept with output buffers");
+            let tail = crossed.max(head + u64::from(ticks));
             let output = &mut self.outputs().outputs[link as usize];
             output.way = crossed;
             output.room -= wire;

@@ -2,7 +2,7 @@
 
 use super::Reference;
 use super::state::Output;
-use isthmus_fattree::{Lane, Outputs, Switching, tie};
+use isthmus_fattree::{Lane, LinkLoad, Outputs, Switching};
 use isthmus_kernel::Cycles;
 use std::ops::Range;
 
@@ -49,13 +49,18 @@ impl Reference<'_> {
             let room = self.output_room(output);
             let channels = self.channels[link as usize].iter();
             let credits: u64 = channels.map(|channel| self.room(channel)).sum();
-            (room >= flight.wire && output.way <= self.now).then_some((room, credits))
+            let merit = match self.rules.adaptive.load {
+                LinkLoad::Room => (room, credits),
+                LinkLoad::Idle => {
+                    let wait = self.transmitters[link as usize].saturating_sub(self.now);
+                    (u64::MAX - wait, 0)
+                }
+            };
+            (room >= flight.wire && output.way <= self.now).then_some(merit)
         };
         let best = wanted.clone().filter_map(merit).max()?;
         let equals: Vec<u32> = wanted.filter(|&link| merit(link) == Some(best)).collect();
-        let hop = flight.path.len() as u32;
-        let lot = u128::from(tie(self.seed, flight.from, flight.number, hop));
-        Some(equals[((lot * equals.len() as u128) >> 64) as usize])
+        Some(self.decide(equals, flight))
     }
 
     /// A packet crosses into the buffer of a link.
