@@ -392,6 +392,8 @@ fn engine_and_reference_tell_the_same() {
     let cases = 400;
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
+    let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
+    let behind = Cell::new(0u64);
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let spent = [const { Cell::new(Duration::ZERO) }; 2];
     let mut runner = TestRunner::new(Config {
@@ -443,6 +445,11 @@ fn engine_and_reference_tell_the_same() {
             add(&waited, cases.waited);
             add(&sooner, cases.sooner);
             add(&ahead, cases.ahead);
+            add(&behind, cases.behind);
+            for rule in 0..3 {
+                add(&age_ties[rule], cases.age_ties[rule]);
+                add(&link_ties[rule], cases.link_ties[rule].get());
+            }
             add(
                 &reminded,
                 count(|told| matches!(told, Told::Reminded { .. })),
@@ -472,6 +479,16 @@ fn engine_and_reference_tell_the_same() {
         ahead.get(),
         reminded.get(),
     );
+    let counts = |of: &[Cell<u64>; 3]| of.each_ref().map(Cell::get);
+    println!(
+        "Among packets equally old {:?} went around, by lot, and by number; of links loaded alike {:?} were \
+         taken by lot, idle for longest, and by number; {} packets waited behind others while their age counted",
+        counts(&age_ties),
+        counts(&link_ties),
+        behind.get(),
+    );
+    assert!(counts(&age_ties).iter().all(|&ties| ties > 200));
+    assert!(counts(&link_ties).iter().all(|&ties| ties > 2_000) && behind.get() > 1_000);
     assert!(outputs.get() > 80 && waited.get() > 1_000 && sooner.get() > 1_000);
     assert!(ahead.get() > 1_000 && reminded.get() > 500);
     eprintln!(

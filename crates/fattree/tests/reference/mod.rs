@@ -305,6 +305,8 @@ impl<'t> Reference<'t> {
             let wanted = self.wanted(at, flight.from, flight.to, flight.number, flight.path.len());
             let flight = &mut self.flights[number];
             flight.wanted = Some(wanted);
+            let behind = self.rules.age.from == AgeFrom::Arrival && flight.asks < self.now;
+            self.cases.behind += u64::from(behind);
             flight.since = match self.rules.age.from {
                 AgeFrom::Message => self.transfers[flight.message].generated,
                 AgeFrom::Injection => flight.injected,
@@ -372,6 +374,7 @@ impl<'t> Reference<'t> {
     /// Gives one of those who wait for links from `first` on a lane, if there is one.
     fn serve(&mut self, first: u32) -> bool {
         let mut best: Option<((u64, u64), usize, Place)> = None;
+        let mut equally_old = 0;
         for (number, flight) in self.flights.iter().enumerate() {
             let Some(wanted) = &flight.wanted else {
                 continue;
@@ -395,6 +398,11 @@ impl<'t> Reference<'t> {
                 (AgeTie::RoundRobin, Some(last)) => ((input + inputs - last - 1) % inputs).into(),
             };
             let key = (u64::MAX - age, turn);
+            equally_old = match &best {
+                Some(((oldest, _), ..)) if key.0 > *oldest => equally_old,
+                Some(((oldest, _), ..)) if key.0 == *oldest => equally_old + 1,
+                _ => 1,
+            };
             if best.as_ref().is_none_or(|(other, ..)| key < *other) {
                 best = Some((key, number, place));
             }
@@ -402,6 +410,7 @@ impl<'t> Reference<'t> {
         let Some((_, number, place)) = best else {
             return false;
         };
+        self.cases.age_ties[self.rules.age.tie as usize] += u64::from(equally_old > 1);
         self.served[first as usize] = Some(self.input(&self.flights[number]).0);
         self.flights[number].wanted = None;
         match place {
@@ -470,6 +479,8 @@ impl<'t> Reference<'t> {
 
     /// The one of links that are equally good that a packet gets.
     fn decide(&self, mut equals: Vec<u32>, flight: &Flight) -> u32 {
+        let count = &self.cases.link_ties[self.rules.adaptive.tie as usize];
+        count.set(count.get() + u64::from(equals.len() > 1));
         match self.rules.adaptive.tie {
             LinkTie::Lowest => equals.truncate(1),
             LinkTie::LongestIdle => {

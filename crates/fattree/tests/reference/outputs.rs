@@ -4,6 +4,7 @@ use super::Reference;
 use super::state::Output;
 use isthmus_fattree::{Lane, LinkLoad, Outputs, Switching};
 use isthmus_kernel::Cycles;
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Where a packet that is served goes.
@@ -14,9 +15,15 @@ pub enum Place {
     Output(u32),
 }
 
-/// How often what only output buffers bring about has occurred.
-#[derive(Debug, Clone, Copy, Default)]
+/// How often what only some rules bring about has occurred.
+#[derive(Debug, Clone, Default)]
 pub struct Cases {
+    /// By [`AgeTie`](isthmus_fattree::AgeTie): choices among packets equally old.
+    pub age_ties: [u64; 3],
+    /// By [`LinkTie`](isthmus_fattree::LinkTie): choices among links loaded alike.
+    pub link_ties: [Cell<u64>; 3],
+    /// Packets whose age counts since they came to the switch and that waited there behind others.
+    pub behind: u64,
     /// Packets that waited in an output buffer.
     pub waited: u64,
     /// Packets that left their input buffer sooner than over a link.
