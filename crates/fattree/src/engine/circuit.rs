@@ -249,12 +249,12 @@ impl<T: Copy> Engine<T> {
             links: self.groups[group as usize].links,
         };
         loop {
-            let turn = self.turn(group, now);
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
             let choice = self.links.choice(run, rule.load, now);
             if let Choice::Busy(next) = choice {
                 return self.circuit_look_at(group, next);

@@ -6,6 +6,7 @@ use super::lanes::Lanes;
 use super::links::Look;
 use super::outputs::OutputBuffers;
 use super::packets::{Packet, Step};
+use super::returns::Returns;
 use super::ways::{Run, one_of, one_of_equals};
 use super::{Engine, NEVER, Network, ticks_on};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
@@ -19,12 +20,12 @@ use std::ops::Range;
 pub(super) struct Lane {
     /// Bytes of room that the sender knows of.
     pub(super) credits: u32,
-    /// Room that the sender will know of, and when; in order of time.
-    returning: VecDeque<(Cycles, u32)>,
-    /// Packets in the buffer or on the link to it.
-    packets: VecDeque<u32>,
     /// When the tail of the packet before the first has left.
     clear: Cycles,
+    /// Room that the sender will know of.
+    returning: Returns,
+    /// Packets in the buffer or on the link to it.
+    packets: VecDeque<u32>,
 }
 
 /// The links of a network with cut-through.
@@ -56,9 +57,9 @@ impl Buffers {
     ) -> Self {
         let lane = Lane {
             credits: buffer,
-            returning: VecDeque::new(),
-            packets: VecDeque::new(),
             clear: 0,
+            returning: Returns::new(),
+            packets: VecDeque::new(),
         };
         Self {
             lanes: vec![lane; numbers.count(links)],
@@ -120,29 +121,25 @@ impl Buffers {
     }
 
     /// Takes in the credits that have come back.
+    #[inline]
     pub(super) fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let range = self.lanes_of(link);
             for lane in &mut self.lanes[range] {
-                while let Some(&(time, bytes)) = lane.returning.front()
-                    && time <= now
-                {
-                    lane.credits += bytes;
-                    lane.returning.pop_front();
-                }
+                lane.credits += lane.returning.take(now);
             }
         }
     }
 
     /// When a link, whose credits have been collected, may change for the better, as far as known.
+    #[inline]
     pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
         let free = self.transmitter[link as usize];
         if free > now {
             return free;
         }
         let lanes = self.lanes[self.lanes_of(link)].iter();
-        let times = lanes.filter_map(|lane| lane.returning.front());
-        times.fold(NEVER, |first, &(time, _)| first.min(time))
+        lanes.fold(NEVER, |first, lane| first.min(lane.returning.next()))
     }
 
     /// The lane of a link with most room, the first of those; it must hold `bytes`.
@@ -330,12 +327,12 @@ impl<T: Copy> Engine<T> {
             let Network::CutThrough(network) = &self.network else {
                 unreachable!("a network with cut-through")
             };
-            let turn = self.turn(group, now);
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
             let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
@@ -356,6 +353,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
+    #[inline]
     pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
         let state = *self.packets.get(packet);
         let lane = state.lane;
@@ -365,7 +363,7 @@ impl<T: Copy> Engine<T> {
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
         from.clear = tail;
-        from.returning.push_back((back, state.wire));
+        from.returning.push(back, state.wire);
         if let Some(&next) = from.packets.front()
             && self.packets.get(next).ready
         {
@@ -387,6 +385,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A packet gets a link and room behind it.
+    #[inline]
     pub(super) fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
         let hop = self.rules.hop;
@@ -403,7 +402,7 @@ impl<T: Copy> Engine<T> {
         let to = &mut network.lanes[lane as usize];
         to.credits -= wire;
         if last {
-            to.returning.push_back((now + ticks + credit, wire));
+            to.returning.push(now + ticks + credit, wire);
             self.queue
                 .push(now + ticks, Event::new(Kind::Deliver, link, packet));
         } else {

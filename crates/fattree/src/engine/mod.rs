@@ -36,6 +36,7 @@ mod nic;
 mod outputs;
 mod packets;
 mod queue;
+mod returns;
 mod ways;
 mod window;
 

@@ -3,6 +3,7 @@
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::packets::Packet;
+use super::returns::Returns;
 use super::ways::{Run, one_of_equals};
 use super::{Engine, NEVER, Network};
 use crate::readings::LinkLoad;
@@ -20,8 +21,8 @@ struct Output {
     way: Cycles,
     /// Bytes of room.
     room: u32,
-    /// Room that there will be, and when; in order of time.
-    returning: VecDeque<(Cycles, u32)>,
+    /// Room that there will be.
+    returning: Returns,
     /// Packets that wait for the link.
     packets: VecDeque<u32>,
     /// When it is to be looked at again; never if it need not be.
@@ -42,7 +43,7 @@ impl OutputBuffers {
         let output = Output {
             way: 0,
             room: rules.buffer,
-            returning: VecDeque::new(),
+            returning: Returns::new(),
             packets: VecDeque::new(),
             wake: NEVER,
             looked: false,
@@ -68,12 +69,7 @@ impl OutputBuffers {
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
-            while let Some(&(time, bytes)) = output.returning.front()
-                && time <= now
-            {
-                output.room += bytes;
-                output.returning.pop_front();
-            }
+            output.room += output.returning.take(now);
         }
     }
 
@@ -91,7 +87,7 @@ impl OutputBuffers {
             if output.way > now {
                 return output.way;
             }
-            output.returning.front().map_or(NEVER, |&(time, _)| time)
+            output.returning.next()
         });
         changes.fold(NEVER, Cycles::min)
     }
@@ -136,12 +132,12 @@ impl<T: Copy> Engine<T> {
             let Some(outputs) = &network.outputs else {
                 unreachable!("a network with output buffers")
             };
-            let turn = self.turn(group, now);
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = super::links::Look::NOBODY;
                 return;
             }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
             let rooms = run.iter().filter_map(|link| outputs.room(link, now));
             let most = rooms.max().unwrap_or(0);
             let packets = &self.packets;
@@ -235,7 +231,7 @@ impl<T: Copy> Engine<T> {
             let tail = self.buffers().transmitter[link as usize];
             let output = &mut self.outputs().outputs[link as usize];
             output.packets.pop_front();
-            output.returning.push_back((tail, wire));
+            output.returning.push(tail, wire);
             self.cut_look_at(of.first, tail);
         }
     }
