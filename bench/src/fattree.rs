@@ -1,7 +1,7 @@
 //! Runs of a 64-node fat tree: the QsNET paper's I/O traffic, and uniform traffic beside the peer.
 
 use crate::clock::{Spread, timed};
-use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Shape, Switching};
+use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Readings, Shape, Switching};
 use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -57,6 +57,7 @@ pub fn qsnet(levels: u32) -> FatTreeSpec {
         age: Age::Saturating {
             limit: Time::from_us(78),
         },
+        readings: Readings::default(),
         nic: Nic {
             payload: Bytes::new(320),
             overhead: Bytes::new(58),

@@ -247,6 +247,12 @@ class FatTree:
     ascent: str | None = key("ascent")
     """Which link up a packet takes: ``"adaptive"`` (section 2.2.1), ``"destination"``,
     ``"source"`` or ``"random"``."""
+    ascent_load: str | None = key("ascent_load")
+    """The least loaded link (adaptive): ``"room"``, that with most free virtual channels or room
+    behind it, or ``"idle"``, any that carries no packet."""
+    ascent_tie: str | None = key("ascent_tie")
+    """Which of several links loaded alike (adaptive): ``"random"``, ``"longest-idle"`` or
+    ``"lowest"``."""
     bandwidth: str | None = key("bandwidth")
     """Bandwidth of a link in one direction, headers included, such as ``"400 MB/s"``."""
     switch_latency: str | None = key("switch_latency")
@@ -269,8 +275,14 @@ class FatTree:
     credit: str | None = key("credit")
     """From a place of a buffer being free to the sender's knowing it (cut-through)."""
     age: str | None = key("age")
-    """Since when the age of a packet counts, of which the oldest goes first: ``"saturating"``,
+    """How the age of a packet counts, of which the oldest goes first: ``"saturating"``,
     ``"unlimited"`` or ``"per-switch"``."""
+    age_from: str | None = key("age_from")
+    """Since when it counts (saturating, unlimited): ``"injection"``, ``"message"``,
+    ``"arrival"`` at the switch or ``"request"`` for an output there."""
+    age_tie: str | None = key("age_tie")
+    """Which of several packets equally old goes first: ``"round-robin"``, ``"random"`` or
+    ``"lowest"``."""
     age_limit: str | None = key("age_limit")
     """Age beyond which all packets are equally old (saturating), such as ``"78 us"``."""
     memory: str | None = key("memory")

@@ -25,7 +25,9 @@
 //! 2. *Ascent.* Up to the level of the nearest common ancestors any link up leads on. With adaptive
 //!    ascent a header waits for all of them and takes the best when it is served; with the others
 //!    it waits for one, which is fixed when it asks. Of parallel links down the same is true.
-//!    Random choice, and choice among equals, is by [`tie`].
+//!    Random choice, and random choice among equals, is by [`tie`]. What follows says which link is
+//!    best by [`LinkLoad::Room`]; by [`LinkLoad::Idle`] it is, of those that the packet could have, that
+//!    whose transmitter is free, or free first. [`LinkTie`] decides among equals.
 //! 3. *Circuits.* A header is served when a lane of a link that it waits for is free. It takes the
 //!    lane, the first free one of the link, and keeps it. The best link is that with most free
 //!    lanes, of those that whose transmitter is free first. The packet starts when the transmitter
@@ -51,9 +53,9 @@
 //!    transmitter is free and a lane has credits for all of it, on the best lane; its room is free again
 //!    when its tail has left.
 //! 6. *Arbitration.* Among those waiting for the same links that can be served, the oldest goes
-//!    first. Ages saturate. Of equally old ones, the first goes that waits at the input after the
-//!    one served last, going around; inputs are the lanes into the switch, by port (down ports
-//!    first) and channel.
+//!    first. [`AgeFrom`] says from when ages count; they saturate. Of equally old ones [`AgeTie`]
+//!    decides: going around, the first goes that waits at the input after the one served last;
+//!    inputs are the lanes into the switch, by port (down ports first) and channel.
 //! 7. With the option [`Late`] a packet whose last link starts too long after its injection takes
 //!    that link for longer. Empirical.
 //!
@@ -67,7 +69,7 @@
 //!    while its engine is not ready delays it by `receive`.
 //! 10. A packet is injected when the engine is ready and a link of the node can be had by the rules
 //!     of the switches; with circuits, if fewer than `in_flight` packets of the node hold lanes of
-//!     its links. Its age counts from its start on the link.
+//!     its links. It is injected when it starts on the link.
 //! 11. A read is a packet, the request, to the other node; there, `turnaround` ticks after its
 //!     arrival, the DMA of the data starts.
 //! 12. A message is delivered when the last of its data has arrived. Its sender knows when the last
@@ -86,13 +88,13 @@
 mod counters;
 mod engine;
 mod error;
+mod readings;
 mod rules;
 mod traffic;
 
 pub use counters::Counters;
 pub use engine::Engine;
 pub use error::Error;
-pub use rules::{
-    Age, AgeFrom, CHANNELS_MAX, Interface, Late, Outputs, QUEUES_MAX, Rules, Switching, tie,
-};
+pub use readings::{Adaptive, Age, AgeFrom, AgeTie, LinkLoad, LinkTie, lot};
+pub use rules::{CHANNELS_MAX, Interface, Late, Outputs, QUEUES_MAX, Rules, Switching, tie};
 pub use traffic::{Delivery, Handler, Kind, Lane, Message, Offers, PacketSeen};

@@ -1,6 +1,7 @@
 //! Times, lengths and choices.
 
 use crate::Error;
+use crate::readings::{Adaptive, Age, mixed};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::Ascent;
 
@@ -46,24 +47,6 @@ impl Outputs {
     pub fn crossing(self, ticks: Cycles) -> Cycles {
         ticks.div_ceil(u64::from(self.speedup))
     }
-}
-
-/// From when a packet's age counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AgeFrom {
-    /// From its injection; the header carries it from switch to switch.
-    Injection,
-    /// From its coming to the switch.
-    Switch,
-}
-
-/// What makes a packet go first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Age {
-    /// From when it counts.
-    pub from: AgeFrom,
-    /// Above this all are equally old. `None`: it counts on for ever.
-    pub saturates: Option<Cycles>,
 }
 
 /// Old packets cost the last link more: an empirical term.
@@ -115,6 +98,8 @@ pub struct Rules {
     pub switching: Switching,
     /// Which link up is taken where there are several, and which of parallel ones down.
     pub ascent: Ascent,
+    /// How packets choose among links, with adaptive ascent.
+    pub adaptive: Adaptive,
     /// Who goes first.
     pub age: Age,
     /// What old packets cost.
@@ -215,20 +200,14 @@ impl Rules {
 /// that of the node is 0). Of n links, in the order of their numbers, the one is taken whose index
 /// is this number times n, divided by 2^64.
 pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
-    // Two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-    let mix = |value: u64| {
-        let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
     let place = u64::from(node) << 32 | u64::from(packet);
-    mix(mix(seed ^ (u64::from(link) << 56)) ^ place)
+    mixed(seed ^ (u64::from(link) << 56), place)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::readings::{AgeFrom, AgeTie};
 
     fn rules() -> Rules {
         Rules {
@@ -243,9 +222,11 @@ mod tests {
                 outputs: None,
             },
             ascent: Ascent::Adaptive,
+            adaptive: Adaptive::default(),
             age: Age {
                 from: AgeFrom::Injection,
                 saturates: None,
+                tie: AgeTie::RoundRobin,
             },
             late: None,
             payload: 320,

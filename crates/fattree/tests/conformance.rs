@@ -5,7 +5,8 @@ mod reference;
 
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_fattree::{
-    Age, AgeFrom, Delivery, Engine, Handler, Interface, Kind, Message, Offers, Rules, Switching,
+    Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
+    Rules, Switching,
 };
 use isthmus_kernel::{Cycles, Ran};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
@@ -40,9 +41,11 @@ fn rules(circuit: bool) -> Rules {
             }
         },
         ascent: Ascent::Adaptive,
+        adaptive: Adaptive::default(),
         age: Age {
             from: AgeFrom::Injection,
             saturates: None,
+            tie: AgeTie::RoundRobin,
         },
         late: None,
         payload: 8,

@@ -4,8 +4,8 @@
 mod reference;
 
 use isthmus_fattree::{
-    Age, AgeFrom, Counters, Delivery, Engine, Handler, Interface, Kind, Late, Message, Offers,
-    Outputs, PacketSeen, Rules, Switching,
+    Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Late,
+    LinkLoad, LinkTie, Message, Offers, Outputs, PacketSeen, Rules, Switching,
 };
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
@@ -63,6 +63,16 @@ fn interface() -> impl Strategy<Value = Interface> {
         )
 }
 
+const AGES: [AgeFrom; 4] = [
+    AgeFrom::Message,
+    AgeFrom::Injection,
+    AgeFrom::Arrival,
+    AgeFrom::Request,
+];
+const AGE_TIES: [AgeTie; 3] = [AgeTie::RoundRobin, AgeTie::Random, AgeTie::Lowest];
+const LOADS: [LinkLoad; 2] = [LinkLoad::Room, LinkLoad::Idle];
+const LINK_TIES: [LinkTie; 3] = [LinkTie::Random, LinkTie::LongestIdle, LinkTie::Lowest];
+
 fn rules() -> impl Strategy<Value = Rules> {
     let ascents = [
         Ascent::Adaptive,
@@ -72,9 +82,15 @@ fn rules() -> impl Strategy<Value = Rules> {
         Ascent::Random,
     ];
     let age = (
-        prop::sample::select(vec![AgeFrom::Injection, AgeFrom::Switch]),
+        prop::sample::select(AGES.to_vec()),
         prop::option::of(prop_oneof![0u64..60, 60u64..400]),
+        prop::sample::select(AGE_TIES.to_vec()),
     );
+    let adaptive = (
+        prop::sample::select(LOADS.to_vec()),
+        prop::sample::select(LINK_TIES.to_vec()),
+    );
+    let ascents = (prop::sample::select(ascents.to_vec()), adaptive);
     let late = prop::option::weighted(0.3, (0u64..150, 1u64..15));
     let times = (1u64..4, 1u64..8, 0u64..9, 0u64..5);
     let lengths = (3u32..24, 1u32..8, 1u32..6);
@@ -85,7 +101,7 @@ fn rules() -> impl Strategy<Value = Rules> {
         times,
         1u32..5,
         switching,
-        prop::sample::select(ascents.to_vec()),
+        ascents,
         age,
         late,
         lengths,
@@ -115,10 +131,15 @@ fn rules() -> impl Strategy<Value = Rules> {
                             }),
                         }
                     },
-                    ascent,
+                    ascent: ascent.0,
+                    adaptive: Adaptive {
+                        load: ascent.1.0,
+                        tie: ascent.1.1,
+                    },
                     age: Age {
                         from: age.0,
                         saturates: age.1,
+                        tie: age.2,
                     },
                     late: late.map(|(older_than, extra)| Late { older_than, extra }),
                     payload,
@@ -371,6 +392,8 @@ fn engine_and_reference_tell_the_same() {
     let cases = 400;
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
+    let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
+    let behind = Cell::new(0u64);
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let spent = [const { Cell::new(Duration::ZERO) }; 2];
     let mut runner = TestRunner::new(Config {
@@ -422,6 +445,11 @@ fn engine_and_reference_tell_the_same() {
             add(&waited, cases.waited);
             add(&sooner, cases.sooner);
             add(&ahead, cases.ahead);
+            add(&behind, cases.behind);
+            for rule in 0..3 {
+                add(&age_ties[rule], cases.age_ties[rule]);
+                add(&link_ties[rule], cases.link_ties[rule].get());
+            }
             add(
                 &reminded,
                 count(|told| matches!(told, Told::Reminded { .. })),
@@ -451,6 +479,16 @@ fn engine_and_reference_tell_the_same() {
         ahead.get(),
         reminded.get(),
     );
+    let counts = |of: &[Cell<u64>; 3]| of.each_ref().map(Cell::get);
+    println!(
+        "Among packets equally old {:?} went around, by lot, and by number; of links loaded alike {:?} were \
+         taken by lot, idle for longest, and by number; {} packets waited behind others while their age counted",
+        counts(&age_ties),
+        counts(&link_ties),
+        behind.get(),
+    );
+    assert!(counts(&age_ties).iter().all(|&ties| ties > 50));
+    assert!(counts(&link_ties).iter().all(|&ties| ties > 200) && behind.get() > 200);
     assert!(outputs.get() > 80 && waited.get() > 1_000 && sooner.get() > 1_000);
     assert!(ahead.get() > 1_000 && reminded.get() > 500);
     eprintln!(

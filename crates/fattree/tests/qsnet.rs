@@ -9,7 +9,7 @@ mod machine;
 
 use clients::{Client, Length, Seen, run};
 use isthmus_fattree::{
-    Age, AgeFrom, Delivery, Engine, Handler, Kind, Message, Offers, Rules, Switching,
+    Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Kind, Message, Offers, Rules, Switching,
 };
 use machine::{main_memory, rules, tree, with_late};
 
@@ -135,7 +135,11 @@ fn saturating_age_makes_near_nodes_faster_and_unlimited_age_makes_all_equal() {
     assert!(a > b && b > c);
 
     let age = |from, saturates| Rules {
-        age: Age { from, saturates },
+        age: Age {
+            from,
+            saturates,
+            tie: AgeTie::RoundRobin,
+        },
         ..rules()
     };
     let equal = hot_spot(age(AgeFrom::Injection, None), 64);
@@ -150,7 +154,7 @@ fn saturating_age_makes_near_nodes_faster_and_unlimited_age_makes_all_equal() {
 
     // Age that starts anew at each switch: all inputs get the same, and the three neighbours share
     // the last link with four links from above.
-    let restarted = hot_spot(age(AgeFrom::Switch, Some(780_000)), 64);
+    let restarted = hot_spot(age(AgeFrom::Request, Some(780_000)), 64);
     let seventh = 320.0 / 945.0 * 1e3 / 7.0;
     near(mean(&restarted, 1..4), seventh);
 }

@@ -9,7 +9,7 @@
 //! tree the queues of the nodes are the inputs of one large switch, whose inner buffers add to what it
 //! passes.
 
-use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Shape, Switching};
+use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Readings, Shape, Switching};
 use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -37,6 +37,7 @@ fn tree(ascent: Ascent, channels: u32, switching: Switching) -> FatTreeSpec {
         virtual_channels: channels,
         switching,
         age: Age::PerSwitch,
+        readings: Readings::default(),
         nic: Nic {
             payload: Bytes::new(PAYLOAD),
             overhead: Bytes::new(2),

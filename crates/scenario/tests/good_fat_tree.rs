@@ -1,7 +1,8 @@
 //! Files of fat trees that are right, and what they mean.
 
 use isthmus_machine::fattree::spec::{
-    Age, Ascent, FatTreeSpec, LatePackets, Nic, Shape, Switching,
+    Adaptive, Age, AgeFrom, AgeTie, Ascent, FatTreeSpec, LatePackets, LinkLoad, LinkTie, Nic,
+    Readings, Shape, Switching,
 };
 use isthmus_scenario::{Machine, Scenario, StopRule, Warmup, Workload};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -61,6 +62,7 @@ fn paper() -> FatTreeSpec {
         age: Age::Saturating {
             limit: Time::from_us(78),
         },
+        readings: Readings::default(),
         nic: Nic {
             payload: Bytes::new(320),
             overhead: Bytes::new(58),
@@ -111,6 +113,40 @@ fn the_paper_network_is_what_the_defaults_describe() {
     assert_eq!(scenario.stop.warmup, Warmup::Mser5);
     assert!(scenario.is_load("workload.load"));
     assert!(!scenario.is_load("workload.jobs.compute.load"));
+}
+
+#[test]
+fn readings_are_fields() {
+    let of = |overrides: &[&str]| tree(&parsed(SMALLEST, overrides).machine).readings;
+    for (word, from) in [
+        ("injection", AgeFrom::Injection),
+        ("message", AgeFrom::Message),
+        ("arrival", AgeFrom::Arrival),
+        ("request", AgeFrom::Request),
+    ] {
+        assert_eq!(of(&[&format!("machine.age_from={word}")]).age_from, from);
+    }
+    for (word, tie) in [
+        ("round-robin", AgeTie::RoundRobin),
+        ("random", AgeTie::Random),
+        ("lowest", AgeTie::Lowest),
+    ] {
+        let both = ["machine.age=per-switch", &format!("machine.age_tie={word}")];
+        assert_eq!(of(&both).age_tie, tie);
+    }
+    for (load_word, load) in [("room", LinkLoad::Room), ("idle", LinkLoad::Idle)] {
+        for (tie_word, tie) in [
+            ("random", LinkTie::Random),
+            ("longest-idle", LinkTie::LongestIdle),
+            ("lowest", LinkTie::Lowest),
+        ] {
+            let found = of(&[
+                &format!("machine.ascent_load={load_word}"),
+                &format!("machine.ascent_tie={tie_word}"),
+            ]);
+            assert_eq!(found.adaptive, Adaptive { load, tie });
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The machine of the QsNET paper: 64 nodes on a 4-ary 3-tree. A tick is 100 ps.
 
-use isthmus_fattree::{Age, AgeFrom, Interface, Late, Rules, Switching};
+use isthmus_fattree::{Adaptive, Age, AgeFrom, AgeTie, Interface, Late, Rules, Switching};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 
@@ -28,9 +28,11 @@ pub fn rules() -> Rules {
         channels: 2,
         switching: Switching::Circuit { in_flight: 2 },
         ascent: Ascent::Adaptive,
+        adaptive: Adaptive::default(),
         age: Age {
             from: AgeFrom::Injection,
             saturates: Some(780_000),
+            tie: AgeTie::RoundRobin,
         },
         late: None,
         payload: 320,

@@ -7,7 +7,9 @@ mod clients;
 mod machine;
 
 use clients::{Client, Length, Seen, run};
-use isthmus_fattree::{Age, AgeFrom, Delivery, Engine, Handler, Kind, Message, Offers, Rules};
+use isthmus_fattree::{
+    Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Kind, Message, Offers, Rules,
+};
 use isthmus_topology::trees::{Shape, Tree};
 use machine::{MICROSECOND, main_memory, rules, tree, with_late};
 use std::time::Instant;
@@ -103,12 +105,16 @@ fn hot64(tree: &Tree) {
     let ages = [
         ("saturating", AgeFrom::Injection, Some(78 * MICROSECOND)),
         ("unlimited", AgeFrom::Injection, None),
-        ("per switch", AgeFrom::Switch, Some(78 * MICROSECOND)),
+        ("per switch", AgeFrom::Request, Some(78 * MICROSECOND)),
     ];
     for (name, from, saturates) in ages {
         for base in [rules(), with_late()] {
             let rules = Rules {
-                age: Age { from, saturates },
+                age: Age {
+                    from,
+                    saturates,
+                    tie: AgeTie::RoundRobin,
+                },
                 ..base
             };
             let seen = run(tree, rules, &hot_clients(64), 0.1, 0.4, 1);

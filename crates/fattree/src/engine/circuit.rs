@@ -7,9 +7,10 @@ use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::links::{Links, Look};
 use super::packets::{Packet, Step};
-use super::ways::{Run, one_of};
+use super::ways::{Run, one_of, one_of_equals};
 use super::{Engine, NEVER, ticks_on};
-use crate::rules::{AgeFrom, tie};
+use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
+use crate::rules::tie;
 use isthmus_kernel::Cycles;
 use std::hint::black_box;
 
@@ -26,7 +27,8 @@ enum Choice {
 }
 
 /// How good a link is for a packet, the best being the smallest: the fewer of its lanes are held
-/// and, among as many, the sooner its transmitter is free.
+/// and, among as many, the sooner its transmitter is free. With [`LinkLoad::Idle`] it does not count
+/// how many are held, unless all are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
@@ -55,17 +57,20 @@ impl Links {
     }
 
     #[inline]
-    fn merit(&self, link: u32, now: Cycles) -> Merit {
+    fn merit(&self, link: u32, load: LinkLoad, now: Cycles) -> Merit {
+        let held = self.not_free(link, now);
         Merit {
-            held: self.not_free(link, now),
+            held: match load {
+                LinkLoad::Idle if held < self.most_not_free() => 0,
+                _ => held,
+            },
             start: self.get(link).transmitter.max(now),
         }
     }
 
-    /// What these links have for a packet: the best are those with most free lanes, of those with
-    /// the earliest free transmitter.
+    /// What these links have for a packet.
     #[inline]
-    fn choice(&self, run: Run, now: Cycles) -> Choice {
+    fn choice(&self, run: Run, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
             return match self.first_free(run.first, now) {
                 Ok(lane) => Choice::Lane(lane),
@@ -73,9 +78,9 @@ impl Links {
             };
         }
         let (mut at, mut ties) = (run.first, 1);
-        let mut best = self.merit(run.first, now);
+        let mut best = self.merit(run.first, load, now);
         for link in run.first + 1..run.first + run.links {
-            let merit = self.merit(link, now);
+            let merit = self.merit(link, load, now);
             if merit < best {
                 (at, ties, best) = (link, 1, merit);
             } else if merit == best {
@@ -91,20 +96,34 @@ impl Links {
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
-    /// The lane that a packet gets: of the best links that by lot, there the first free one.
+    /// The lane that a packet gets: of the best links that by lot, or by the rule for those, there
+    /// the first free one.
     #[inline]
-    fn draw(&self, choice: Choice, now: Cycles, lot: impl FnOnce() -> u64) -> Result<u32, Cycles> {
+    fn draw(
+        &self,
+        choice: Choice,
+        run: Run,
+        rule: Adaptive,
+        now: Cycles,
+        lot: impl FnOnce() -> u64,
+    ) -> Result<u32, Cycles> {
         let (mut link, ties, best) = match choice {
             Choice::Busy(next) => return Err(next),
             Choice::Lane(lane) => return Ok(lane),
             Choice::Links(at, ties, best) => (at, ties, best),
         };
-        if ties > 1 {
+        if ties > 1 && rule.tie == LinkTie::Random {
             let mut skip = one_of(ties, lot());
             while skip > 0 {
                 link += 1;
-                skip -= u32::from(self.merit(link, now) == best);
+                skip -= u32::from(self.merit(link, rule.load, now) == best);
             }
+        } else if ties > 1 {
+            let equals = run
+                .iter()
+                .filter(|&link| self.merit(link, rule.load, now) == best);
+            let free = |link| self.get(link).transmitter;
+            link = one_of_equals(rule.tie, equals, free, lot).unwrap_or(link);
         }
         self.first_free(link, now)
     }
@@ -124,7 +143,9 @@ impl<T: Copy> Engine<T> {
     fn circuit_lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<u32, Cycles> {
         let links = u32::from(packet.links);
         let lot = || tie(self.seed, packet.from, packet.number, links);
-        self.links.draw(self.links.choice(run, now), now, lot)
+        let rule = self.rules.adaptive;
+        let choice = self.links.choice(run, rule.load, now);
+        self.links.draw(choice, run, rule, now, lot)
     }
 
     /// A header asks for links. If it is not alone in this tick, others may still ask for the same:
@@ -171,8 +192,9 @@ impl<T: Copy> Engine<T> {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
             since: match self.rules.age.from {
+                AgeFrom::Message => self.messages.get(state.message).generated,
                 AgeFrom::Injection => state.injected,
-                AgeFrom::Switch => now,
+                AgeFrom::Arrival | AgeFrom::Request => now,
             },
             input: state.input,
             packet,
@@ -221,27 +243,29 @@ impl<T: Copy> Engine<T> {
     /// Gives lanes of a group to waiting headers as long as there are any.
     pub(super) fn circuit_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
+        let rule = self.rules.adaptive;
         let run = Run {
             first: group,
             links: self.groups[group as usize].links,
         };
         loop {
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
-            let choice = self.links.choice(run, now);
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
+            let choice = self.links.choice(run, rule.load, now);
             if let Choice::Busy(next) = choice {
                 return self.circuit_look_at(group, next);
             }
-            let index = waiters.oldest(horizon, self.links.served(group), |_| true);
+            let index = waiters.oldest(horizon, turn, |_| true);
             let index = index.expect("there are waiting headers");
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
             self.links.serve(group, input);
             let state = self.packets.get(packet);
             let lot = || tie(self.seed, state.from, state.number, u32::from(state.links));
-            let lane = self.links.draw(choice, now, lot);
+            let lane = self.links.draw(choice, run, rule, now, lot);
             self.circuit_grant(packet, lane.expect("one is free"), group, now);
         }
     }

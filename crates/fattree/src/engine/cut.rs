@@ -6,9 +6,11 @@ use super::lanes::Lanes;
 use super::links::Look;
 use super::outputs::OutputBuffers;
 use super::packets::{Packet, Step};
-use super::ways::{Run, one_of};
+use super::returns::Returns;
+use super::ways::{Run, one_of, one_of_equals};
 use super::{Engine, NEVER, Network, ticks_on};
-use crate::rules::{AgeFrom, Outputs, tie};
+use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
+use crate::rules::{Outputs, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,12 +20,12 @@ use std::ops::Range;
 pub(super) struct Lane {
     /// Bytes of room that the sender knows of.
     pub(super) credits: u32,
-    /// Room that the sender will know of, and when; in order of time.
-    returning: VecDeque<(Cycles, u32)>,
-    /// Packets in the buffer or on the link to it.
-    packets: VecDeque<u32>,
     /// When the tail of the packet before the first has left.
     clear: Cycles,
+    /// Room that the sender will know of.
+    returning: Returns,
+    /// Packets in the buffer or on the link to it.
+    packets: VecDeque<u32>,
 }
 
 /// The links of a network with cut-through.
@@ -38,6 +40,11 @@ pub(super) struct Buffers {
     pub(super) credit: Cycles,
     /// Buffers behind the crossbars of the switches, if there are such.
     pub(super) outputs: Option<Box<OutputBuffers>>,
+    /// When the header of each packet comes, or came, to the switch it goes to; kept where that
+    /// matters.
+    pub(super) heads: Option<Vec<Cycles>>,
+    /// How packets choose among links.
+    pub(super) adaptive: Adaptive,
 }
 
 impl Buffers {
@@ -50,9 +57,9 @@ impl Buffers {
     ) -> Self {
         let lane = Lane {
             credits: buffer,
-            returning: VecDeque::new(),
-            packets: VecDeque::new(),
             clear: 0,
+            returning: Returns::new(),
+            packets: VecDeque::new(),
         };
         Self {
             lanes: vec![lane; numbers.count(links)],
@@ -62,7 +69,25 @@ impl Buffers {
             buffer,
             credit,
             outputs: outputs.map(|outputs| Box::new(OutputBuffers::new(links, outputs))),
+            heads: None,
+            adaptive: Adaptive::default(),
         }
+    }
+
+    /// Notes when the header of a packet comes to the switch it goes to.
+    #[inline]
+    fn note_head(&mut self, packet: u32, time: Cycles) {
+        if let Some(heads) = &mut self.heads {
+            if heads.len() <= packet as usize {
+                heads.resize(packet as usize + 1, 0);
+            }
+            heads[packet as usize] = time;
+        }
+    }
+
+    /// When the header of a packet came to the switch it is at, if that is kept.
+    pub(super) fn head(&self, packet: u32) -> Option<Cycles> {
+        Some(self.heads.as_ref()?[packet as usize])
     }
 
     pub fn clear(&mut self) {
@@ -96,29 +121,25 @@ impl Buffers {
     }
 
     /// Takes in the credits that have come back.
+    #[inline]
     pub(super) fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let range = self.lanes_of(link);
             for lane in &mut self.lanes[range] {
-                while let Some(&(time, bytes)) = lane.returning.front()
-                    && time <= now
-                {
-                    lane.credits += bytes;
-                    lane.returning.pop_front();
-                }
+                lane.credits += lane.returning.take(now);
             }
         }
     }
 
     /// When a link, whose credits have been collected, may change for the better, as far as known.
+    #[inline]
     pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
         let free = self.transmitter[link as usize];
         if free > now {
             return free;
         }
         let lanes = self.lanes[self.lanes_of(link)].iter();
-        let times = lanes.filter_map(|lane| lane.returning.front());
-        times.fold(NEVER, |first, &(time, _)| first.min(time))
+        lanes.fold(NEVER, |first, lane| first.min(lane.returning.next()))
     }
 
     /// The lane of a link with most room, the first of those; it must hold `bytes`.
@@ -168,8 +189,8 @@ impl Buffers {
         lanes.map(|lane| lane.credits).max().unwrap_or(0)
     }
 
-    /// The lane that a packet gets: of the links that it fits on that with most room in all, of
-    /// those by lot; there the one with most room, the first of those.
+    /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
+    /// of those by lot or by the rule for those; there the one with most room, the first of those.
     fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
         // Room in all lanes of a link that it fits on.
         let room = |link: u32| {
@@ -181,7 +202,11 @@ impl Buffers {
                 total += u64::from(lane.credits);
                 most = most.max(lane.credits);
             }
-            (most >= bytes).then_some(total)
+            let merit = match self.adaptive.load {
+                LinkLoad::Room => total,
+                LinkLoad::Idle => 0,
+            };
+            (most >= bytes).then_some(merit)
         };
         let (mut link, mut ties, mut best) = (run.first, 0, None);
         for other in run.iter() {
@@ -192,12 +217,16 @@ impl Buffers {
                 ties += 1;
             }
         }
-        if ties > 1 {
+        if ties > 1 && self.adaptive.tie == LinkTie::Random {
             let mut skip = one_of(ties, lot());
             while skip > 0 {
                 link += 1;
                 skip -= u32::from(room(link) == best);
             }
+        } else if ties > 1 {
+            let equals = run.iter().filter(|&link| room(link) == best);
+            let free = |link: u32| self.transmitter[link as usize];
+            link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
         }
         self.roomiest(link, bytes).expect("a link has room")
     }
@@ -240,11 +269,14 @@ impl<T: Copy> Engine<T> {
             return self.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
         }
         let group = state.run.first;
+        let since = match self.rules.age.from {
+            AgeFrom::Message => self.messages.get(state.message).generated,
+            AgeFrom::Injection => state.injected,
+            AgeFrom::Arrival => self.buffers().head(packet).unwrap_or(now),
+            AgeFrom::Request => now,
+        };
         self.groups[group as usize].waiting.push(Waiter {
-            since: match self.rules.age.from {
-                AgeFrom::Injection => state.injected,
-                AgeFrom::Switch => now,
-            },
+            since,
             input: state.input,
             packet,
         });
@@ -295,15 +327,16 @@ impl<T: Copy> Engine<T> {
             let Network::CutThrough(network) = &self.network else {
                 unreachable!("a network with cut-through")
             };
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = Look::NOBODY;
                 return;
             }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
             let room = network.room(run, now);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= room;
-            let Some(index) = waiters.oldest(horizon, self.links.served(group), fits) else {
+            let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let changes = run.iter().map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
                 return self.cut_look_at(group, time);
@@ -320,6 +353,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
+    #[inline]
     pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
         let state = *self.packets.get(packet);
         let lane = state.lane;
@@ -329,7 +363,7 @@ impl<T: Copy> Engine<T> {
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
         from.clear = tail;
-        from.returning.push_back((back, state.wire));
+        from.returning.push(back, state.wire);
         if let Some(&next) = from.packets.front()
             && self.packets.get(next).ready
         {
@@ -351,6 +385,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A packet gets a link and room behind it.
+    #[inline]
     pub(super) fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
         let hop = self.rules.hop;
@@ -367,14 +402,12 @@ impl<T: Copy> Engine<T> {
         let to = &mut network.lanes[lane as usize];
         to.credits -= wire;
         if last {
-            to.returning.push_back((now + ticks + credit, wire));
+            to.returning.push(now + ticks + credit, wire);
             self.queue
                 .push(now + ticks, Event::new(Kind::Deliver, link, packet));
         } else {
             to.packets.push_back(packet);
-            if let Some(outputs) = &mut network.outputs {
-                outputs.note_tail(packet, now + hop + ticks);
-            }
+            network.note_head(packet, now + hop);
             self.head_for(packet, end);
             let time = now + hop;
             self.queue.push(time, Event::new(Kind::Arrive, 0, packet));

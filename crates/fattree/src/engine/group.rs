@@ -1,5 +1,6 @@
 //! Headers that wait for the same outputs.
 
+use crate::readings::{AgeTie, lot};
 use isthmus_kernel::Cycles;
 
 /// A header that waits.
@@ -23,6 +24,18 @@ pub(super) struct Group {
     pub inputs: u32,
 }
 
+/// What decides among headers that are equally old: see [`AgeTie`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub tie: AgeTie,
+    /// The input served last.
+    pub served: u32,
+    /// What lots depend on.
+    pub seed: u64,
+    pub now: Cycles,
+    pub group: u32,
+}
+
 impl Group {
     pub const NONE: Self = Self {
         waiting: Vec::new(),
@@ -35,26 +48,40 @@ impl Group {
         self.inputs.saturating_sub(1)
     }
 
-    /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is,
-    /// which is first that of the input after the one `served` last. Those older than `horizon`
-    /// are equally old.
+    /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is.
+    /// Those older than `horizon` are equally old.
     #[inline]
-    pub fn oldest(
+    pub fn oldest(&self, horizon: Cycles, turn: Turn, fits: impl Fn(u32) -> bool) -> Option<usize> {
+        match turn.tie {
+            AgeTie::RoundRobin => {
+                let first = turn.served + 1;
+                let around = |input: u32| match input >= first {
+                    true => input - first,
+                    false => input + self.inputs - first,
+                };
+                self.first(horizon, |input| around(input).into(), fits)
+            }
+            AgeTie::Random => {
+                let lot = |input| lot(turn.seed, turn.now, turn.group, input);
+                self.first(horizon, lot, fits)
+            }
+            AgeTie::Lowest => self.first(horizon, u64::from, fits),
+        }
+    }
+
+    /// The oldest of the waiting headers that fit, of those equally old the one with the lowest
+    /// number by its input.
+    #[inline]
+    fn first(
         &self,
         horizon: Cycles,
-        served: u32,
+        number: impl Fn(u32) -> u64,
         fits: impl Fn(u32) -> bool,
     ) -> Option<usize> {
-        let first = served + 1;
         let mut best = None;
-        let mut best_key = (Cycles::MAX, u32::MAX);
+        let mut best_key = (Cycles::MAX, u64::MAX);
         for (index, waiter) in self.waiting.iter().enumerate() {
-            let turn = if waiter.input >= first {
-                waiter.input - first
-            } else {
-                waiter.input + self.inputs - first
-            };
-            let key = (waiter.since.max(horizon), turn);
+            let key = (waiter.since.max(horizon), number(waiter.input));
             if key < best_key && fits(waiter.packet) {
                 best = Some(index);
                 best_key = key;

@@ -36,15 +36,17 @@ mod nic;
 mod outputs;
 mod packets;
 mod queue;
+mod returns;
 mod ways;
 mod window;
 
+use crate::readings::AgeFrom;
 use crate::rules::{Switching, tie};
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
 use crate::{Error, Rules};
 use cut::Buffers;
 use event::{Event, Kind};
-use group::Group;
+use group::{Group, Turn};
 use isthmus_kernel::{Cycles, Ran};
 use isthmus_topology::trees::Tree;
 pub(crate) use lanes::Lanes;
@@ -124,7 +126,13 @@ impl<T: Copy> Engine<T> {
                 buffer,
                 credit,
                 outputs,
-            } => Network::CutThrough(Buffers::new(links, lanes, buffer, credit, outputs)),
+            } => {
+                let arrivals = rules.age.from == AgeFrom::Arrival;
+                let mut buffers = Buffers::new(links, lanes, buffer, credit, outputs);
+                buffers.heads = (arrivals || outputs.is_some()).then(Vec::new);
+                buffers.adaptive = rules.adaptive;
+                Network::CutThrough(buffers)
+            }
         };
         let mut groups = vec![Group::NONE; links as usize];
         let ways = Ways::new(tree, rules.ascent);
@@ -432,6 +440,18 @@ impl<T: Copy> Engine<T> {
         // On its way up it has crossed as many links as the switch has levels below it.
         state.run = self.ways.on(end, links < state.top, from, to, lot);
         state.input = end.port * self.rules.channels + channel;
+    }
+
+    /// What decides among headers that wait for a group and are equally old.
+    #[inline]
+    fn turn(&self, group: u32, now: Cycles) -> Turn {
+        Turn {
+            tie: self.rules.age.tie,
+            served: self.links.served(group),
+            seed: self.seed,
+            now,
+            group,
+        }
     }
 
     /// Packets whose age counts from before this are equally old.

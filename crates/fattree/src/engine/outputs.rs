@@ -3,8 +3,10 @@
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::packets::Packet;
-use super::ways::{Run, one_of};
+use super::returns::Returns;
+use super::ways::{Run, one_of_equals};
 use super::{Engine, NEVER, Network};
+use crate::readings::LinkLoad;
 use crate::rules::{Outputs, tie};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -19,8 +21,8 @@ struct Output {
     way: Cycles,
     /// Bytes of room.
     room: u32,
-    /// Room that there will be, and when; in order of time.
-    returning: VecDeque<(Cycles, u32)>,
+    /// Room that there will be.
+    returning: Returns,
     /// Packets that wait for the link.
     packets: VecDeque<u32>,
     /// When it is to be looked at again; never if it need not be.
@@ -34,8 +36,6 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// When the tail of each packet has come into the buffer that it went to last.
-    tails: Vec<Cycles>,
 }
 
 impl OutputBuffers {
@@ -43,7 +43,7 @@ impl OutputBuffers {
         let output = Output {
             way: 0,
             room: rules.buffer,
-            returning: VecDeque::new(),
+            returning: Returns::new(),
             packets: VecDeque::new(),
             wake: NEVER,
             looked: false,
@@ -51,7 +51,6 @@ impl OutputBuffers {
         Self {
             rules,
             outputs: vec![output; links as usize],
-            tails: Vec::new(),
         }
     }
 
@@ -66,24 +65,11 @@ impl OutputBuffers {
         }
     }
 
-    /// Notes when the tail of a packet has come into the buffer that it goes to.
-    pub fn note_tail(&mut self, packet: u32, tail: Cycles) {
-        if self.tails.len() <= packet as usize {
-            self.tails.resize(packet as usize + 1, 0);
-        }
-        self.tails[packet as usize] = tail;
-    }
-
     /// Takes in the room that tails have left.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
-            while let Some(&(time, bytes)) = output.returning.front()
-                && time <= now
-            {
-                output.room += bytes;
-                output.returning.pop_front();
-            }
+            output.room += output.returning.take(now);
         }
     }
 
@@ -101,7 +87,7 @@ impl OutputBuffers {
             if output.way > now {
                 return output.way;
             }
-            output.returning.front().map_or(NEVER, |&(time, _)| time)
+            output.returning.next()
         });
         changes.fold(NEVER, Cycles::min)
     }
@@ -146,16 +132,17 @@ impl<T: Copy> Engine<T> {
             let Some(outputs) = &network.outputs else {
                 unreachable!("a network with output buffers")
             };
-            let waiters = &mut self.groups[group as usize];
-            if waiters.waiting.is_empty() {
+            if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = super::links::Look::NOBODY;
                 return;
             }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
             let rooms = run.iter().filter_map(|link| outputs.room(link, now));
             let most = rooms.max().unwrap_or(0);
             let packets = &self.packets;
             let fits = |packet: u32| packets.get(packet).wire <= most;
-            let Some(index) = waiters.oldest(horizon, self.links.served(group), fits) else {
+            let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let time = outputs.next_change(run, now);
                 return self.cut_look_at(group, time);
             };
@@ -169,21 +156,24 @@ impl<T: Copy> Engine<T> {
                 wire,
                 ..
             } = self.packets.get(packet);
-            // The outputs that it fits into best: those with most room, then with most credits.
+            // The outputs that it fits into best: those with most room, then with most credits; or
+            // those whose transmitters are free.
+            let free = |link: u32| network.transmitter[link as usize];
             let merit = |link: u32| {
                 let room = outputs.room(link, now).filter(|&room| room >= wire)?;
-                Some((room, network.credits(link)))
+                Some(match network.adaptive.load {
+                    LinkLoad::Room => (room.into(), network.credits(link)),
+                    LinkLoad::Idle => (NEVER - free(link).max(now), 0),
+                })
             };
             let best = run.iter().filter_map(merit).max();
-            let mut equals = run.iter().filter(|&link| merit(link) == best);
-            let ties = equals.clone().count() as u32;
-            let at = match ties {
-                1 => 0,
-                _ => one_of(ties, tie(self.seed, from, number, u32::from(links))),
-            };
-            let link = equals.nth(at as usize).expect("one has room");
+            let equals = run.iter().filter(|&link| merit(link) == best);
+            let lot = || tie(self.seed, from, number, u32::from(links));
+            let link = one_of_equals(network.adaptive.tie, equals, free, lot);
+            let link = link.expect("one has room");
             let crossed = now + outputs.rules.crossing(ticks.into());
-            let tail = crossed.max(outputs.tails[packet as usize]);
+            let head = network.head(packet).expect("kept with output buffers");
+            let tail = crossed.max(head + u64::from(ticks));
             let output = &mut self.outputs().outputs[link as usize];
             output.way = crossed;
             output.room -= wire;
@@ -241,7 +231,7 @@ impl<T: Copy> Engine<T> {
             let tail = self.buffers().transmitter[link as usize];
             let output = &mut self.outputs().outputs[link as usize];
             output.packets.pop_front();
-            output.returning.push_back((tail, wire));
+            output.returning.push(tail, wire);
             self.cut_look_at(of.first, tail);
         }
     }

@@ -1,5 +1,7 @@
 //! Where links lead and which of them lead on: tables made of the tree.
 
+use crate::readings::LinkTie;
+use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
 /// Where a link leads.
@@ -183,6 +185,27 @@ impl Ways {
             links: 1,
         }
     }
+}
+
+/// The one of links that are equally good that a packet takes: `free` tells from when on the
+/// transmitter of each is free.
+pub(super) fn one_of_equals(
+    rule: LinkTie,
+    mut equals: impl Iterator<Item = u32> + Clone,
+    free: impl Fn(u32) -> Cycles,
+    lot: impl FnOnce() -> u64,
+) -> Option<u32> {
+    let first = match rule {
+        LinkTie::Lowest => return equals.next(),
+        LinkTie::Random => None,
+        LinkTie::LongestIdle => equals.clone().map(&free).min(),
+    };
+    let mut best = equals.filter(|&link| first.is_none_or(|first| free(link) == first));
+    let at = match best.clone().count() {
+        0 | 1 => 0,
+        count => one_of(count as u32, lot()),
+    };
+    best.nth(at as usize)
 }
 
 /// The one of `count` that a lot falls on: see [`crate::tie`].

@@ -5,7 +5,9 @@
 mod outputs;
 mod state;
 
-use isthmus_fattree::{AgeFrom, Counters, Kind, Lane, Message, Rules, Switching, tie};
+use isthmus_fattree::{
+    AgeFrom, AgeTie, Counters, Kind, Lane, LinkLoad, LinkTie, Message, Rules, Switching, lot, tie,
+};
 use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 pub use outputs::Cases;
@@ -303,9 +305,13 @@ impl<'t> Reference<'t> {
             let wanted = self.wanted(at, flight.from, flight.to, flight.number, flight.path.len());
             let flight = &mut self.flights[number];
             flight.wanted = Some(wanted);
+            let behind = self.rules.age.from == AgeFrom::Arrival && flight.asks < self.now;
+            self.cases.behind += u64::from(behind);
             flight.since = match self.rules.age.from {
+                AgeFrom::Message => self.transfers[flight.message].generated,
                 AgeFrom::Injection => flight.injected,
-                AgeFrom::Switch => self.now,
+                AgeFrom::Arrival => flight.asks,
+                AgeFrom::Request => self.now,
             };
         }
     }
@@ -367,7 +373,8 @@ impl<'t> Reference<'t> {
 
     /// Gives one of those who wait for links from `first` on a lane, if there is one.
     fn serve(&mut self, first: u32) -> bool {
-        let mut best: Option<((u64, u32), usize, Place)> = None;
+        let mut best: Option<((u64, u64), usize, Place)> = None;
+        let mut equally_old = 0;
         for (number, flight) in self.flights.iter().enumerate() {
             let Some(wanted) = &flight.wanted else {
                 continue;
@@ -385,11 +392,17 @@ impl<'t> Reference<'t> {
             let age = self.now - flight.since;
             let age = self.rules.age.saturates.map_or(age, |most| age.min(most));
             let (input, inputs) = self.input(flight);
-            let turn = match self.served[first as usize] {
-                None => input,
-                Some(last) => (input + inputs - last - 1) % inputs,
+            let turn = match (self.rules.age.tie, self.served[first as usize]) {
+                (AgeTie::Random, _) => lot(self.seed, self.now, first, input),
+                (AgeTie::Lowest, _) | (_, None) => input.into(),
+                (AgeTie::RoundRobin, Some(last)) => ((input + inputs - last - 1) % inputs).into(),
             };
             let key = (u64::MAX - age, turn);
+            equally_old = match &best {
+                Some(((oldest, _), ..)) if key.0 > *oldest => equally_old,
+                Some(((oldest, _), ..)) if key.0 == *oldest => equally_old + 1,
+                _ => 1,
+            };
             if best.as_ref().is_none_or(|(other, ..)| key < *other) {
                 best = Some((key, number, place));
             }
@@ -397,6 +410,7 @@ impl<'t> Reference<'t> {
         let Some((_, number, place)) = best else {
             return false;
         };
+        self.cases.age_ties[self.rules.age.tie as usize] += u64::from(equally_old > 1);
         self.served[first as usize] = Some(self.input(&self.flights[number]).0);
         self.flights[number].wanted = None;
         match place {
@@ -428,25 +442,26 @@ impl<'t> Reference<'t> {
             let transmitter = self.transmitters[link as usize];
             match self.rules.switching {
                 Switching::Circuit { .. } => {
-                    let free = channels.iter().filter(|c| c.holder.is_none()).count();
+                    let mut free = channels.iter().filter(|c| c.holder.is_none()).count();
+                    if free > 0 && self.rules.adaptive.load == LinkLoad::Idle {
+                        free = 1;
+                    }
                     (free > 0).then_some((free as u64, u64::MAX - transmitter.max(now)))
                 }
                 Switching::CutThrough { .. } => {
                     let rooms: Vec<u64> = channels.iter().map(|c| self.room(c)).collect();
                     let fits = rooms.iter().any(|&room| room >= flight.wire);
-                    (fits && transmitter <= now).then(|| (rooms.iter().sum(), 0))
+                    let merit = match self.rules.adaptive.load {
+                        LinkLoad::Room => rooms.iter().sum(),
+                        LinkLoad::Idle => 0,
+                    };
+                    (fits && transmitter <= now).then_some((merit, 0))
                 }
             }
         };
         let most = wanted.clone().filter_map(merit).max()?;
         let best: Vec<u32> = wanted.filter(|&link| merit(link) == Some(most)).collect();
-        let lot = tie(
-            self.seed,
-            flight.from,
-            flight.number,
-            flight.path.len() as u32,
-        );
-        let link = best[((u128::from(lot) * best.len() as u128) >> 64) as usize];
+        let link = self.decide(best, flight);
         let channels = &self.channels[link as usize];
         let channel = match self.rules.switching {
             Switching::Circuit { .. } => channels.iter().position(|c| c.holder.is_none())?,
@@ -460,6 +475,25 @@ impl<'t> Reference<'t> {
             link,
             channel: channel as u32,
         })
+    }
+
+    /// The one of links that are equally good that a packet gets.
+    fn decide(&self, mut equals: Vec<u32>, flight: &Flight) -> u32 {
+        let count = &self.cases.link_ties[self.rules.adaptive.tie as usize];
+        count.set(count.get() + u64::from(equals.len() > 1));
+        match self.rules.adaptive.tie {
+            LinkTie::Lowest => equals.truncate(1),
+            LinkTie::LongestIdle => {
+                let free = |link: u32| self.transmitters[link as usize];
+                equals.sort_by_key(|&link| (free(link), link));
+                let first = free(equals[0]);
+                equals.retain(|&link| free(link) == first);
+            }
+            LinkTie::Random => {}
+        }
+        let hop = flight.path.len() as u32;
+        let lot = u128::from(tie(self.seed, flight.from, flight.number, hop));
+        equals[((lot * equals.len() as u128) >> 64) as usize]
     }
 
     fn ticks(&self, flight: &Flight) -> Cycles {

@@ -2,8 +2,9 @@
 
 use super::Reference;
 use super::state::Output;
-use isthmus_fattree::{Lane, Outputs, Switching, tie};
+use isthmus_fattree::{Lane, LinkLoad, Outputs, Switching};
 use isthmus_kernel::Cycles;
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Where a packet that is served goes.
@@ -14,9 +15,15 @@ pub enum Place {
     Output(u32),
 }
 
-/// How often what only output buffers bring about has occurred.
-#[derive(Debug, Clone, Copy, Default)]
+/// How often what only some rules bring about has occurred.
+#[derive(Debug, Clone, Default)]
 pub struct Cases {
+    /// By [`AgeTie`](isthmus_fattree::AgeTie): choices among packets equally old.
+    pub age_ties: [u64; 3],
+    /// By [`LinkTie`](isthmus_fattree::LinkTie): choices among links loaded alike.
+    pub link_ties: [Cell<u64>; 3],
+    /// Packets whose age counts since they came to the switch and that waited there behind others.
+    pub behind: u64,
     /// Packets that waited in an output buffer.
     pub waited: u64,
     /// Packets that left their input buffer sooner than over a link.
@@ -49,13 +56,18 @@ impl Reference<'_> {
             let room = self.output_room(output);
             let channels = self.channels[link as usize].iter();
             let credits: u64 = channels.map(|channel| self.room(channel)).sum();
-            (room >= flight.wire && output.way <= self.now).then_some((room, credits))
+            let merit = match self.rules.adaptive.load {
+                LinkLoad::Room => (room, credits),
+                LinkLoad::Idle => {
+                    let wait = self.transmitters[link as usize].saturating_sub(self.now);
+                    (u64::MAX - wait, 0)
+                }
+            };
+            (room >= flight.wire && output.way <= self.now).then_some(merit)
         };
         let best = wanted.clone().filter_map(merit).max()?;
         let equals: Vec<u32> = wanted.filter(|&link| merit(link) == Some(best)).collect();
-        let hop = flight.path.len() as u32;
-        let lot = u128::from(tie(self.seed, flight.from, flight.number, hop));
-        Some(equals[((lot * equals.len() as u128) >> 64) as usize])
+        Some(self.decide(equals, flight))
     }
 
     /// A packet crosses into the buffer of a link.

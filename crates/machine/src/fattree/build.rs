@@ -101,15 +101,17 @@ impl Machine {
                 in_flight: nic.packets_in_flight,
             },
             ascent: spec.ascent,
+            adaptive: spec.readings.adaptive,
             age: isthmus_fattree::Age {
                 from: match spec.age {
-                    Age::PerSwitch => AgeFrom::Switch,
-                    Age::Saturating { .. } | Age::Unlimited => AgeFrom::Injection,
+                    Age::PerSwitch => AgeFrom::Request,
+                    Age::Saturating { .. } | Age::Unlimited => spec.readings.age_from,
                 },
                 saturates: match spec.age {
                     Age::Saturating { limit } => Some(ticks(limit)),
                     Age::PerSwitch | Age::Unlimited => None,
                 },
+                tie: spec.readings.age_tie,
             },
             late: spec.late.map(|late| Late {
                 older_than: ticks(late.after),

@@ -1,5 +1,6 @@
 //! What a fat tree is made of: plain values, no behaviour.
 
+pub use isthmus_fattree::{Adaptive, AgeFrom, AgeTie, LinkLoad, LinkTie};
 pub use isthmus_topology::trees::{Ascent, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
@@ -29,18 +30,29 @@ pub enum Switching {
     },
 }
 
-/// Since when the age of a packet counts, for switches that serve the oldest first.
+/// How the age of a packet counts, for switches that serve the oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
-    /// Since its injection, up to a limit: packets beyond it are of one age.
+    /// From [`Readings::age_from`] on, up to a limit: packets beyond it are of one age.
     Saturating {
         /// The limit.
         limit: Time,
     },
-    /// Since its injection, without limit.
+    /// From there on, without limit.
     Unlimited,
-    /// Since its arrival at the switch.
+    /// From its request for an output of the switch, without limit, whatever the readings say.
     PerSwitch,
+}
+
+/// What the QsNET paper, or data sheets of other fabrics, can be read to say in more than one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Readings {
+    /// From when the age of a packet counts.
+    pub age_from: AgeFrom,
+    /// Who goes first of those equally old.
+    pub age_tie: AgeTie,
+    /// Which link is the least loaded, and which of several loaded alike is taken.
+    pub adaptive: Adaptive,
 }
 
 /// The network interface of a node and the memory behind it.
@@ -94,8 +106,10 @@ pub struct FatTreeSpec {
     pub virtual_channels: u32,
     /// How packets take and leave links.
     pub switching: Switching,
-    /// Since when the age of a packet counts.
+    /// How the age of a packet counts.
     pub age: Age,
+    /// Where there are several readings.
+    pub readings: Readings,
     /// The network interfaces.
     pub nic: Nic,
     /// The cost of packets that wait long, if it is to be charged.

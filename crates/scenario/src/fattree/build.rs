@@ -5,7 +5,8 @@ use crate::machine::Machine;
 use crate::quantity::rounded;
 use crate::settings::Settings;
 use isthmus_machine::fattree::spec::{
-    Age, Ascent, FatTreeSpec, LatePackets, Nic, Shape, Switching,
+    Adaptive, Age, AgeFrom, AgeTie, Ascent, FatTreeSpec, LatePackets, LinkLoad, LinkTie, Nic,
+    Readings, Shape, Switching,
 };
 use isthmus_topology::trees::{Ports, TreesError};
 use isthmus_units::{Bandwidth, Time};
@@ -34,6 +35,7 @@ pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
                 limit: settings.time("machine.age_limit"),
             },
         },
+        readings: readings(settings),
         nic: nic(settings)?,
         late: (settings.text("machine.late") == "charged").then(|| LatePackets {
             after: settings.time("machine.late_after"),
@@ -42,6 +44,33 @@ pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
     };
     check_links(settings, &spec)?;
     Ok(spec)
+}
+
+fn readings(settings: &Settings) -> Readings {
+    Readings {
+        age_from: match settings.text("machine.age_from").as_str() {
+            "message" => AgeFrom::Message,
+            "arrival" => AgeFrom::Arrival,
+            "request" => AgeFrom::Request,
+            _ => AgeFrom::Injection,
+        },
+        age_tie: match settings.text("machine.age_tie").as_str() {
+            "random" => AgeTie::Random,
+            "lowest" => AgeTie::Lowest,
+            _ => AgeTie::RoundRobin,
+        },
+        adaptive: Adaptive {
+            load: match settings.text("machine.ascent_load").as_str() {
+                "idle" => LinkLoad::Idle,
+                _ => LinkLoad::Room,
+            },
+            tie: match settings.text("machine.ascent_tie").as_str() {
+                "longest-idle" => LinkTie::LongestIdle,
+                "lowest" => LinkTie::Lowest,
+                _ => LinkTie::Random,
+            },
+        },
+    }
 }
 
 /// The times that follow from the switches and the memory.

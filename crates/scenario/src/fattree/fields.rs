@@ -128,10 +128,28 @@ pub(super) const FIELDS: &[Field] = &[
         Kind::Choice(&["adaptive", "destination", "source", "random"]),
         Value("\"adaptive\""),
         "ascent",
-        "Which link up a packet takes: the least loaded (section 2.2.1), that with most free \
-         virtual channels, then the earliest free, then any; the one that the destination or the \
-         source gives; any",
+        "Which link up a packet takes: the least loaded (section 2.2.1), by ascent_load and \
+         ascent_tie; the one that the destination or the source gives; any",
     ),
+    Field::new(
+        "machine.ascent_load",
+        Kind::Choice(&["room", "idle"]),
+        Value("\"room\""),
+        "load of a link",
+        "Which of the links that a packet can have is the least loaded: that with most free virtual \
+         channels, then the earliest free (with cut-through: most room in the buffers behind it); or \
+         any that carries no packet now, then the earliest free",
+    )
+    .only("machine.ascent", &["adaptive"]),
+    Field::new(
+        "machine.ascent_tie",
+        Kind::Choice(&["random", "longest-idle", "lowest"]),
+        Value("\"random\""),
+        "tie of links",
+        "Which of several links loaded alike a packet takes: any; that which has carried no packet \
+         for longest; that of the lowest number",
+    )
+    .only("machine.ascent", &["adaptive"]),
     Field::new(
         "machine.bandwidth",
         Kind::Bandwidth,
@@ -224,8 +242,26 @@ pub(super) const FIELDS: &[Field] = &[
         Kind::Choice(&["saturating", "unlimited", "per-switch"]),
         Value("\"saturating\""),
         "age",
-        "Since when the age of a packet counts, of which the oldest goes first: since its \
-         injection up to a limit, since its injection, since its arrival at the switch",
+        "How the age of a packet counts, of which the oldest goes first: since age_from up to a \
+         limit, since age_from without limit, since it asks for its output of the switch",
+    ),
+    Field::new(
+        "machine.age_from",
+        Kind::Choice(&["injection", "message", "arrival", "request"]),
+        Value("\"injection\""),
+        "age from",
+        "Since when the age of a packet counts: its start on the link of its node; its message being \
+         handed to the interface; its header's arrival at the switch; its request for an output there, \
+         which with cut-through is when it is the first of its buffer",
+    )
+    .only("machine.age", &["saturating", "unlimited"]),
+    Field::new(
+        "machine.age_tie",
+        Kind::Choice(&["round-robin", "random", "lowest"]),
+        Value("\"round-robin\""),
+        "tie of ages",
+        "Which of several packets equally old goes first: that at the input after the one served \
+         last, going around; any; that at the input of the lowest number",
     ),
     Field::new(
         "machine.age_limit",
