@@ -22,7 +22,7 @@ PROGRAM = PEERS / "booksim2" / "booksim"
 LEFT_OUT = "BookSim2 is left out: give the path of its source by --booksim or BOOKSIM"
 
 # One virtual channel, and the shortest pipeline that its routers have: no cycle for the route, one
-# for the virtual channel, one for the crossbar's allocation, one for the crossbar.
+# in which the virtual channel and the crossbar are allocated side by side, one for the crossbar.
 CONFIGURATION = """
 {topology}
 num_vcs = 1;
@@ -34,7 +34,7 @@ routing_delay = 0;
 vc_alloc_delay = 1;
 sw_alloc_delay = 1;
 st_final_delay = 1;
-speculative = 0;
+speculative = 1;
 credit_delay = 0;
 input_speedup = 1;
 output_speedup = 1;
@@ -80,8 +80,8 @@ CUBE = Network(
     topology="topology = mesh;\nk = 2;\nn = 7;\nrouting_function = dor;",
     flits=32,
     buffer=5,
-    hop=4,
-    offset=-2,
+    hop=3,
+    offset=-1,
 )
 # The way up at random, which is the same on both sides: BookSim2's adaptive ascent takes the better
 # of two links drawn at random, ours the best of all.
@@ -90,8 +90,8 @@ TREE = Network(
     topology="topology = fattree;\nk = 4;\nn = 3;\nrouting_function = nca;",
     flits=160,
     buffer=640,
-    hop=4,
-    offset=-2,
+    hop=3,
+    offset=-1,
 )
 
 PERIOD = 1_000
