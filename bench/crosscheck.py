@@ -58,8 +58,8 @@ CUBE = Network(
     links=2 + 7 * 64 / 127,
     flits=32,
     loads=(0.01, 0.1, 0.2, 0.3, 0.4),
-    warm_up=2_000,
-    measured=8_000,
+    warm_up=8_000,
+    measured=40_000,
 )
 TREE = Network(
     name="64-node fat tree",
@@ -67,8 +67,8 @@ TREE = Network(
     links=(3 * 2 + 12 * 4 + 48 * 6) / 63,
     flits=160,
     loads=(0.1, 0.3, 0.5),
-    warm_up=8_000,
-    measured=32_000,
+    warm_up=16_000,
+    measured=96_000,
 )
 
 
