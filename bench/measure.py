@@ -27,8 +27,10 @@ class Cost:
     output: str
 
 
-def run(command: list[str], *, cwd: Path | None = None) -> Cost:
-    """Run ``command`` to its end. Raises ``SystemExit`` with its last words if it fails."""
+def run(command: list[str], *, cwd: Path | None = None, success: int = 0) -> Cost:
+    """Run ``command`` to its end. Raises ``SystemExit`` with its last words if its exit status is
+    not that of ``success``.
+    """
     begin = time.perf_counter()
     with subprocess.Popen(
         command,
@@ -42,7 +44,7 @@ def run(command: list[str], *, cwd: Path | None = None) -> Cost:
         # The resources of this child alone, not of all children so far.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode != success:
         last_words = "\n".join(output.splitlines()[-20:])
         raise SystemExit(f"{' '.join(command)} failed:\n{last_words}")
     return Cost(
@@ -82,6 +84,33 @@ def _is_json(line: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Window:
+    """What a simulator of flits did in the measured window, told in flits and flit cycles."""
+
+    messages: float
+    cpu_s: float
+    accepted: float
+    """Flits per cycle and node."""
+    latency: float
+    """Mean latency of a message as the simulator itself counts it, in cycles."""
+
+    @property
+    def rate_per_s(self) -> float:
+        """Messages delivered for each CPU second."""
+        return self.messages / self.cpu_s
+
+
+# Accepted loads further apart than this are different work: their speeds make no ratio.
+EQUAL = 0.02
+
+
+def apart(ours: list[float], theirs: list[float]) -> float:
+    """How far the medians of two sets of accepted loads are apart, of theirs."""
+    middle = statistics.median(theirs)
+    return abs(statistics.median(ours) - middle) / middle
+
+
+@dataclass(frozen=True)
 class Line:
     """One row of ``results.json``."""
 
@@ -95,6 +124,8 @@ class Line:
     command: str
     detail: dict[str, Any]
     """What lies behind the figures; kept in ``results/`` only."""
+    note: str = ""
+    """What a reader must know beside the figures, such as why there is no ratio."""
 
     def row(self) -> dict[str, Any]:
         """The row as the schema of ``results.json`` has it."""

@@ -94,3 +94,88 @@ def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
     for suffix in (".png", ".svg"):
         figure.savefig(path.with_suffix(suffix), dpi=150)
     plt.close(figure)
+
+
+def crosscheck(content: dict[str, Any], path: Path) -> None:
+    """Draw what ``crosscheck.py`` keeps to ``path`` with .png and .svg: mean latencies, and below
+    them how far each peer is from ours.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "isthmus"
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import PercentFormatter
+
+    networks = content["networks"]
+    figure, columns = plt.subplots(
+        2,
+        len(networks),
+        figsize=(10, 6.4),
+        layout="constrained",
+        height_ratios=(3, 2),
+        squeeze=False,
+    )
+    for network, top, below in zip(networks, columns[0], columns[1], strict=True):
+        points = [at for at in content["points"] if at["network"] == network["name"]]
+        for shift, (name, color, marker) in enumerate(SIMULATORS):
+            each = [at for at in points if at["simulator"] == name]
+            if not each:
+                continue
+            # Side by side, so that the bars can be told apart.
+            loads = [at["load"] + (shift - 1.5) * 0.003 for at in each]
+            style = {
+                "color": color,
+                "marker": marker,
+                "markersize": 4,
+                "linewidth": 1,
+                "capsize": 3,
+            }
+            widths = [at["half_width"] for at in each]
+            top.errorbar(loads, [at["latency"] for at in each], widths, label=name, **style)
+            base = [_own(points, at) for at in each]
+            if name.startswith("isthmus"):
+                continue
+            off = [at["latency"] / own["latency"] - 1 for at, own in zip(each, base, strict=True)]
+            errors = [
+                (
+                    (at["half_width"] / at["latency"]) ** 2
+                    + (own["half_width"] / own["latency"]) ** 2
+                )
+                ** 0.5
+                for at, own in zip(each, base, strict=True)
+            ]
+            below.errorbar(loads, off, errors, **style)
+        below.axhspan(-0.03, 0.03, color=INK, alpha=0.06, linewidth=0)
+        below.axhline(0, color=MESSAGE, linewidth=1)
+        below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        below.set_xlabel("offered load (flits per cycle and node)")
+        below.set_ylabel("peer's mean beside ours")
+        top.set_ylabel("mean latency (cycles)")
+        top.set_title(f"{network['name']}, {network['flits']} flits", loc="left", color=INK)
+        top.legend(frameon=False, fontsize=8)
+        for axes in (top, below):
+            axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
+            axes.spines[["top", "right"]].set_visible(False)
+    for suffix in (".png", ".svg"):
+        metadata = {"Date": None} if suffix == ".svg" else None
+        figure.savefig(path.with_suffix(suffix), dpi=120, metadata=metadata)
+    plt.close(figure)
+
+
+SIMULATORS = (
+    ("isthmus", MESSAGE, "o"),
+    ("isthmus, random ascent", "#7fb2d9", "o"),
+    ("caminos 0.6.3", CHANNEL, "s"),
+    ("booksim2", "#3a7d44", "^"),
+)
+
+
+def _own(points: list[dict[str, Any]], at: dict[str, Any]) -> dict[str, Any]:
+    """Ours at the same load; beside BookSim2 with a random ascent where there is one."""
+    own = [
+        each
+        for each in points
+        if each["simulator"].startswith("isthmus") and each["load"] == at["load"]
+    ]
+    return own[-1] if at["simulator"] == "booksim2" else own[0]

@@ -13,22 +13,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import booksim
 import caminos
 import plot
+from crosscheck import crosscheck
+from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
+from peers import fat_tree_peer, peer
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
 DRIVER = "python bench/run.py"
 
-# Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
-SATURATION = 0.46
 # Offered to the SCI torus, in GB/s: it accepts some 25 of it.
 SCI_LOAD = 34
 # Offered to a torus of 1,024 nodes that could carry 270 GB/s.
 SCI_LIGHT_LOAD = 1
-# Messages that a node of the peer keeps waiting at most.
-PEER_SOURCE_QUEUE = 20
 
 
 def replications(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -47,67 +47,6 @@ def replications(engine: Engine, quick: bool) -> Iterator[Line]:
         ratio=None,
         command=f"{DRIVER} replications",
         detail={"rate": spread(rates), "first": spread([run["first_per_s"] for run in runs])},
-    )
-
-
-def peer(engine: Engine, quick: bool) -> Iterator[Line]:
-    """CAMINOS on the same hypercube under the same traffic, in alternation."""
-    program = caminos.install()
-    windows = {32: (2_000, 8_000), 4096: (20_000, 20_000 if quick else 60_000)}
-    pairs = 1 if quick else 5
-    for length, (warm_up, measured) in windows.items():
-        for load in (0.3, 0.6, 0.9):
-            window = {"warm_up": warm_up, "measured": measured}
-            setting = {"length": length, "offered": load, "runs": 50, **window}
-            theirs, bounded, poisson = [], [], []
-            for pair in range(pairs):
-                seed = pair + 1
-                theirs.append(
-                    caminos.measure(program, seed=seed, length=length, load=load, **window)
-                )
-                poisson.append(engine.measure("uniform", **setting, sources=0)[0])
-                if load > SATURATION:
-                    sources = PEER_SOURCE_QUEUE
-                    bounded.append(engine.measure("uniform", **setting, sources=sources)[0])
-            row = f"peer/{length}-flits-{100 * load:.0f}"
-            name = f"7-cube, uniform, {length} flits, {load:.0%} load"
-            if load < SATURATION:
-                yield beside(row, name, poisson, theirs, "Poisson", window)
-            else:
-                limit = f"closed loop of {PEER_SOURCE_QUEUE} messages for each node"
-                yield beside(row, name, bounded, theirs, limit, window)
-                row, name = f"{row}-unbounded", f"{name}, unbounded sources"
-                yield beside(row, name, poisson, theirs, "Poisson, the backlog grows", window)
-
-
-def beside(
-    row: str,
-    name: str,
-    ours: list[dict[str, float]],
-    theirs: list[caminos.Window],
-    sources: str,
-    window: dict[str, int],
-) -> Line:
-    """A line from paired runs of engine and peer."""
-    ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(ours, theirs, strict=True)]
-    return Line(
-        id=row,
-        name=name,
-        ours=statistics.median(run["rate_per_s"] for run in ours),
-        peer=statistics.median(run.rate_per_s for run in theirs),
-        unit="delivered messages per CPU second",
-        ratio=statistics.median(ratios),
-        command=f"{DRIVER} peer",
-        detail={
-            "peer": f"caminos {caminos.VERSION}",
-            "sources": sources,
-            "cycles": window,
-            "ratio": spread(ratios),
-            "ours": spread([run["rate_per_s"] for run in ours]),
-            "theirs": spread([run.rate_per_s for run in theirs]),
-            "accepted_ours": spread([run["accepted"] for run in ours]),
-            "accepted_theirs": spread([run.accepted for run in theirs]),
-        },
     )
 
 
@@ -312,39 +251,10 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         )
 
 
-def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
-    """CAMINOS on the same fat tree under the same uniform traffic of single packets."""
-    program = caminos.install()
-    window = {"warm_up": 5_000, "measured": 20_000 if quick else 60_000}
-    for load in (0.3, 0.6):
-        ours, theirs = [], []
-        for pair in range(1 if quick else 5):
-            theirs.append(caminos.measure_tree(program, seed=pair + 1, load=load, **window))
-            setting = {"uniform": load, "time_us": 5_000 if quick else 20_000, "runs": 3}
-            ours.append(engine.measure("fattree", **setting)[0])
-        pairs = zip(ours, theirs, strict=True)
-        ratios = [a["packets_per_s"] / b.rate_per_s for a, b in pairs]
-        yield Line(
-            id=f"fat_tree_peer/64-nodes-{100 * load:.0f}",
-            name=f"64-node fat tree, uniform, packets of 160 flits, {load:.0%} load",
-            ours=statistics.median(run["packets_per_s"] for run in ours),
-            peer=statistics.median(run.rate_per_s for run in theirs),
-            unit="packets per CPU second",
-            ratio=statistics.median(ratios),
-            command=f"{DRIVER} fat_tree_peer",
-            detail={
-                "peer": f"caminos {caminos.VERSION}",
-                "cycles": window,
-                "ratio": spread(ratios),
-                "accepted_ours": spread([run["accepted"] for run in ours]),
-                "accepted_theirs": spread([run.accepted for run in theirs]),
-            },
-        )
-
-
 PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
     part.__name__: part
     for part in (
+        interval,
         replications,
         peer,
         reference,
@@ -356,6 +266,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         sci_light,
         fat_tree,
         fat_tree_peer,
+        crosscheck,
     )
 }
 
@@ -364,10 +275,12 @@ def told(line: Line) -> str:
     """The figures of ``line`` in words."""
     if line.ours is None:
         return "not measured"
-    ours = f"{rounded(line.ours):,.15g} {line.unit}"
-    if line.peer is None or line.ratio is None:
-        return ours
-    return f"{ours}, peer {rounded(line.peer):,.15g}: {rounded(line.ratio):,.15g} times"
+    words = f"{rounded(line.ours):,.15g} {line.unit}"
+    if line.peer is not None:
+        words += f", peer {rounded(line.peer):,.15g}"
+    if line.ratio is not None:
+        words += f": {rounded(line.ratio):,.15g} times"
+    return f"{words} ({line.note})" if line.note else words
 
 
 def merged(
@@ -418,16 +331,25 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help=f"shorter runs, told in {QUICK.relative_to(ROOT)} only"
     )
+    parser.add_argument(
+        "--booksim", metavar="PATH", help="source of BookSim2, a second peer; BOOKSIM says the same"
+    )
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
     engine = Engine()
     lines = []
-    # The tests run the short form of the papers, and the peer takes minutes to build.
+    if source := booksim.source(options.booksim):
+        booksim.install(source)
+    elif not booksim.is_installed():
+        sys.stdout.write(f"{booksim.LEFT_OUT}\n")
+    # The tests run the short form of the papers, and CAMINOS takes minutes to build.
     left_out = {"paper"} | (set() if caminos.is_installed() else {"peer", "fat_tree_peer"})
     usual = [part for part in PARTS if not (options.quick and part in left_out)]
     if options.quick and not options.parts:
         sys.stdout.write(f"left out: {', '.join(sorted(left_out))}\n")
+    if not options.quick or {"peer", "fat_tree_peer"} & set(options.parts):
+        caminos.install()
     parts = options.parts or usual
     for part in parts:
         for line in PARTS[part](engine, options.quick):

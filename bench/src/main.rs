@@ -9,6 +9,7 @@ mod parts;
 mod reference;
 mod replications;
 mod sci;
+mod tree;
 mod uniform;
 
 use serde::Serialize;
@@ -23,6 +24,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   reference     messages=2000
   sci           side=6 load=34 time_us=200 runs=20 symbols=0
   fattree       levels=3 time_us=100000 runs=3 uniform=0
+  tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
   parts
   fingerprint";
 
@@ -113,6 +115,18 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&fattree::run(load)))
+        }
+        "tree" => {
+            let load = tree::Load {
+                offered: values.take("offered", 0.3)?,
+                random: values.take("random", 0)? != 0,
+                buffer: values.take("buffer", 4)?,
+                warm_up: values.take("warm_up", 5_000)?,
+                measured: values.take("measured", 60_000)?,
+                runs: values.take("runs", 20)?,
+            };
+            values.end()?;
+            Ok(json(&tree::run(load)))
         }
         "parts" => {
             values.end()?;

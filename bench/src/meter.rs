@@ -53,7 +53,7 @@ pub struct Window {
     pub to: u64,
     /// Messages that arrived.
     pub messages: u64,
-    /// Sum of their header latencies, in cycles.
+    /// Sum of their latencies to the tail, in cycles.
     pub latency: u64,
     /// Cycle of the last arrival.
     last: u64,
@@ -79,7 +79,7 @@ impl Observer for Window {
     fn arrived(&mut self, leg: &Leg) {
         self.last = leg.header;
         self.messages += 1;
-        self.latency += leg.header_latency();
+        self.latency += leg.tail - leg.ready;
     }
 
     #[inline]

@@ -42,8 +42,10 @@ pub struct Report {
     single_per_s: Spread,
     /// Accepted load: flits per cycle and node.
     accepted: f64,
-    /// Mean header latency from generation, in cycles.
+    /// Mean latency from generation to the arrival of the tail, in cycles.
     latency: f64,
+    /// The same of each window.
+    latency_each: Vec<f64>,
 }
 
 /// Runs the warm-up, then the window, as often as asked for, all in the same memory.
@@ -70,7 +72,8 @@ pub fn run(load: Load) -> Report {
         ..TrafficSpec::default()
     };
     let nodes = f64::from(machine.cube().node_count());
-    let (mut messages, mut cpu_s, mut latency, mut rates) = (0, 0.0, 0, Vec::new());
+    let (mut messages, mut cpu_s, mut latency) = (0, 0.0, 0);
+    let (mut rates, mut latency_each) = (Vec::new(), Vec::new());
     let mut simulation = Simulation::new(machine, &traffic, 1, 0);
     for run in 0..load.runs {
         simulation = simulation.restart(&traffic, 1, run);
@@ -84,6 +87,7 @@ pub fn run(load: Load) -> Report {
         latency += window.latency;
         cpu_s += window_s;
         rates.push(window.messages as f64 / window_s);
+        latency_each.push(window.latency as f64 / window.messages as f64);
     }
     let flits = messages as f64 * f64::from(load.length);
     Report {
@@ -93,5 +97,6 @@ pub fn run(load: Load) -> Report {
         single_per_s: Spread::of(rates),
         accepted: flits / (load.measured * load.runs) as f64 / nodes,
         latency: latency as f64 / messages as f64,
+        latency_each,
     }
 }

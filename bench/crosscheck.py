@@ -1,0 +1,214 @@
+"""Do ours, CAMINOS and BookSim2 say the same? Mean latencies on two networks under uniform traffic.
+
+One definition of latency for all: from a message being asked for to the arrival of its tail, where
+a head crosses a link in a cycle and nothing else takes time. On an idle network that is a cycle for
+each link and one for each further flit. A peer's pipeline adds cycles to each hop, and counts from
+another edge of a cycle; both follow from its configuration, are checked against its idle runs, and
+are taken off at all loads alike.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import booksim
+import caminos
+import plot
+from measure import ROOT, Engine, Line, rounded
+
+KEPT = ROOT / "bench" / "results" / "crosscheck.json"
+FIGURE = ROOT / "docs" / "images" / "crosscheck"
+DRIVER = "python bench/run.py crosscheck"
+
+# 97.5% of Student's t with n - 1 degrees of freedom, for n runs.
+STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262, 20: 2.093}
+
+
+@dataclass(frozen=True)
+class Network:
+    """What all simulate."""
+
+    name: str
+    links: float
+    """Of the mean path, both nodes' own links included."""
+    flits: int
+    loads: tuple[float, ...]
+    """Flits per cycle and node."""
+    warm_up: int
+    measured: int
+
+    @property
+    def idle(self) -> float:
+        """Mean latency without any other message."""
+        return self.links + self.flits - 1
+
+    def converted(self, latency: float, hop: int, offset: int) -> float:
+        """A peer's mean latency in the common definition."""
+        return latency - (hop - 1) * self.links - offset
+
+
+CUBE = Network(
+    name="7-cube",
+    # Any dimension differs for 64 of the 127 other nodes.
+    links=2 + 7 * 64 / 127,
+    flits=32,
+    loads=(0.01, 0.1, 0.2, 0.3, 0.4),
+    warm_up=8_000,
+    measured=40_000,
+)
+TREE = Network(
+    name="64-node fat tree",
+    # 3 nodes at the same leaf switch, 12 more below the same switches, 48 beyond.
+    links=(3 * 2 + 12 * 4 + 48 * 6) / 63,
+    flits=160,
+    loads=(0.1, 0.3, 0.5),
+    warm_up=16_000,
+    measured=96_000,
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean latency of one simulator at one load, in the common definition."""
+
+    network: str
+    simulator: str
+    load: float
+    accepted: float
+    latency: float
+    half_width: float
+    """Of the 95% interval, from the spread of the runs."""
+    runs: int
+
+
+def point(
+    network: Network, simulator: str, load: float, accepted: float, each: list[float]
+) -> Point:
+    """A point from the mean latencies of several runs."""
+    runs = len(each)
+    return Point(
+        network=network.name,
+        simulator=simulator,
+        load=load,
+        accepted=round(accepted, 5),
+        latency=round(statistics.mean(each), 3),
+        half_width=round(STUDENT[runs] * statistics.stdev(each) / runs**0.5, 3),
+        runs=runs,
+    )
+
+
+def ours(engine: Engine, network: Network, load: float, quick: bool) -> list[Point]:
+    """The engine; on the tree with either ascent."""
+    window = {"warm_up": network.warm_up, "measured": network.measured, "runs": 5 if quick else 20}
+    if network is CUBE:
+        setting = {"offered": load, "length": network.flits, **window}
+        found = [("isthmus", engine.measure("uniform", **setting)[0])]
+    else:
+        found = [
+            (name, engine.measure("tree", offered=load, random=random, **window)[0])
+            for name, random in (("isthmus", 0), ("isthmus, random ascent", 1))
+        ]
+    return [
+        point(network, name, load, report["accepted"], report["latency_each"])
+        for name, report in found
+    ]
+
+
+def theirs(network: Network, load: float, quick: bool) -> list[Point]:
+    """The peers that are installed."""
+    window = {"warm_up": network.warm_up, "measured": network.measured}
+    seeds = range(1, (2 if quick else 5) + 1)
+    cube, found = network is CUBE, []
+    peers: list[tuple[str, Any, Any]] = []
+    if caminos.is_installed():
+        peer: Any = caminos.CUBE if cube else caminos.TREE
+        queue = caminos.OPEN
+        each = [
+            caminos.measure(caminos.Setting(peer, seed, load, queue=queue, **window), timed=False)
+            for seed in seeds
+        ]
+        peers.append((caminos.NAME, peer, each))
+    if booksim.is_installed():
+        peer = booksim.CUBE if cube else booksim.TREE
+        each = [
+            booksim.measure(booksim.Setting(peer, seed, load, drained=True, **window), timed=False)
+            for seed in seeds
+        ]
+        peers.append((booksim.NAME, peer, each))
+    for name, peer, each in peers:
+        latencies = [network.converted(run.latency, peer.hop, peer.offset) for run in each]
+        accepted = statistics.mean(run.accepted for run in each)
+        found.append(point(network, name, load, accepted, latencies))
+    return found
+
+
+def beside(points: list[Point], network: Network, peer: str) -> list[tuple[Point, Point]]:
+    """Ours and the peer's at each load; on the tree BookSim2 ascends at random."""
+    random = network is TREE and peer == booksim.NAME
+    own = {at.load: at for at in points if at.simulator == OWN[random]}
+    return [(own[at.load], at) for at in points if at.simulator == peer]
+
+
+OWN = ("isthmus", "isthmus, random ascent")
+
+
+def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Mean latencies of ours and the peers; the line of each is where they are furthest apart."""
+    kept = []
+    for network in (CUBE, TREE):
+        points = []
+        for load in network.loads[1:3] if quick else network.loads:
+            points += ours(engine, network, load, quick) + theirs(network, load, quick)
+        kept += points
+        for peer in (caminos.NAME, booksim.NAME):
+            if pairs := beside(points, network, peer):
+                yield _line(network, peer, pairs)
+    if not quick:
+        write(kept)
+
+
+def write(points: list[Point]) -> None:
+    """Keep the points and draw them."""
+    networks = [
+        {
+            "name": network.name,
+            "flits": network.flits,
+            "links": rounded(network.links),
+            "idle": rounded(network.idle),
+            "cycles": {"warm_up": network.warm_up, "measured": network.measured},
+            "peers": {
+                name: {"buffer_flits": peer.buffer, "hop": peer.hop, "offset": peer.offset}
+                for name, peer in found
+            },
+        }
+        for network, found in (
+            (CUBE, ((caminos.NAME, caminos.CUBE), (booksim.NAME, booksim.CUBE))),
+            (TREE, ((caminos.NAME, caminos.TREE), (booksim.NAME, booksim.TREE))),
+        )
+    ]
+    content = {"unit": "cycles", "networks": networks, "points": [asdict(at) for at in points]}
+    KEPT.write_text(json.dumps(content, indent=2) + "\n")
+    plot.crosscheck(content, Path(FIGURE))
+
+
+def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line:
+    own, other = max(pairs, key=lambda pair: abs(pair[1].latency / pair[0].latency - 1))
+    loads = f"{pairs[0][0].load:.0%} to {pairs[-1][0].load:.0%}"
+    return Line(
+        id=f"crosscheck/{network.name.replace(' ', '-')}-{peer.partition(' ')[0]}",
+        name=f"{network.name}, {peer}: mean latency at {own.load:.0%}, where of {loads} "
+        "they are furthest apart",
+        ours=own.latency,
+        peer=other.latency,
+        unit="cycles",
+        ratio=other.latency / own.latency,
+        command=DRIVER,
+        note=f"{own.latency:.1f} ± {own.half_width:.1f} and "
+        f"{other.latency:.1f} ± {other.half_width:.1f}",
+        detail={"points": [[asdict(a), asdict(b)] for a, b in pairs]},
+    )

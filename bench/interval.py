@@ -1,0 +1,226 @@
+"""Time to a stated interval: CPU seconds for a mean to 2%, and for the load that saturates to 2%.
+
+Ours is measured whole: the command, its start, its rule for when to stop, its report. The peers
+have no such rule. Of them the speed is measured, at the load in question, and the messages that the
+interval takes are divided by it:
+
+- for a mean, those that the spread of the mean over many of our windows says a single run needs, as
+  if its user knew that beforehand, and one warm-up;
+- for the knee, those that our own search simulated: as many runs, each as long as its verdict took.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import booksim
+import caminos
+from measure import EQUAL, ROOT, Cost, Engine, Line, Window, apart, rounded, run
+
+FOLDER = ROOT / "bench" / "interval"
+DRIVER = "python bench/run.py interval"
+PRECISION = 0.02
+# 97.5% of the normal distribution.
+NORMAL = 1.96
+
+
+@dataclass(frozen=True)
+class Case:
+    """A machine, its two scenarios, and the same for the peers."""
+
+    row: str
+    name: str
+    file: str
+    """In `interval/`, without what it ends with; the search has `-knee` behind it."""
+    measure: str
+    """What the precision is of."""
+    what: str
+    """What `isthmus-bench` calls it."""
+    setting: dict[str, Any]
+    load: float
+    """60% of saturation, in flits per cycle and node: what the scenario says."""
+    near: float
+    """Just below the knee."""
+    constant: int
+    """Cycles of the latency to the tail that `measure` leaves out."""
+    warm_up: int
+    measured: int
+    peers: tuple[tuple[str, Any, Any], ...]
+
+
+CASES = (
+    Case(
+        row="7-cube",
+        name="7-cube, uniform, 32 flits",
+        file="cube",
+        measure="pe_pe.header",
+        what="uniform",
+        setting={"length": 32},
+        load=0.28,
+        near=0.44,
+        constant=31,
+        warm_up=2_000,
+        measured=8_000,
+        peers=(
+            (caminos.NAME, caminos, caminos.CUBE),
+            (booksim.NAME, booksim, booksim.CUBE),
+        ),
+    ),
+    Case(
+        row="64-nodes",
+        name="64-node fat tree, uniform, packets of 160 flits",
+        file="tree",
+        measure="uniform.response",
+        what="tree",
+        setting={},
+        load=0.35,
+        near=0.55,
+        constant=0,
+        warm_up=8_000,
+        measured=32_000,
+        peers=(
+            (caminos.NAME, caminos, caminos.TREE),
+            (booksim.NAME, booksim, booksim.TREE),
+        ),
+    ),
+)
+
+
+def needed(messages: float, means: list[float], precision: float) -> float:
+    """Messages of one run whose mean has a 95% interval of `precision`, from the means of many
+    windows of `messages` each.
+    """
+    allowed = precision * statistics.mean(means)
+    return messages * (NORMAL * statistics.stdev(means) / allowed) ** 2
+
+
+def command(file: str, changes: list[str]) -> tuple[dict[str, Any], Cost] | None:
+    """What `isthmus run` says of a scenario on one processor, and what it cost; None without it."""
+    program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "out")
+        words = [program, "run", str(FOLDER / f"{file}.toml"), *changes]
+        cost = run([*words, "--jobs", "1", "--quiet", "--json", "--out", str(out)])
+        return json.loads((out / "result.json").read_text()), cost
+
+
+def peers(case: Case, load: float, own: dict[str, Any], count: int) -> Iterator[tuple[str, Any]]:
+    """The speed of each peer that is installed, or None where it accepts another load."""
+    for name, module, network in case.peers:
+        if not module.is_installed():
+            continue
+        window = {"warm_up": case.warm_up, "measured": case.measured}
+        if module is caminos:
+            window["queue"] = caminos.OPEN
+        measure: Callable[..., Window] = module.measure
+        runs = [
+            measure(module.Setting(network=network, seed=seed + 1, load=load, **window))
+            for seed in range(count)
+        ]
+        gap = apart([own["accepted"]], [each.accepted for each in runs])
+        yield name, statistics.median(each.rate_per_s for each in runs) if gap <= EQUAL else None
+
+
+def interval(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Time to a mean and to a knee, each to 2%."""
+    count = 1 if quick else 3
+    for case in CASES:
+        windows = {"warm_up": case.warm_up, "measured": case.measured}
+        for knee in (False, True):
+            if knee and quick:
+                continue
+            found = [command(case.file + ("-knee" if knee else ""), []) for _ in range(count)]
+            runs = [each for each in found if each is not None]
+            if not runs:
+                return
+            cpu_s = statistics.median(cost.cpu_s for _, cost in runs)
+            result = runs[0][0]
+            load = case.near if knee else case.load
+            spread = engine.measure(case.what, offered=load, **case.setting, **windows, runs=100)[0]
+            if knee:
+                search = result["searches"][0]
+                messages = float(sum(trial["messages"] for trial in search["trials"]))
+                width = _width(search)
+                told = f"bracket {width:.1%} wide, {messages / 1e6:.1f} million messages"
+                reached = bool(search["reached"])
+                told += "" if reached else "; the search gave up before 2%"
+            else:
+                point = result["points"][0]
+                mean = next(m for m in point["measures"] if m["name"] == case.measure)
+                width = (mean["high"] - mean["low"]) / 2 / mean["mean"]
+                each = [latency - case.constant for latency in spread["latency_each"]]
+                ideal = needed(spread["messages"] / len(each), each, PRECISION)
+                messages = ideal + case.warm_up * load * _per_cycle(case)
+                reached = bool(point["converged"])
+                told = f"± {width:.1%} after {point['messages'] / 1e6:.2f} million messages"
+            what = "the knee to 2%" if knee else "mean at 60% of saturation to 2%"
+            row = f"interval/{case.row}-{'knee' if knee else 'mean'}"
+            detail = {
+                "ours": {"width": rounded(width), "reached": reached},
+                "peer_messages": rounded(messages),
+                "measured": "ours whole; of the peer its speed at this load",
+                "extrapolated": "the peer's time: messages by speed",
+            }
+            yield _line(row, f"{case.name}: {what}", cpu_s, None, None, told, detail)
+            for name, rate in peers(case, load, spread, count):
+                time_s = None if rate is None else messages / rate
+                note = (
+                    "another accepted load: no ratio"
+                    if rate is None
+                    else f"{_number(messages)} messages at {_number(rate)} messages/s"
+                )
+                yield _line(
+                    f"{row}-{name.partition(' ')[0]}",
+                    f"{case.name}: {what}, {name}",
+                    cpu_s,
+                    time_s,
+                    name,
+                    note,
+                    detail | {"peer_rate_per_s": rounded(rate)},
+                )
+
+
+def _per_cycle(case: Case) -> float:
+    """Messages of all nodes in a cycle, for each flit per cycle and node."""
+    network = case.peers[0][2]
+    return float(network.nodes / network.flits)
+
+
+def _width(search: dict[str, Any]) -> float:
+    low, high = search["highest_stable"], search["lowest_saturated"]
+    return float((high - low) / ((high + low) / 2)) if low and high else float("nan")
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.15g}"
+
+
+def _line(
+    row: str,
+    name: str,
+    ours: float,
+    peer: float | None,
+    peer_name: str | None,
+    note: str,
+    detail: dict[str, Any],
+) -> Line:
+    return Line(
+        id=row,
+        name=name,
+        ours=ours,
+        peer=peer,
+        unit="CPU s",
+        ratio=None if peer is None else peer / ours,
+        command=DRIVER,
+        note=note,
+        detail=detail | {"peer": peer_name, "note": note},
+    )
