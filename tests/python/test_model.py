@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from isthmus import Device, Hypercube, Placement, Search, Workload, analyze, simulate
+from isthmus import (
+    Device,
+    FatTree,
+    Hypercube,
+    Job,
+    Jobs,
+    Placement,
+    Search,
+    Servers,
+    Workload,
+    analyze,
+    simulate,
+)
 
 CYCLE_US = 0.05
 
@@ -141,3 +153,20 @@ def test_the_model_is_as_near_to_kept_simulations_as_said():
         assert len(sizes) >= 10
         assert sizes[len(sizes) // 2] < typical
         assert sizes[int(0.8 * len(sizes))] < most
+
+
+def test_jobs_on_fat_trees_have_a_table_without_simulation() -> None:
+    work = Jobs(
+        servers=Servers(placement="distributed", count=4),
+        jobs={"io": Job(traffic="io", read_ratio=1, think="1 ms")},
+    )
+    found = analyze(FatTree(arity=4, levels=2), work)
+    told = {row["measure"]: row for row in found.table.iter_rows(named=True)}
+    assert {"io.accepted", "servers.accepted", "io.response"} <= set(told)
+    assert told["io.accepted"]["mean"] is None
+    # 12 clients of 4 servers carry the same data.
+    ratio = told["servers.accepted"]["analytic"] / told["io.accepted"]["analytic"]
+    assert ratio == pytest.approx(3, rel=1e-9)
+    # By Little's law, with 1 ms of thought between two megabytes.
+    response = 1e6 / told["io.accepted"]["analytic"] - 1e3
+    assert told["io.response"]["analytic"] == pytest.approx(response, rel=1e-6)

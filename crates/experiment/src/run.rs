@@ -444,25 +444,7 @@ impl Experiment {
             replications: 0,
             messages: 0,
             simulated_ms: 0.0,
-            measures: (subject.measures().iter())
-                .filter_map(|name| {
-                    let analytic = *overlay.measures.get(name)?;
-                    Some(Measure {
-                        name: name.clone(),
-                        unit: "us".to_owned(),
-                        mean: None,
-                        low: None,
-                        high: None,
-                        each: Vec::new(),
-                        samples: 0,
-                        percentiles: Vec::new(),
-                        analytic: Some(analytic),
-                        residual: None,
-                        target: None,
-                        warmup_share: 0.0,
-                    })
-                })
-                .collect(),
+            measures: modelled(subject, &overlay),
             histograms: Vec::new(),
             channels: Vec::new(),
             bottleneck: None,
@@ -569,4 +551,29 @@ impl Experiment {
 /// Whether that is what ended a point or a trial: with more memory it would have gone on.
 fn by_memory(ended_by: &Option<String>) -> bool {
     ended_by.as_deref() == Some(EndedBy::Memory.name())
+}
+
+/// The measures that the model has something to say of, nothing being simulated.
+fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
+    let rates = subject.rates().into_iter();
+    let rates = rates.map(|rate| (rate.name.into_owned(), rate.unit));
+    let latencies = subject.measures().iter().map(|name| (name.clone(), "us"));
+    let measure = |(name, unit): (String, &str)| {
+        let analytic = overlay.measures.get(&name).copied()?;
+        Some(Measure {
+            name,
+            unit: unit.to_owned(),
+            mean: None,
+            low: None,
+            high: None,
+            each: Vec::new(),
+            samples: 0,
+            percentiles: Vec::new(),
+            analytic: Some(analytic),
+            residual: None,
+            target: None,
+            warmup_share: 0.0,
+        })
+    };
+    rates.chain(latencies).filter_map(measure).collect()
 }

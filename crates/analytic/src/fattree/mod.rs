@@ -8,6 +8,7 @@
 //! | [`Rules`] | what one node can send and receive, one way and both ways; latency (sections 4.1, 4.2) |
 //! | [`hot_spot`] | what each client of one server gets (section 4.3), between two rules of sharing |
 //! | [`closed`] | what blocking clients get from servers that they choose at random (section 4.4) |
+//! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces |
 //! | [`bottleneck`] | the most of any traffic that links of given capacities carry |
 //! | [`max_min`], [`Interference`] | who gets what when flows share links fairly, per job (section 4.5) |
 //!
@@ -19,6 +20,8 @@ mod fairness;
 mod filling;
 pub mod hot_spot;
 mod interference;
+pub mod loops;
+mod lumps;
 mod rules;
 
 pub use fairness::{Bottleneck, Flow, bottleneck, max_min};

@@ -1,16 +1,16 @@
-//! The analytic estimate beside a simulated point: who gets what share of the links.
-//!
-//! The max-min fair shares of all clients (each client one flow, split over its partners), and for
-//! clients that choose anew for each message the part of the destinations that are busy at a time.
+//! The analytic estimate beside a simulated point: clients that keep some messages going, which meet in
+//! links, interfaces and servers.
 
 use crate::subject::Overlay;
 use isthmus_analytic::Error;
-use isthmus_analytic::fattree::{Flow, Interface, Link, Rules, closed, max_min};
+use isthmus_analytic::fattree::loops::{self, Client, Use};
+use isthmus_analytic::fattree::{Interface, Link, Rules};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::Switching;
 use isthmus_topology::trees::Vertex;
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Arrivals, Destinations, Job, JobsTraffic, Targets, Traffic};
+use isthmus_units::{Bytes, Time};
+use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Sizes, Spread, Traffic};
+use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
 
 /// Largest machine for which shares are computed.
@@ -23,138 +23,244 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
     if machine.tree().node_count() > NODES_MAX || several_links {
         return Overlay::default();
     }
+    // Collective operations take part of the links that closed loops know nothing of.
+    let active = || traffic.jobs.iter().filter(|job| job.active);
+    if active().any(|job| Message::of(job).is_none()) {
+        return Overlay::default();
+    }
     solve(machine, traffic, layout).unwrap_or_default()
 }
 
-/// The job of a client, what it can send at most, and what it asks of each bundle of links.
-type ClientFlow = (usize, f64, Vec<(u32, f64)>);
-
 fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
-    let tree = machine.tree();
     let rules = rules(machine).checked()?;
-    let alone = rules.one_way(1).rate;
-    let capacities: Vec<f64> = (0..tree.bundle_count())
-        .map(|bundle| f64::from(tree.bundle_width(bundle)) * rules.wire_rate())
-        .collect();
-    let mut flows: Vec<ClientFlow> = Vec::new();
+    let mut clients = Vec::new();
+    let mut job_of = Vec::new();
+    let parts = Parts::new(machine, &rules, traffic, layout);
     for (number, job) in traffic.jobs.iter().enumerate() {
-        if !job.active {
+        let Some(message) = Message::of(job).filter(|_| job.active) else {
             continue;
-        }
-        let reads = read_share(job);
-        // Reads and writes at once meet in the interfaces of the servers, which is not covered.
-        if reads > 0.0 && reads < 1.0 {
-            return Ok(Overlay::default());
-        }
-        let limit = limit(job)
-            .unwrap_or_else(|| closed_loop(job, &rules))
-            .min(alone);
+        };
         for partners in layout.partners(number, job) {
-            let mut uses: BTreeMap<u32, f64> = BTreeMap::new();
-            let mut add = |shares: Vec<(u32, f64)>, part: f64| {
-                for (bundle, share) in shares {
-                    *uses.entry(bundle).or_default() += part * share;
-                }
-            };
-            let (client, others) = (partners.client, &partners.others);
-            if reads < 1.0 {
-                add(tree.bundle_shares(client, others), 1.0 - reads);
-            }
-            if reads > 0.0 {
-                let count = others.iter().filter(|&&other| other != client).count();
-                for &other in others.iter().filter(|&&other| other != client) {
-                    add(tree.bundle_shares(other, &[client]), reads / count as f64);
-                }
-            }
-            if !uses.is_empty() {
-                flows.push((number, limit, uses.into_iter().collect()));
+            if let Some(client) = parts.client(job, &message, &partners) {
+                clients.push(client);
+                job_of.push(number);
             }
         }
     }
-    let asked: Vec<Flow> = flows
-        .iter()
-        .map(|(_, limit, uses)| Flow {
-            limit: *limit,
-            uses,
-        })
-        .collect();
-    let shares = max_min(&capacities, &asked)?;
+    let paces = loops::solve(&clients)?;
     let mut overlay = Overlay::default();
-    let mut io = 0.0;
-    let (mut has_io, mut has_collective) = (false, false);
+    let mut io = None;
     for (number, job) in traffic.jobs.iter().enumerate() {
-        let own = || (flows.iter().zip(&shares)).filter(|((of, ..), _)| *of == number);
-        if !job.active {
+        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
+        let Some(message) = Message::of(job).filter(|_| job.active && own().count() > 0) else {
             continue;
-        }
-        if own().next().is_none() {
-            has_collective = true;
-            continue;
-        }
-        let sum: f64 = own().map(|(_, share)| share).sum();
-        // GB/s are bytes per nanosecond.
-        let total = sum.min(busy(job, layout, number) * alone) * 1e3;
+        };
+        let messages: f64 = own().map(|((_, pace), _)| pace.throughput).sum();
+        // Bytes per nanosecond are GB/s.
+        let total = messages * message.bytes * 1e3;
         let nodes = layout.jobs[number].len().max(1) as f64;
         let name = format!("{}.accepted", job.name);
         overlay.measures.insert(name, total / nodes);
+        if message.offered.is_none() {
+            // By Little's law; nanoseconds.
+            let under_way: f64 = own()
+                .map(|((client, _), _)| f64::from(client.under_way))
+                .sum();
+            let response = under_way / messages - message.think_ns;
+            let name = format!("{}.response", job.name);
+            overlay.measures.insert(name, response / 1e3);
+        }
         if super::is_io(job) {
-            has_io = true;
-            io += total;
+            *io.get_or_insert(0.0) += total;
         }
     }
-    // Collective operations take part of the links that the shares know nothing of.
-    if has_collective {
-        return Ok(Overlay::default());
-    }
-    if has_io && !layout.servers.is_empty() {
+    if let Some(io) = io.filter(|_| !layout.servers.is_empty()) {
         let each = io / layout.servers.len() as f64;
         overlay.measures.insert("servers.accepted".to_owned(), each);
     }
     Ok(overlay)
 }
 
-/// How many destinations are busy at a time, at most, when clients choose them at random one
-/// message after the other.
-fn busy(job: &Job, layout: &Layout, number: usize) -> f64 {
-    let clients = layout.jobs[number].len() as u32;
-    // Messages that have a destination at a time: of an interface without limit those of its first
-    // packets, the others wait behind them.
-    let each = job.outstanding.limit().unwrap_or(1);
-    let going = clients.saturating_mul(each);
-    let random = |servers: u32| f64::from(servers) * closed::balanced(going, servers);
-    match &job.traffic {
-        // With one other node there is no choice.
-        Traffic::Uniform { .. } if clients <= 2 => f64::INFINITY,
-        Traffic::Uniform { .. } => random(clients),
-        Traffic::Io(io) => match io.targets {
-            Targets::Servers(Destinations::Random) => random(layout.servers.len() as u32),
-            Targets::Servers(_) | Targets::HotNode(_) => f64::INFINITY,
-        },
-        Traffic::Checkpoint {
-            destinations: Destinations::Random,
-            ..
-        } => random(layout.servers.len() as u32),
-        _ => f64::INFINITY,
+/// The messages of a job whose nodes send on their own.
+struct Message {
+    sizes: Sizes,
+    bytes: f64,
+    /// Share of reads.
+    reads: f64,
+    think_ns: f64,
+    /// Per node in GB/s, of those that do not wait for what they get.
+    offered: Option<f64>,
+}
+
+impl Message {
+    fn of(job: &Job) -> Option<Self> {
+        let fixed = |mean: Bytes| Sizes {
+            mean,
+            spread: Spread::Fixed,
+        };
+        let think = |arrivals: &Arrivals| match arrivals {
+            Arrivals::Closed { think } => *think,
+            Arrivals::Open { .. } => Time::ZERO,
+        };
+        let (sizes, reads, think) = match &job.traffic {
+            Traffic::Io(io) => (io.sizes, io.read_ratio, think(&io.arrivals)),
+            Traffic::Uniform { sizes, arrivals } => (*sizes, 0.0, think(arrivals)),
+            Traffic::Checkpoint { message, .. } => (fixed(*message), 0.0, Time::ZERO),
+            Traffic::Ping { message, pause, .. } => (fixed(*message), 0.0, *pause),
+            Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
+                return None;
+            }
+        };
+        Some(Self {
+            sizes,
+            bytes: sizes.mean.get() as f64,
+            reads,
+            think_ns: ns(think),
+            offered: limit(job),
+        })
+    }
+
+    /// Mean number of packets of so much data each.
+    fn packets(&self, payload: f64) -> f64 {
+        let ratio = self.bytes / payload;
+        match self.sizes.spread {
+            Spread::Fixed => ratio.ceil().max(1.0),
+            Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
+            Spread::Uniform => {
+                // Of a number uniform from 0 to 2 r, rounded up.
+                let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
+                (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
+            }
+        }
+    }
+
+    /// Mean of its data when each packet is padded to a multiple of a block.
+    fn padded(&self, block: f64) -> f64 {
+        match self.sizes.spread {
+            _ if block <= 1.0 => self.bytes,
+            Spread::Fixed => (self.bytes / block).ceil() * block,
+            Spread::Exponential | Spread::Uniform => self.packets(block) * block,
+        }
     }
 }
 
-fn read_share(job: &Job) -> f64 {
-    match &job.traffic {
-        Traffic::Io(io) => io.read_ratio,
-        _ => 0.0,
-    }
+/// What clients share: the links between each subtree and the rest, taken together, then the DMA engine
+/// of each node.
+struct Parts<'a> {
+    machine: &'a Machine,
+    rules: &'a Rules,
+    /// Nodes that send data, whose engines are delayed by what they receive.
+    sends: Vec<bool>,
 }
 
-/// What a client can send that keeps a number of messages going, in GB/s.
-fn closed_loop(job: &Job, rules: &Rules) -> f64 {
-    let bytes = match &job.traffic {
-        Traffic::Io(io) => io.sizes.mean.get(),
-        Traffic::Uniform { sizes, .. } => sizes.mean.get(),
-        Traffic::Checkpoint { message, .. } | Traffic::Ping { message, .. } => message.get(),
-        _ => return f64::INFINITY,
-    } as f64;
-    let each = f64::from(job.outstanding.limit().unwrap_or(1));
-    each * bytes / (bytes / rules.one_way(1).rate + rules.turn_ns(1))
+impl<'a> Parts<'a> {
+    fn new(machine: &'a Machine, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
+        let mut sends = vec![false; machine.tree().node_count() as usize];
+        for (number, job) in traffic.jobs.iter().enumerate() {
+            let Some(message) = Message::of(job).filter(|_| job.active) else {
+                continue;
+            };
+            for partners in layout.partners(number, job) {
+                sends[partners.client as usize] |= message.reads < 1.0;
+                for &other in partners.others.iter().filter(|_| message.reads > 0.0) {
+                    sends[other as usize] = true;
+                }
+            }
+        }
+        Self {
+            machine,
+            rules,
+            sends,
+        }
+    }
+
+    /// A client of a job; nothing when it has no partner.
+    fn client(&self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
+        let tree = self.machine.tree();
+        let Rules { link, interface } = self.rules;
+        let (node, others) = (partners.client, &partners.others);
+        let shares = tree.bundle_shares(node, others);
+        let links: f64 = shares.iter().map(|(_, share)| share).sum();
+        if links == 0.0 {
+            return None;
+        }
+        let switches = links - 1.0;
+        let packets = message.packets(interface.payload);
+        let nic = &self.machine.spec().nic;
+        let data = message.padded(interface.padding);
+        let wire = (data + packets * interface.overhead) / link.bandwidth;
+        let blocks = data / interface.padding.max(1.0);
+        let engine = packets * ns(nic.dma_period) + blocks * ns(nic.dma_block);
+        let back =
+            switches * (link.switch_ns + link.acknowledgement_switch_ns) + link.acknowledgement_ns;
+        let circuits = interface.in_flight.min(link.circuits);
+        let transfer = wire.max(engine).max((wire + packets * back) / circuits);
+        let (writes, reads) = (1.0 - message.reads, message.reads);
+        // What a message needs beside its transfer: to be handed over, the way of its head, and that of
+        // the last acknowledgement or of the request.
+        let way = switches * link.switch_ns;
+        let request =
+            self.rules.packet_ns(nic.request.get() as f64) + way + ns(nic.read_turnaround);
+        let turn = interface.software_ns + way + writes * (back - way) + reads * request;
+        let received = packets * interface.receive_ns;
+        let bundles = tree.bundle_count();
+        let mut asked: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        let mut ask = |part: u32, probability: f64, busy: f64| {
+            let of = asked.entry(part).or_default();
+            *of = (of.0 + probability, of.1 + probability * busy);
+        };
+        let cross = |shares: &[(u32, f64)], part: f64, ask: &mut dyn FnMut(u32, f64, f64)| {
+            for &(bundle, share) in shares {
+                ask(
+                    bundle,
+                    part * share,
+                    wire / f64::from(tree.bundle_width(bundle)),
+                );
+            }
+        };
+        let partners: Vec<u32> = others
+            .iter()
+            .copied()
+            .filter(|&other| other != node)
+            .collect();
+        let each = 1.0 / partners.len() as f64;
+        if writes > 0.0 {
+            cross(&shares, writes, &mut ask);
+            ask(bundles + node, writes, engine);
+        }
+        if reads > 0.0 && self.sends[node as usize] {
+            ask(bundles + node, reads, received.min(transfer));
+        }
+        for other in partners {
+            if reads > 0.0 {
+                cross(&tree.bundle_shares(other, &[node]), reads * each, &mut ask);
+                ask(bundles + other, reads * each, engine);
+            }
+            if writes > 0.0 && self.sends[other as usize] {
+                ask(bundles + other, writes * each, received.min(transfer));
+            }
+        }
+        let uses = asked.into_iter().map(|(part, (probability, busy))| Use {
+            part,
+            probability: probability.min(1.0),
+            busy: busy / probability,
+        });
+        let uses: Vec<Use> = uses.collect();
+        // An interface without limit hands one message over after the other and waits for none.
+        let (under_way, turn) = match job.outstanding.limit() {
+            Some(limit) => (limit, turn),
+            None => (1, 0.0),
+        };
+        Some(Client {
+            under_way,
+            pause: message.think_ns + turn,
+            transfer,
+            offered: message
+                .offered
+                .map_or(f64::INFINITY, |rate| rate / message.bytes),
+            uses,
+        })
+    }
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.
@@ -176,7 +282,6 @@ pub(super) fn limit(job: &Job) -> Option<f64> {
 pub(super) fn rules(machine: &Machine) -> Rules {
     let spec = machine.spec();
     let nic = &spec.nic;
-    let ns = |time: isthmus_units::Time| time.ps() as f64 / 1e3;
     let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
     {
         Switching::Circuit {
@@ -209,4 +314,8 @@ pub(super) fn rules(machine: &Machine) -> Rules {
             software_ns: ns(nic.software_latency),
         },
     }
+}
+
+fn ns(time: Time) -> f64 {
+    time.ps() as f64 / 1e3
 }

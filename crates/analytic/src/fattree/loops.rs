@@ -1,0 +1,235 @@
+//! Clients with a few messages under way each, which meet in links and interfaces.
+//!
+//! A message moves through all parts of its way at once, packet by packet: it takes the time that it
+//! would take with nothing in its way, and waits where parts are asked for more than they do. For a part
+//! at which a message asks for the share a of all time while it moves, and at which it finds others that
+//! ask for A together, all of them go on slower by the factor a + A where that is above one, so that it
+//! waits t E\[(a + A - 1)+\], t its time with nothing in its way. What it finds is what is there with one
+//! message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J. Schweitzer,
+//! *Approximate analysis of multiclass closed networks of queues*, 1979); each other message is there or
+//! not independently, so that their number is taken to be binomial, with its mean and variance. By
+//! Little's law the throughput of a client is what it has under way over its turn, pauses included.
+//!
+//! For clients that are alike this is exact mean value analysis ([`super::closed`]) where one message
+//! alone fills a part: C clients of S servers keep S C / (C + S - 1) of them busy.
+
+use super::lumps::{Lumps, lumps};
+use crate::Error;
+use crate::error::{check, check_not_negative};
+
+/// What a client's messages ask of a part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Use {
+    /// Number of the part.
+    pub part: u32,
+    /// Probability that a message uses it.
+    pub probability: f64,
+    /// Time for which it keeps the part busy then, no longer than its transfer.
+    pub busy: f64,
+}
+
+/// A client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Client {
+    /// Messages that it has under way at most.
+    pub under_way: u32,
+    /// Between the end of a message and the begin of the next in its place, using nothing.
+    pub pause: f64,
+    /// Time of a message with nothing in its way.
+    pub transfer: f64,
+    /// Messages per time that it is offered; infinite in a closed loop.
+    pub offered: f64,
+    /// The parts that it uses, each once.
+    pub uses: Vec<Use>,
+}
+
+/// What comes of it for a client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Messages per time.
+    pub throughput: f64,
+    /// Time of a message, waits included.
+    pub time: f64,
+}
+
+/// Steps after which what there is is taken.
+const MAX_STEPS: u32 = 5_000;
+
+/// The pace of each client, of any number of parts, in equilibrium.
+///
+/// Clients and parts that no client can tell apart are solved once. A client that is offered less than it
+/// could complete is taken to pause for as much longer.
+///
+/// # Errors
+/// A number that is negative or not finite, nothing under way, a transfer of no time or shorter than what
+/// it keeps busy, a probability above 1.
+pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
+    for client in clients {
+        let some = client.under_way > 0;
+        let most = client.under_way.into();
+        check("messages under way of a client", most, "1 or more", some)?;
+        check_not_negative("pause of a client", client.pause)?;
+        check_not_negative("transfer of a message", client.transfer)?;
+        let moves = client.transfer > 0.0;
+        check(
+            "transfer of a message",
+            client.transfer,
+            "above zero",
+            moves,
+        )?;
+        if client.offered != f64::INFINITY {
+            check_not_negative("messages offered", client.offered)?;
+        }
+        for of in &client.uses {
+            crate::error::check_probability("probability of a use", of.probability)?;
+            check_not_negative("busy time of a part", of.busy)?;
+            let within = of.busy <= client.transfer * (1.0 + 1e-9);
+            check(
+                "busy time of a part",
+                of.busy,
+                "no longer than the transfer",
+                within,
+            )?;
+        }
+    }
+    let lumps = lumps(clients);
+    let paces = equilibrium(clients, &lumps);
+    Ok(lumps.of_client.iter().map(|&class| paces[class]).collect())
+}
+
+/// Of a class of clients at a class of parts.
+struct Visit {
+    part: usize,
+    /// Parts of the class that a client uses.
+    parts: f64,
+    /// Clients of the class that use a part.
+    clients: f64,
+    probability: f64,
+    /// Share of the part's time that it asks for while it moves.
+    share: f64,
+    /// Mean number of its messages there.
+    present: f64,
+}
+
+/// What is found at a part: sums over all messages there.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    /// Of present a, the share that they ask for.
+    asked: f64,
+    /// Of present a^2.
+    squares: f64,
+    /// Of present^2 a^2 / under way: what presence for certain takes off the variance.
+    certain: f64,
+}
+
+fn equilibrium(clients: &[Client], lumps: &Lumps) -> Vec<Pace> {
+    let mut classes: Vec<(&Client, Vec<Visit>)> = lumps
+        .classes
+        .iter()
+        .map(|class| {
+            let client = &clients[class.client];
+            let visits = class.uses.iter().map(|of| Visit {
+                part: of.part_class,
+                parts: of.parts,
+                clients: of.clients,
+                probability: of.probability,
+                share: (of.busy / client.transfer).min(1.0),
+                present: 0.0,
+            });
+            (client, visits.collect())
+        })
+        .collect();
+    let mut paces = vec![
+        Pace {
+            throughput: 0.0,
+            time: 0.0
+        };
+        classes.len()
+    ];
+    let mut found = vec![Found::default(); lumps.part_classes];
+    for step in 0..MAX_STEPS {
+        found.fill(Found::default());
+        for (client, visits) in &classes {
+            for visit in visits {
+                let here = &mut found[visit.part];
+                let asked = visit.present * visit.share;
+                here.asked += visit.clients * asked;
+                here.squares += visit.clients * asked * visit.share;
+                here.certain += visit.clients * asked * asked / f64::from(client.under_way);
+            }
+        }
+        let mut change = 0.0f64;
+        for ((client, visits), pace) in classes.iter_mut().zip(&mut paces) {
+            let most = f64::from(client.under_way);
+            let mut time = client.transfer;
+            for visit in visits.iter() {
+                let wait = client.transfer * excess(visit, most, &found[visit.part]);
+                time += visit.parts * visit.probability * wait;
+            }
+            // No more than is offered.
+            let throughput = (most / (client.pause + time)).min(client.offered);
+            change = change
+                .max((throughput - pace.throughput).abs() / throughput.max(f64::MIN_POSITIVE));
+            *pace = Pace { throughput, time };
+            for visit in visits.iter_mut() {
+                let there = client.transfer * (1.0 + excess(visit, most, &found[visit.part]));
+                let next = (throughput * visit.probability * there).min(most);
+                change = change.max((next - visit.present).abs() / most);
+                // Halfway, as there are fewer the next time where there are many now.
+                visit.present = match step {
+                    0 => next,
+                    _ => (visit.present + next) / 2.0,
+                };
+            }
+        }
+        if change < 1e-9 {
+            break;
+        }
+    }
+    paces
+}
+
+/// E\[(a + A - 1)+\] for one message of a client that finds what there is but for itself.
+fn excess(visit: &Visit, under_way: f64, found: &Found) -> f64 {
+    let own = visit.present / under_way * visit.share;
+    let asked = found.asked - own;
+    let squares = found.squares - own * visit.share;
+    if asked <= 1e-12 || squares <= 0.0 {
+        return 0.0;
+    }
+    let each = squares / asked;
+    let mean = asked / each;
+    let probability = ((found.certain - own * own) / squares).clamp(0.0, 1.0);
+    each * beyond(mean, probability, (1.0 - visit.share) / each)
+}
+
+/// E\[(N - limit)+\] of a binomial number N of this mean, `probability` that of each: of a Poisson one
+/// where that is 0, and the mean itself where it is 1.
+fn beyond(mean: f64, probability: f64, limit: f64) -> f64 {
+    if limit <= 0.0 {
+        return mean - limit;
+    }
+    if probability > 1.0 - 1e-9 {
+        return (mean - limit).max(0.0);
+    }
+    // At most so many, which need not be a whole number here.
+    let most = mean / probability;
+    let mut likely = if probability < 1e-9 {
+        (-mean).exp()
+    } else {
+        (most * (-probability).ln_1p()).exp()
+    };
+    let mut sum = mean - limit;
+    let mut number = 0.0;
+    while number < limit && likely > 0.0 {
+        sum += (limit - number) * likely;
+        let ratio = if probability < 1e-9 {
+            mean
+        } else {
+            (most - number).max(0.0) * probability / (1.0 - probability)
+        };
+        number += 1.0;
+        likely *= ratio / number;
+    }
+    sum.max(0.0)
+}

@@ -1,0 +1,157 @@
+//! The estimate of fat trees beside what is simulated, and beside queues that are solved exactly.
+
+use isthmus_analytic::fattree::closed::{self, Clients, Servers};
+use isthmus_experiment::result::{Measure, RunResult};
+use isthmus_experiment::{Experiment, Options};
+use isthmus_scenario::Scenario;
+
+fn run(file: &str) -> RunResult {
+    let scenario =
+        Scenario::parse(file, "tree.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{file}"));
+    let experiment = Experiment::new(scenario, Options::default()).expect("a good experiment");
+    experiment.run().expect("a whole run")
+}
+
+fn measure<'r>(result: &'r RunResult, name: &str) -> &'r Measure {
+    let mut measures = result.points[0].measures.iter();
+    measures
+        .find(|m| m.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// The same numbers on every machine.
+struct Draw(u64);
+
+impl Draw {
+    fn of(&mut self, count: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count
+    }
+
+    fn one<'t>(&mut self, texts: &[&'t str]) -> &'t str {
+        texts[self.of(texts.len())]
+    }
+}
+
+fn scenario(draw: &mut Draw) -> String {
+    let levels = draw.one(&["2", "2", "3"]);
+    let switching = draw.one(&["circuit", "cut-through"]);
+    let (placement, mapping) = (
+        draw.one(&["clustered", "distributed"]),
+        draw.one(&["dedicated", "shared"]),
+    );
+    let servers = draw.one(&["1", "2", "4", "4"]);
+    let destinations = draw.one(&["random", "interleaved", "blocked"]);
+    let message = draw.one(&["4 KiB", "16 KiB", "64 KiB"]);
+    let spread = draw.one(&["fixed", "exponential"]);
+    let reads = draw.one(&["0", "1", "0.5"]);
+    let arrivals = match draw.of(3) {
+        0 => format!("think = \"{}\"", draw.one(&["0 s", "1 ms", "5 ms"])),
+        1 => format!(
+            "arrivals = \"open\"\nload = \"{} MB/s\"\noutstanding = 4",
+            draw.one(&["10", "40", "120"])
+        ),
+        _ => format!("outstanding = {}", draw.one(&["1", "2", "4"])),
+    };
+    format!(
+        "version = 1\nname = \"tree\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = {levels}\n\
+         switching = \"{switching}\"\n[workload]\nmapping = \"{mapping}\"\n[workload.servers]\nplacement = \"{placement}\"\n\
+         count = {servers}\n[workload.jobs.io]\ntraffic = \"io\"\ndestinations = \"{destinations}\"\n\
+         message = \"{message}\"\nsizes = \"{spread}\"\nread_ratio = {reads}\n{arrivals}\n\
+         [measure]\nchannels = false\n[stop]\nrule = \"fixed\"\nmessages = 1000\nwarmup = \"mser5\"\nreplications = 2\n"
+    )
+}
+
+/// Distance of the estimate from all that the interval holds: noise is not the estimate's fault, and does
+/// not help it beyond that.
+fn off(measure: &Measure) -> f64 {
+    let told = measure.analytic.expect("there is an estimate");
+    let (low, high) = (measure.low.unwrap(), measure.high.unwrap());
+    (told.clamp(low, high) / told - 1.0).abs()
+}
+
+/// Machines of all kinds, of which none was looked at when the estimate was made.
+#[test]
+fn near_what_is_simulated_at_random() {
+    let mut draw = Draw(20001);
+    let (mut residuals, mut beyond) = (Vec::new(), Vec::new());
+    for _ in 0..40 {
+        let file = scenario(&mut draw);
+        let result = run(&file);
+        let accepted = measure(&result, "io.accepted");
+        residuals.push(accepted.residual.expect("there is an estimate").abs());
+        beyond.push(off(accepted));
+    }
+    let within = |of: &[f64], limit: f64| of.iter().filter(|&&residual| residual <= limit).count();
+    let counts = [0.05, 0.1, 0.3].map(|limit| (within(&residuals, limit), within(&beyond, limit)));
+    assert!(
+        counts[0].0 >= 31 && counts[1].0 >= 34 && counts[2].0 >= 39,
+        "{counts:?}"
+    );
+}
+
+/// Fifteen clients that write to one server and think, as machines that wait for repair.
+fn thinking(think: &str) -> RunResult {
+    run(&format!(
+        "version = 1\nname = \"tree\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+         [workload.servers]\nplacement = \"clustered\"\ncount = 1\n[workload.jobs.io]\ntraffic = \"io\"\n\
+         message = \"32 KiB\"\nthink = \"{think}\"\n[measure]\nchannels = false\n[stop]\nrule = \"fixed\"\n\
+         messages = 1500\nwarmup = \"mser5\"\nreplications = 4\n"
+    ))
+}
+
+#[test]
+fn clients_that_think_are_machines_that_wait_for_repair() {
+    for (think_ns, think) in [(0.5e6, "500 us"), (1.5e6, "1.5 ms"), (4e6, "4 ms")] {
+        let result = thinking(think);
+        let servers = measure(&result, "servers.accepted");
+        let told = servers.analytic.expect("there is an estimate");
+        // Packets of 320 B, 378 B on a link of 400 MB/s, one in 955.2 ns.
+        let packets = 32_768.0 / 320.0 + 0.5;
+        let one = Servers {
+            count: 1,
+            alone: 945.0 / 955.2,
+            taken: 0.0,
+        };
+        let clients = Clients {
+            count: 15,
+            pause: think_ns + 2_200.0,
+            demands: vec![packets * 945.0],
+        };
+        let exact = closed::solve(&[one], &[clients]).unwrap();
+        let exact = exact.throughput[0] * 32_768.0 * 1e3;
+        assert!(
+            (told / exact - 1.0).abs() < 0.04,
+            "{think}: {told}, exactly {exact}"
+        );
+        let (low, high) = (servers.low.unwrap(), servers.high.unwrap());
+        assert!(
+            low <= 1.02 * exact && 0.98 * exact <= high,
+            "{think}: [{low}, {high}], exactly {exact}"
+        );
+    }
+}
+
+/// What the interfaces of servers that are read from can send bounds all that is read.
+#[test]
+fn servers_that_are_read_from_send_as_their_interfaces_do() {
+    let file = "version = 1\nname = \"tree\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+                [machine.nic]\ndma_period = \"1.6 us\"\n[workload.servers]\nplacement = \"distributed\"\ncount = 2\n\
+                [workload.jobs.io]\ntraffic = \"io\"\nread_ratio = 1\ndestinations = \"interleaved\"\n\
+                [stop]\nrule = \"fixed\"\nmessages = 300\nwarmup = \"none\"\n";
+    let scenario = Scenario::parse(file, "tree.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let result = Experiment::new(scenario, Options::default())
+        .expect("a good experiment")
+        .analyze();
+    let servers = measure(&result, "servers.accepted").analytic.unwrap();
+    assert!((servers / 200.0 - 1.0).abs() < 0.01, "{servers}");
+    // By Little's law: seven clients, one message each, at one server.
+    let response = measure(&result, "io.response").analytic.unwrap();
+    assert!(
+        (response / (7.0 * 1e6 / 200.0) - 1.0).abs() < 0.01,
+        "{response}"
+    );
+}
