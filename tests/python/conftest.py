@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -70,22 +71,36 @@ QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
 
 @pytest.fixture(scope="session")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
-    """Runs a paper of the repository quickly, once: its rows by id, and the folder of the run."""
+    """Runs a paper of the repository quickly, once for all processes of the tests: its rows by id, and
+    the folder of the run."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
 
     @cache
     def run(name: str) -> tuple[dict[str, dict[str, Any]], Path]:
-        out = tmp_path_factory.mktemp(name)
-        words = ["papers", "run", str(REPOSITORY / "papers" / name), "--quick", "--json"]
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", *words, "--figures", "--plots", "png", "--out", out],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ,
-            timeout=900,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        return {each["id"]: each for each in json.loads(done.stdout)}, out
+        out, printed = shared / f"quick-{name}", shared / f"quick-{name}.json"
+        with (shared / f"quick-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not printed.exists():
+                text = run_quickly(name, out)
+                printed.write_text(text, encoding="utf-8")
+        rows = json.loads(printed.read_text(encoding="utf-8"))
+        return {each["id"]: each for each in rows}, out
 
     return run
+
+
+def run_quickly(name: str, out: Path) -> str:
+    words = ["papers", "run", str(REPOSITORY / "papers" / name), "--quick", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", *words, "--figures", "--plots", "png", "--out", out],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout

@@ -22,21 +22,33 @@ rule = "precision"
 precision = "10%"
 messages_first = 4000
 messages_max = 40000
+"#;
+
+/// What the searches of some tests add.
+const SEARCH: &str = r#"
 [search]
 over = "workload.rate"
 from = "5 /ms"
 to = "80 /ms"
-resolution = "30%"
+resolution = "60%"
 "#;
 
-fn experiment(options: Options, overrides: &[&str]) -> Experiment {
+fn run(options: Options, overrides: &[&str]) -> RunResult {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
     let scenario = Scenario::parse(SMALL, "small.toml", &overrides).expect("a good scenario");
+    let experiment = Experiment::new(scenario, options).expect("a good experiment");
+    experiment.run().expect("a whole run")
+}
+
+/// Points and searches.
+fn whole(options: Options) -> Experiment {
+    let file = format!("{SMALL}{SEARCH}");
+    let scenario = Scenario::parse(&file, "small.toml", &[]).expect("a good scenario");
     Experiment::new(scenario, options).expect("a good experiment")
 }
 
-fn run(options: Options, overrides: &[&str]) -> RunResult {
-    experiment(options, overrides).run().expect("a whole run")
+fn run_whole(options: Options) -> RunResult {
+    whole(options).run().expect("a whole run")
 }
 
 fn json(result: &RunResult) -> String {
@@ -57,27 +69,12 @@ fn measure<'a>(point: &'a PointResult, name: &str) -> &'a Measure {
 
 #[test]
 fn the_number_of_threads_does_not_matter() {
-    let one = run(
-        Options {
-            jobs: 1,
+    let [one, two, five] = [1, 2, 5].map(|jobs| {
+        run_whole(Options {
+            jobs,
             ..Options::default()
-        },
-        &[],
-    );
-    let two = run(
-        Options {
-            jobs: 2,
-            ..Options::default()
-        },
-        &[],
-    );
-    let five = run(
-        Options {
-            jobs: 5,
-            ..Options::default()
-        },
-        &[],
-    );
+        })
+    });
     assert!(json(&one) == json(&two), "1 and 2 threads differ");
     assert!(json(&one) == json(&five), "1 and 5 threads differ");
     assert_eq!(one.points.len(), 4);
@@ -109,8 +106,6 @@ fn other_seeds_lie_inside_the_intervals_at_the_stated_rate() {
     let rules = [
         "sweep.machine.lanes.io_link=[2]",
         "sweep.workload.rate=[\"3 /ms\"]",
-        "search.from=\"70 /ms\"",
-        "search.resolution=\"90%\"",
         "stop.rule=fixed",
         "stop.messages=3000",
         "stop.warmup_messages=500",
@@ -138,14 +133,14 @@ fn other_seeds_lie_inside_the_intervals_at_the_stated_rate() {
 
 #[test]
 fn an_interrupted_run_goes_on_where_it_was() {
-    let whole = json(&run(Options::default(), &[]));
+    let whole = json(&run_whole(Options::default()));
     let journal = folder("resume");
     let options = Options {
         journal: Some(journal.clone()),
         ..Options::default()
     };
     assert!(
-        json(&run(options.clone(), &[])) == whole,
+        json(&run_whole(options.clone())) == whole,
         "a journal changes nothing"
     );
     // As if the run had been killed before these were finished.
@@ -157,7 +152,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
         .modified()
         .unwrap();
     assert!(
-        json(&run(options, &[])) == whole,
+        json(&run_whole(options)) == whole,
         "resuming changes nothing"
     );
     let after = fs::metadata(journal.join("point-00001.json"))
@@ -245,14 +240,14 @@ fn a_foreign_journal_is_refused() {
 
 #[test]
 fn a_cancelled_run_ends_and_keeps_what_is_finished() {
-    let whole = run(Options::default(), &[]);
+    let undisturbed = run_whole(Options::default());
     let journal = folder("cancelled");
     let options = Options {
         journal: Some(journal.clone()),
         jobs: 1,
         ..Options::default()
     };
-    let stopped = experiment(options.clone(), &[]);
+    let stopped = whole(options.clone());
     let progress = stopped.progress();
     let watcher = std::thread::spawn(move || {
         while progress.jobs().0 == 0 {
@@ -269,7 +264,7 @@ fn a_cancelled_run_ends_and_keeps_what_is_finished() {
     names.retain(|name| name.starts_with("point-") || name.starts_with("search-"));
     assert!(!names.is_empty() && names.len() < 6, "{names:?}");
     assert!(
-        json(&run(options, &[])) == json(&whole),
+        json(&run_whole(options)) == json(&undisturbed),
         "resuming changes nothing"
     );
 }
@@ -400,8 +395,6 @@ fn light_load_latencies_are_the_path_lengths() {
     let rules = [
         "sweep.machine.lanes.io_link=[2]",
         "sweep.workload.rate=[\"0.001 /ms\"]",
-        "search.from=\"70 /ms\"",
-        "search.resolution=\"90%\"",
         "stop.precision=\"1%\"",
         "workload.locality=1.0",
     ];
@@ -435,7 +428,7 @@ fn closed_loops_and_batch_means_run() {
         "workload.think=\"100 us\"",
         "sweep.machine.lanes.io_link=[2]",
     ];
-    let file = SMALL.split("[search]").next().unwrap().replace(
+    let file = SMALL.replace(
         "\"workload.rate\" = [\"3 /ms\", \"9 /ms\"]",
         "\"workload.outstanding\" = [1, 4]",
     );
