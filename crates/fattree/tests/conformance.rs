@@ -224,12 +224,12 @@ impl<const CIRCUIT: bool> Candidate for Slow<CIRCUIT> {
 
 #[test]
 fn the_engine_keeps_the_contract_with_circuits() {
-    println!("{}", check::<Fast<CIRCUIT>>(300));
+    println!("{}", check::<Fast<CIRCUIT>>(120));
 }
 
 #[test]
 fn the_engine_keeps_the_contract_with_cut_through() {
-    println!("{}", check::<Fast<CUT_THROUGH>>(300));
+    println!("{}", check::<Fast<CUT_THROUGH>>(120));
 }
 
 #[test]

@@ -389,7 +389,7 @@ fn by_reference(tree: &Tree, rules: Rules, load: &Load) -> (Shown, Cases) {
 
 #[test]
 fn engine_and_reference_tell_the_same() {
-    let cases = 400;
+    let cases = 250;
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
     let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
