@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,7 +30,10 @@ LOADS = ("light", "two thirds", "near the knee")
 TRUTH_SEED = 4_000_000_007
 LONGER = 30
 LEAST = 0.92
-"""What an interval of 95% must cover, as the mean over the measures of a cell."""
+"""What an interval of 95% must cover: the mean over the measures of a cell, and each measure as far as
+chance allows."""
+CHANCE = 1e-4
+"""Probability that a measure which covers as much falls below what is asked of it."""
 WAIT_S = 3600.0
 
 Interval = tuple[float, float | None, float | None]
@@ -39,14 +43,43 @@ Interval = tuple[float, float | None, float | None]
 class Cell:
     """Intervals of one kind of statistic at one load of one kind of machine."""
 
-    held: int = 0
-    of: int = 0
-    measures: set[str] = field(default_factory=set)
+    held: dict[str, int] = field(default_factory=dict)
+    """By measure."""
+    of: dict[str, int] = field(default_factory=dict)
+    open: int = 0
+    """Those without an upper end, which hold every truth above their lower one."""
+
+    def add(self, measure: str, held: bool, ended: bool) -> None:
+        """Count one interval."""
+        self.held[measure] = self.held.get(measure, 0) + held
+        self.of[measure] = self.of.get(measure, 0) + 1
+        self.open += not ended
 
     @property
     def share(self) -> float:
         """The share of the intervals that hold the truth."""
-        return self.held / self.of
+        return sum(self.held.values()) / sum(self.of.values())
+
+    @property
+    def lowest(self) -> str:
+        """The measure whose intervals hold it least often."""
+        return min(self.of, key=lambda name: self.held[name] / self.of[name])
+
+    @property
+    def low(self) -> list[str]:
+        """What holds it too rarely: measures by name, or all together."""
+        told = [
+            f"{name}: {self.held[name]} of {self.of[name]}"
+            for name in self.of
+            if below(self.held[name], self.of[name])
+        ]
+        return told + [f"all: {self.share:.1%}"] * (self.share < LEAST)
+
+
+def below(held: int, of: int) -> bool:
+    """Whether so few would be chance, did they hold the truth as often as asked."""
+    terms = (math.comb(of, k) * LEAST**k * (1 - LEAST) ** (of - k) for k in range(held + 1))
+    return math.fsum(terms) < CHANCE
 
 
 def run(text: str, seed: int, jobs: int, changes: list[str]) -> Any:
@@ -124,9 +157,7 @@ def coverage(
                 if (what, name) not in truth:
                     continue
                 cell = cells.setdefault((load, what), Cell())
-                cell.held += holds(truth[what, name][0], low, high)
-                cell.of += 1
-                cell.measures.add(name)
+                cell.add(name, holds(truth[what, name][0], low, high), high is not None)
     return cells
 
 
@@ -140,19 +171,28 @@ def table(found: dict[str, dict[tuple[str, str], Cell]]) -> str:
     for kind, cells in found.items():
         for load in dict.fromkeys(load for load, _ in cells):
             at = [cells.get((load, what)) for what in columns]
-            shares = " | ".join(f"{100 * c.share:.1f}%" if c else "–" for c in at)
-            measures = max(len(c.measures) for c in at if c)
+            shares = " | ".join(_cell(c) if c else "–" for c in at)
+            measures = max(len(c.of) for c in at if c)
             lines.append(f"| {kind} | {load} | {measures} | {shares} |")
     return "\n".join(lines)
 
 
+def _cell(cell: Cell) -> str:
+    """All measures, the lowest one, and how many have no upper end, if any."""
+    name = cell.lowest
+    lowest = f"{100 * cell.held[name] / cell.of[name]:.0f}"
+    of = sum(cell.of.values())
+    ended = f", {100 * cell.open / of:.0f}% open" if cell.open else ""
+    return f"{100 * cell.share:.1f}% ({lowest}{ended})"
+
+
 def low_cells(found: dict[str, dict[tuple[str, str], Cell]]) -> list[str]:
-    """The cells that hold too rarely, in words."""
+    """What holds the truth too rarely, in words."""
     return [
-        f"{kind}, {load}, {what}: {cell.held} of {cell.of}"
+        f"{kind}, {load}, {what}, {low}"
         for kind, cells in found.items()
         for (load, what), cell in cells.items()
-        if cell.share < LEAST
+        for low in cell.low
     ]
 
 

@@ -174,7 +174,7 @@ def main() -> None:
             if number not in known:
                 cases.append({"number": number, **measured(case)})
                 _keep(cases)
-    cases = cases[: given.count]
+    kept, cases = cases, cases[: given.count]
     for case in cases:
         case["residual"] = compared(case)
     told = summary(cases)
@@ -183,7 +183,7 @@ def main() -> None:
             f"{name}: {row['cases']} machines, {row['within_aim']:.0%} within the aim, median "
             f"{row['median']:.1%}, 90% below {row['p90']:.1%}, largest {row['largest']:.0%}"
         )
-    if given.keep == "yes":
+    if given.keep == "yes" and cases == kept:
         _keep(cases, told)
         draw(cases, PICTURE)
 

@@ -464,7 +464,7 @@ impl Experiment {
             let range = search::Range {
                 from: search.low.amount(),
                 to: search.high.amount(),
-                resolution: search.resolution * if self.options.quick { 2.0 } else { 1.0 },
+                resolution: self.resolution(job),
             };
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
@@ -477,6 +477,12 @@ impl Experiment {
         })
     }
 
+    /// The width of the bracket asked for, relative to its middle: twice that of the scenario when time is
+    /// short.
+    fn resolution(&self, job: &SearchJob) -> f64 {
+        job.search.resolution * if self.options.quick { 2.0 } else { 1.0 }
+    }
+
     /// What was found, with what the model says about the line beside it.
     fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
         let built = self.machines.get(job.machine);
@@ -487,7 +493,7 @@ impl Experiment {
             highest_stable: found.bracket.stable,
             lowest_saturated: found.bracket.saturated,
             undecided: found.bracket.undecided,
-            resolution: job.search.resolution,
+            resolution: self.resolution(job),
             reached: found.reached,
             trials: found.trials,
             analytic: overlay.saturation,

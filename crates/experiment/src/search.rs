@@ -95,11 +95,14 @@ impl Range {
     }
 }
 
-/// A bracket with what a search inside of it has found.
+/// A bracket with what a search inside of it has found. An end that the search, which tests it again,
+/// found to lie on the other side is none any more.
 fn narrower(outer: Bracket, inner: Bracket) -> Bracket {
+    let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
+    let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
     Bracket {
-        stable: inner.stable.or(outer.stable),
-        saturated: inner.saturated.or(outer.saturated),
+        stable: inner.stable.or(outer.stable.filter(below)),
+        saturated: inner.saturated.or(outer.saturated.filter(above)),
         undecided: inner.undecided,
     }
 }
@@ -152,5 +155,40 @@ impl Pass<'_> {
                 .expect("the load is the one asked for");
         }
         Ok(search.bracket())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bracket(stable: Option<f64>, saturated: Option<f64>) -> Bracket {
+        Bracket {
+            stable,
+            saturated,
+            undecided: None,
+        }
+    }
+
+    #[test]
+    fn an_end_that_was_found_on_the_other_side_is_none() {
+        let outer = bracket(Some(2.0), Some(4.0));
+        let narrow = narrower(outer, bracket(Some(2.5), Some(3.0)));
+        assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));
+        let one_sided = narrower(outer, bracket(Some(2.5), None));
+        assert_eq!(
+            (one_sided.stable, one_sided.saturated),
+            (Some(2.5), Some(4.0))
+        );
+        let low_saturated = narrower(outer, bracket(None, Some(2.0)));
+        assert_eq!(
+            (low_saturated.stable, low_saturated.saturated),
+            (None, Some(2.0))
+        );
+        let high_stable = narrower(outer, bracket(Some(4.0), None));
+        assert_eq!(
+            (high_stable.stable, high_stable.saturated),
+            (Some(4.0), None)
+        );
     }
 }

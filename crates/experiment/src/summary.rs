@@ -127,6 +127,11 @@ impl Report {
     ) {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
+        // While it is unknown whether there is a steady state, the run may be short of it.
+        let least = match measurement.verdict {
+            Verdict::Undecided => STRETCH_UNDECIDED,
+            _ => 1.0,
+        };
         let Ok(summary) = Summary::of(
             replications
                 .iter()
@@ -134,14 +139,10 @@ impl Report {
             rules.warm_up(),
             &rules.measure.percentiles,
             rules.stop.confidence,
+            least,
         ) else {
             // It does not occur, or not in every replication.
             return;
-        };
-        // While it is unknown whether there is a steady state, the run may be short of it.
-        let least = match measurement.verdict {
-            Verdict::Undecided => STRETCH_UNDECIDED,
-            _ => 1.0,
         };
         let stretch = summary.replications.stretch.max(least);
         let estimate = interval(&summary.replications, &replications, at, rules)

@@ -32,7 +32,7 @@
 //!         latency
 //!     })
 //!     .collect();
-//! let latency = Summary::of(&replications, WarmUp::Mser, &[50.0, 99.0], 0.95)?;
+//! let latency = Summary::of(&replications, WarmUp::Mser, &[50.0, 99.0], 0.95, 1.0)?;
 //! assert!((latency.mean.mean - 45.0).abs() < 0.1);
 //! assert_eq!(latency.percentiles[0].value, 45.0);
 //! # Ok::<(), isthmus_statistics::Error>(())

@@ -53,8 +53,6 @@ impl Quantity {
         if self.is_exact() {
             return Ok((0.0, 0.0));
         }
-        let low = self.low.unwrap_or(f64::NEG_INFINITY);
-        let high = self.high.unwrap_or(f64::INFINITY);
         let (mut plain_low, mut plain_high) = (self.value, self.value);
         if self.each.len() > 1 {
             let own = Estimate::from_samples(&self.each, confidence)?;
@@ -62,16 +60,24 @@ impl Quantity {
             plain_low -= own.half_width;
             plain_high += own.half_width.max(moved.high - own.mean);
         }
-        Ok(((plain_low - low).max(0.0), (high - plain_high).max(0.0)))
+        // Where there is no end, what replications say is no end either.
+        let down = (self.low).map_or(f64::INFINITY, |low| (plain_low - low).max(0.0));
+        let up = (self.high).map_or(f64::INFINITY, |high| (high - plain_high).max(0.0));
+        Ok((down, up))
     }
 
-    /// `value` with the ends that are numbers.
-    fn of(value: f64, (low, high): (f64, f64), each: Vec<f64>) -> Self {
+    /// `value` with the ends that are numbers. One of which nothing is known is of a single replication,
+    /// as an exact one has neither.
+    fn of(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
         let finite = |end: f64| end.is_finite().then_some(end);
+        let (low, high) = (finite(low.min(value)), finite(high.max(value)));
+        if low.is_none() && high.is_none() && each.is_empty() {
+            each.push(value);
+        }
         Self {
             value,
-            low: finite(low.min(value)),
-            high: finite(high.max(value)),
+            low,
+            high,
             each,
         }
     }
@@ -129,15 +135,11 @@ pub fn compare(
         Operation::Ratio => quotient(&operands[0], &operands[1], confidence),
         Operation::PercentMore => {
             let ratio = quotient(&operands[0], &operands[1], confidence)?;
-            ratio
-                .map(|ratio| percent(&ratio, 1.0, confidence))
-                .transpose()
+            Ok(ratio.map(|ratio| percent(&ratio, 1.0)))
         }
         Operation::PercentLess => {
             let ratio = quotient(&operands[0], &operands[1], confidence)?;
-            ratio
-                .map(|ratio| percent(&ratio, -1.0, confidence))
-                .transpose()
+            Ok(ratio.map(|ratio| percent(&ratio, -1.0)))
         }
         Operation::Difference => linear(&operands[..2], &[1.0, -1.0], confidence).map(Some),
         Operation::Sum => linear(&operands, &vec![1.0; operands.len()], confidence).map(Some),
@@ -272,17 +274,16 @@ fn quotient(
 }
 
 /// A ratio as a change in percent, more or less by its sign.
-fn percent(ratio: &Quantity, sign: f64, confidence: f64) -> Result<Quantity, Error> {
-    open_unit("confidence", confidence)?;
+fn percent(ratio: &Quantity, sign: f64) -> Quantity {
     let change = |ratio: f64| 100.0 * sign * (ratio - 1.0);
     let ends = (ratio.low.map(change), ratio.high.map(change));
     let (low, high) = if sign > 0.0 { ends } else { (ends.1, ends.0) };
-    Ok(Quantity {
+    Quantity {
         value: change(ratio.value),
         low,
         high,
         each: ratio.each.iter().map(|each| change(*each)).collect(),
-    })
+    }
 }
 
 /// The geometric mean; none unless all are above zero. Its logarithm is the mean of theirs.
@@ -388,9 +389,29 @@ mod tests {
             (unknown.value, unknown.low, unknown.high),
             (1.0, None, None)
         );
+        // It is not taken for exact when it goes on.
+        let on = one(&Operation::Sum, &[unknown, bracket(4.0, 3.0, 5.0)]);
+        assert_eq!((on.value, on.low, on.high), (5.0, None, None));
+        assert!(!on.is_exact());
         let open = Quantity { high: None, ..a };
         let open = one(&Operation::Ratio, &[open, Quantity::exact(2.0)]);
         assert_eq!((open.low, open.high), (Some(1.5), None));
+    }
+
+    /// Of numbers as far apart as their mean there is no upper end, whatever is taken off them.
+    #[test]
+    fn what_has_no_end_gets_none() {
+        let wide = Quantity {
+            high: None,
+            ..sampled(&[1.0, 9.0])
+        };
+        let zero = Quantity::exact(0.0);
+        let difference = one(&Operation::Difference, &[wide.clone(), zero]);
+        assert_eq!(difference.high, None);
+        let ratio = one(&Operation::Ratio, &[wide.clone(), Quantity::exact(1.0)]);
+        assert_eq!(ratio.high, None);
+        let other = one(&Operation::Difference, &[Quantity::exact(0.0), wide]);
+        assert_eq!(other.low, None);
     }
 
     #[test]

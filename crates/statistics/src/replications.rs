@@ -132,7 +132,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises the replications of one measure, given in a fixed order.
+    /// Summarises the replications of one measure, given in a fixed order, whose means may scatter upwards
+    /// by so many times as much as they show, or by more where they turn out to be short: 1 where there is
+    /// no reason to fear that.
     ///
     /// # Errors
     /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
@@ -141,10 +143,12 @@ impl Summary {
         warm_up: WarmUp,
         percentiles: &[f64],
         confidence: f64,
+        least_stretch: f64,
     ) -> Result<Self, Error> {
         let recorders: Vec<&Recorder> = replications.into_iter().collect();
         let means =
             ReplicationMeans::new(recorders.iter().map(|recorder| recorder.series()), warm_up)?;
+        let stretch = means.stretch.max(least_stretch);
         let histograms: Vec<Histogram> = recorders
             .iter()
             .zip(&means.discarded)
@@ -155,8 +159,8 @@ impl Summary {
             histogram.merge(replication);
         }
         Ok(Self {
-            mean: means.estimate(confidence)?.positive(means.stretch),
-            percentiles: percentile_estimates(&histograms, percentiles, confidence, means.stretch)?,
+            mean: means.estimate(confidence)?.positive(stretch),
+            percentiles: percentile_estimates(&histograms, percentiles, confidence, stretch)?,
             replications: means,
             histogram,
         })
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn mser_removes_the_transient_from_mean_and_percentiles() {
         let replications = [with_transient(4000, 20), with_transient(4000, 24)];
-        let summary = Summary::of(&replications, WarmUp::Mser, &[50.0], 0.95).unwrap();
+        let summary = Summary::of(&replications, WarmUp::Mser, &[50.0], 0.95, 1.0).unwrap();
         assert_eq!(summary.replications.discarded, [400, 400]);
         assert_eq!(summary.replications.means, [25.0, 29.0]);
         assert_eq!(summary.mean.mean, 27.0);
@@ -194,7 +198,7 @@ mod tests {
         recorder.mark();
         recorder.push(6);
         recorder.push(8);
-        let summary = Summary::of([&recorder], WarmUp::Marked, &[], 0.95).unwrap();
+        let summary = Summary::of([&recorder], WarmUp::Marked, &[], 0.95, 1.0).unwrap();
         assert_eq!(summary.replications.means, [7.0]);
         assert_eq!(
             (
@@ -209,7 +213,7 @@ mod tests {
     #[test]
     fn empty_and_poisoned_replications_are_named() {
         let replications = [with_transient(400, 20), with_transient(60, 20)];
-        let error = Summary::of(&replications, WarmUp::Fixed(100), &[], 0.95).unwrap_err();
+        let error = Summary::of(&replications, WarmUp::Fixed(100), &[], 0.95, 1.0).unwrap_err();
         assert_eq!(
             error.to_string(),
             "replication 1: nothing is left after a warm-up of 100 observations out of 60; \

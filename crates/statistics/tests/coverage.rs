@@ -151,7 +151,8 @@ fn percentile_covered(percentile: f64, rho: f64, customers: u32, scale: f64, ste
                 recorder
             })
             .collect();
-        let summary = Summary::of(&replications, WarmUp::Mser, &[percentile], CONFIDENCE).unwrap();
+        let summary =
+            Summary::of(&replications, WarmUp::Mser, &[percentile], CONFIDENCE, 1.0).unwrap();
         let found = &summary.percentiles[0];
         assert!(found.low <= found.value && found.value <= found.high);
         covered += u32::from(found.low <= truth && truth <= found.high);
@@ -223,7 +224,7 @@ fn short_runs_near_saturation() {
                     recorder
                 })
                 .collect();
-            let summary = Summary::of(&replications, WarmUp::Mser, &[], CONFIDENCE).unwrap();
+            let summary = Summary::of(&replications, WarmUp::Mser, &[], CONFIDENCE, 1.0).unwrap();
             covered += u32::from(summary.mean.contains(truth));
             let means = summary
                 .replications

@@ -52,8 +52,11 @@ pub struct Pace {
     pub time: f64,
 }
 
-/// Steps after which what there is is taken.
-const MAX_STEPS: u32 = 5_000;
+/// Change in a step, relative to what there is, below which nothing changes any more.
+const SETTLED: f64 = 1e-9;
+
+/// Steps in which it has to come to that.
+const MAX_STEPS: u32 = 20_000;
 
 /// The pace of each client, of any number of parts, in equilibrium.
 ///
@@ -62,7 +65,7 @@ const MAX_STEPS: u32 = 5_000;
 ///
 /// # Errors
 /// A number that is negative or not finite, nothing under way, a transfer of no time or shorter than what
-/// it keeps busy, a probability above 1.
+/// it keeps busy, a probability above 1; paces that do not settle.
 pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
     for client in clients {
         let some = client.under_way > 0;
@@ -93,7 +96,7 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
         }
     }
     let lumps = lumps(clients);
-    let paces = equilibrium(clients, &lumps);
+    let paces = equilibrium(clients, &lumps)?;
     Ok(lumps.of_client.iter().map(|&class| paces[class]).collect())
 }
 
@@ -122,7 +125,7 @@ struct Found {
     certain: f64,
 }
 
-fn equilibrium(clients: &[Client], lumps: &Lumps) -> Vec<Pace> {
+fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
     let mut classes: Vec<(&Client, Vec<Visit>)> = lumps
         .classes
         .iter()
@@ -182,11 +185,13 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Vec<Pace> {
                 };
             }
         }
-        if change < 1e-9 {
-            break;
+        if change < SETTLED {
+            return Ok(paces);
         }
     }
-    paces
+    Err(Error::Contradiction(
+        "the paces of the clients do not settle",
+    ))
 }
 
 /// E\[(a + A - 1)+\] for one message of a client that finds what there is but for itself.

@@ -28,6 +28,7 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
     if active().any(|job| Message::of(job).is_none()) {
         return Overlay::default();
     }
+    // Where the paces do not settle nothing is said.
     solve(machine, traffic, layout).unwrap_or_default()
 }
 
