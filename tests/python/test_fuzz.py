@@ -126,14 +126,14 @@ def test_the_same_number_makes_the_same_mutant_and_others_differ():
 
 def test_every_mutation_occurs_and_keeps_to_its_size():
     texts, counted = [b'{"a": [1, 2], "b": 3.5}', b"version = 1\nname = 'x'\n"], Counter()
-    for number in range(2000):
+    for number in range(700):
         chance = Random(number)
         text, names = mutate.mutated(chance.choice(texts), chance, texts)
         assert len(text) <= mutate.MOST
         counted.update(names)
     every = {m.__name__ for m in (*mutate.BYTE, *mutate.TOKEN, *mutate.STRUCTURE)}
     assert set(counted) == every
-    assert min(counted.values()) > 30
+    assert min(counted.values()) > 8
 
 
 def test_scenarios_graphs_and_changes_are_judged_and_told(tmp_path):

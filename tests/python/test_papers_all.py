@@ -22,7 +22,7 @@ from isthmus.scenario import Scenario
 NAMES = sorted(path.parent.name for path in REPOSITORY.glob("papers/*/paper.toml"))
 FOR_LONG_RUNS = {
     # What collapses only after longer than a quick run.
-    "sci-fabrics": {"manhattan_collapse"},
+    "sci-fabrics": {"manhattan_collapse", "urt_fixed_collapse"},
     "qsnet-io": {
         # What builds up over tens of milliseconds, as long as queues at the servers need to fill.
         "multi_random_clustered",
