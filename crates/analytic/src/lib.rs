@@ -10,7 +10,7 @@
 //! | [`disk`] | waits and limits of the disks of I/O nodes |
 //! | [`path`] | channels on the path of each message class: latency without contention |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
-//! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients, fair shares of links |
+//! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
 //!
 //! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),

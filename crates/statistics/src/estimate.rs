@@ -9,9 +9,9 @@ use crate::quantile::t_quantile;
 /// `confidence`.
 ///
 /// `low = mean - half_width` and `high = mean + half_width`, but where [`Estimate::positive`] has
-/// moved both upwards. A single sample gives an infinite
-/// half-width: nothing is known about its spread. In formats without infinities (JSON) the three
-/// infinite fields become null and are read back as infinities.
+/// moved both upwards, and in [`Estimate::of_rate`], whose arms differ: its half-width is half of the
+/// interval. A single sample gives an infinite half-width: nothing is known about its spread. In formats
+/// without infinities (JSON) the three infinite fields become null and are read back as infinities.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Point estimate, in the unit of the samples.

@@ -1,4 +1,4 @@
-//! I/O on fat trees: bounds from links and network interfaces, closed loops of clients, fair shares.
+//! I/O on fat trees: bounds from links and network interfaces, closed loops of clients.
 //!
 //! S. Coll, F. Petrini, E. Frachtenberg, A. Hoisie, *Performance evaluation of I/O traffic and
 //! placement of I/O nodes on a high performance network*, called the QsNET paper below.
@@ -9,21 +9,14 @@
 //! | [`hot_spot`] | what each client of one server gets (section 4.3), between two rules of sharing |
 //! | [`closed`] | what blocking clients get from servers that they choose at random (section 4.4) |
 //! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces |
-//! | [`bottleneck`] | the most of any traffic that links of given capacities carry |
-//! | [`max_min`], [`Interference`] | who gets what when flows share links fairly, per job (section 4.5) |
 //!
 //! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name
 //! says otherwise. Links are numbered as the caller likes.
 
 pub mod closed;
-mod fairness;
-mod filling;
 pub mod hot_spot;
-mod interference;
 pub mod loops;
 mod lumps;
 mod rules;
 
-pub use fairness::{Bottleneck, Flow, bottleneck, max_min};
-pub use interference::Interference;
 pub use rules::{Bound, Interface, Limit, Link, Rules};
