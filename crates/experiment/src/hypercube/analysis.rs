@@ -91,8 +91,9 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
         .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // Channels fill as without a limit; latencies are others.
+        // Channels fill as without a limit; latencies are others, and it may be the limit that saturates.
         overlay.measures.clear();
+        (overlay.saturation, overlay.bottleneck) = (None, None);
     }
     overlay
 }

@@ -111,8 +111,9 @@ pub(super) fn overlay(
     let asked = patterns.asked(machine, traffic);
     let mut overlay = solve(machine, traffic, &asked, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // Links fill as without a limit; latencies are others.
+        // Links fill as without a limit; latencies are others, and it may be the limit that saturates.
         overlay.measures.clear();
+        (overlay.saturation, overlay.bottleneck) = (None, None);
     }
     overlay
 }
