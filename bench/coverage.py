@@ -30,8 +30,8 @@ LOADS = ("light", "two thirds", "near the knee")
 TRUTH_SEED = 4_000_000_007
 LONGER = 30
 LEAST = 0.92
-"""What an interval of 95% must cover: the mean over the measures of a cell, and each measure as far as
-chance allows."""
+"""What an interval of 95% must cover: the mean over the measures of a cell, and each measure as far
+as chance allows."""
 CHANCE = 1e-4
 """Probability that a measure which covers as much falls below what is asked of it."""
 WAIT_S = 3600.0

@@ -24,6 +24,8 @@ from measure import ROOT, Engine, Line, rounded
 KEPT = ROOT / "bench" / "results" / "crosscheck.json"
 FIGURE = ROOT / "docs" / "images" / "crosscheck"
 DRIVER = "python bench/run.py crosscheck"
+SEEDS = 5
+"""Runs of a peer at each load."""
 
 # 97.5% of Student's t with n - 1 degrees of freedom, for n runs.
 STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262, 20: 2.093}
@@ -119,13 +121,28 @@ def ours(engine: Engine, network: Network, load: float, quick: bool) -> list[Poi
     ]
 
 
+def kept(network: Network) -> list[Point]:
+    """What was measured of the peers in the same windows: another run gives the same."""
+    if not KEPT.exists():
+        return []
+    content = json.loads(KEPT.read_text())
+    cycles = {"warm_up": network.warm_up, "measured": network.measured}
+    if not any(of["name"] == network.name and of["cycles"] == cycles for of in content["networks"]):
+        return []
+    points = [Point(**at) for at in content["points"]]
+    peers = (caminos.NAME, booksim.NAME)
+    return [at for at in points if at.network == network.name and at.simulator in peers]
+
+
 def theirs(network: Network, load: float, quick: bool) -> list[Point]:
-    """The peers that are installed."""
+    """The peers that are installed, but for what is kept of them already."""
     window = {"warm_up": network.warm_up, "measured": network.measured}
-    seeds = range(1, (2 if quick else 5) + 1)
-    cube, found = network is CUBE, []
+    seeds = range(1, (2 if quick else SEEDS) + 1)
+    cube = network is CUBE
+    found = [at for at in kept(network) if (at.load, at.runs) == (load, len(seeds))]
+    known = {at.simulator for at in found}
     peers: list[tuple[str, Any, Any]] = []
-    if caminos.is_installed():
+    if caminos.is_installed() and caminos.NAME not in known:
         peer: Any = caminos.CUBE if cube else caminos.TREE
         queue = caminos.OPEN
         each = [
@@ -133,7 +150,7 @@ def theirs(network: Network, load: float, quick: bool) -> list[Point]:
             for seed in seeds
         ]
         peers.append((caminos.NAME, peer, each))
-    if booksim.is_installed():
+    if booksim.is_installed() and booksim.NAME not in known:
         peer = booksim.CUBE if cube else booksim.TREE
         each = [
             booksim.measure(booksim.Setting(peer, seed, load, drained=True, **window), timed=False)
@@ -158,18 +175,23 @@ OWN = ("isthmus", "isthmus, random ascent")
 
 
 def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Mean latencies of ours and the peers; the line of each is where they are furthest apart."""
-    kept = []
+    """Mean latencies of ours and the peers; the line of each is where they are furthest apart.
+
+    What is measured is kept load by load: a run that was cut short goes on where it was.
+    """
+    points: list[Point] = []
     for network in (CUBE, TREE):
-        points = []
         for load in network.loads[1:3] if quick else network.loads:
             points += ours(engine, network, load, quick) + theirs(network, load, quick)
-        kept += points
+            if not quick:
+                later = [at for of in (CUBE, TREE) for at in kept(of)]
+                done = {(at.network, at.simulator, at.load) for at in points}
+                write(
+                    points + [at for at in later if (at.network, at.simulator, at.load) not in done]
+                )
         for peer in (caminos.NAME, booksim.NAME):
             if pairs := beside(points, network, peer):
                 yield _line(network, peer, pairs)
-    if not quick:
-        write(kept)
 
 
 def write(points: list[Point]) -> None:

@@ -71,8 +71,8 @@ QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
 
 @pytest.fixture(scope="session")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
-    """Runs a paper of the repository quickly, once for all processes of the tests: its rows by id, and
-    the folder of the run."""
+    """Runs a paper of the repository quickly, once for all processes of the tests: its rows by id,
+    and the folder of the run."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
