@@ -54,97 +54,99 @@ fn counted<T: Ord + Copy>(mut list: Vec<T>) -> Vec<(T, usize)> {
 }
 
 pub(super) fn lumps(clients: &[Client]) -> Lumps {
-    let uses = || clients.iter().flat_map(|client| &client.uses);
-    let (parts, part_count) = number(uses().map(|of| of.part));
-    let (ways, _) = number(uses().map(|of| (rounded(of.probability), rounded(of.busy))));
-    // Part and way of each use of each client.
-    let mut at = 0;
-    let edges: Vec<Vec<(usize, usize)>> = clients
-        .iter()
-        .map(|client| {
-            let own = at..at + client.uses.len();
-            at = own.end;
-            parts[own.clone()]
-                .iter()
-                .copied()
-                .zip(ways[own].iter().copied())
-                .collect()
-        })
-        .collect();
-    let mut by_part: Vec<Vec<(usize, usize)>> = vec![Vec::new(); part_count];
-    for (client, edges) in edges.iter().enumerate() {
-        for &(part, way) in edges {
-            by_part[part].push((client, way));
+    let edges = Edges::new(clients);
+    let (of_client, of_part) = refined(clients, &edges);
+    let part_classes = of_part.iter().max().map_or(0, |most| most + 1);
+    // Clients of each class and way at one part of each class.
+    let mut users = vec![HashMap::new(); part_classes];
+    let mut seen = vec![false; part_classes];
+    for (part, &class) in of_part.iter().enumerate() {
+        if !std::mem::replace(&mut seen[class], true) {
+            let here = edges.of_part[part].iter();
+            let here = here.map(|&(client, way)| (of_client[client], way));
+            users[class] = counted(here.collect()).into_iter().collect();
         }
     }
+    let mut classes: Vec<Class> = Vec::new();
+    for (client, &class) in of_client.iter().enumerate() {
+        // They are numbered in the order in which they come.
+        if class < classes.len() {
+            continue;
+        }
+        let own = &edges.of_client[client];
+        let seen = own.iter().map(|&(part, way)| (of_part[part], way));
+        let joint = |((part_class, way), parts): ((usize, usize), usize)| {
+            let like = own
+                .iter()
+                .position(|&(part, of)| (of_part[part], of) == (part_class, way));
+            let like = &clients[client].uses[like.expect("it was counted")];
+            Joint {
+                part_class,
+                parts: parts as f64,
+                clients: users[part_class][&(class, way)] as f64,
+                probability: like.probability,
+                busy: like.busy,
+            }
+        };
+        let uses = counted(seen.collect()).into_iter().map(joint).collect();
+        classes.push(Class { client, uses });
+    }
+    Lumps {
+        classes,
+        part_classes,
+        of_client,
+    }
+}
+
+/// Who uses what, and in which way: parts and ways of using them are numbered as they come.
+struct Edges {
+    /// Of each client part and way of each of its uses.
+    of_client: Vec<Vec<(usize, usize)>>,
+    /// Of each part clients and ways.
+    of_part: Vec<Vec<(usize, usize)>>,
+}
+
+impl Edges {
+    fn new(clients: &[Client]) -> Self {
+        let uses = || clients.iter().flat_map(|client| &client.uses);
+        let (parts, part_count) = number(uses().map(|of| of.part));
+        let (ways, _) = number(uses().map(|of| (rounded(of.probability), rounded(of.busy))));
+        let mut all = parts.into_iter().zip(ways);
+        let mut of_part = vec![Vec::new(); part_count];
+        let of_client = clients.iter().enumerate().map(|(number, client)| {
+            let own: Vec<_> = all.by_ref().take(client.uses.len()).collect();
+            for &(part, way) in &own {
+                of_part[part].push((number, way));
+            }
+            own
+        });
+        Self {
+            of_client: of_client.collect(),
+            of_part,
+        }
+    }
+}
+
+/// The class of each client and of each part: split by what is seen from one side, then from the other,
+/// until nothing is split any more.
+fn refined(clients: &[Client], edges: &Edges) -> (Vec<usize>, Vec<usize>) {
     let (mut of_client, mut client_classes) = number(clients.iter().map(|client| {
         let times = [client.pause, client.transfer, client.offered];
         (client.under_way, times.map(rounded))
     }));
-    let (mut of_part, mut part_classes) = (vec![0; part_count], 1);
+    let (mut of_part, mut part_classes) = (vec![0; edges.of_part.len()], 1);
+    let split = |own: &[usize], other: &[usize], edges: &[Vec<(usize, usize)>]| {
+        number(own.iter().zip(edges).map(|(&class, edges)| {
+            let seen = edges.iter().map(|&(to, way)| (other[to], way));
+            (class, counted(seen.collect()))
+        }))
+    };
     loop {
-        let next = number(by_part.iter().enumerate().map(|(part, edges)| {
-            let seen = edges.iter().map(|&(client, way)| (of_client[client], way));
-            (of_part[part], counted(seen.collect()))
-        }));
-        let grown = next.1 > part_classes;
-        (of_part, part_classes) = next;
-        let next = number(edges.iter().enumerate().map(|(client, edges)| {
-            let seen = edges.iter().map(|&(part, way)| (of_part[part], way));
-            (of_client[client], counted(seen.collect()))
-        }));
-        let split = next.1 > client_classes;
-        (of_client, client_classes) = next;
-        if !grown && !split {
-            break;
+        let before = (client_classes, part_classes);
+        (of_part, part_classes) = split(&of_part, &of_client, &edges.of_part);
+        (of_client, client_classes) = split(&of_client, &of_part, &edges.of_client);
+        if (client_classes, part_classes) == before {
+            return (of_client, of_part);
         }
-    }
-    let mut first_client = vec![usize::MAX; client_classes];
-    for (client, &class) in of_client.iter().enumerate().rev() {
-        first_client[class] = client;
-    }
-    let mut first_part = vec![usize::MAX; part_classes];
-    for (part, &class) in of_part.iter().enumerate().rev() {
-        first_part[class] = part;
-    }
-    // Clients of each class and way at a part of each class.
-    let users: Vec<HashMap<(usize, usize), usize>> = first_part
-        .iter()
-        .map(|&part| match by_part.get(part) {
-            None => HashMap::new(),
-            Some(edges) => {
-                let seen = edges.iter().map(|&(client, way)| (of_client[client], way));
-                counted(seen.collect()).into_iter().collect()
-            }
-        })
-        .collect();
-    let classes = first_client.iter().enumerate().map(|(class, &client)| {
-        let seen = edges[client]
-            .iter()
-            .map(|&(part, way)| (of_part[part], way));
-        let uses = counted(seen.collect())
-            .into_iter()
-            .map(|((part_class, way), parts)| {
-                let like = edges[client]
-                    .iter()
-                    .position(|&(part, of)| (of_part[part], of) == (part_class, way));
-                let like = &clients[client].uses[like.expect("it was counted")];
-                Joint {
-                    part_class,
-                    parts: parts as f64,
-                    clients: users[part_class][&(class, way)] as f64,
-                    probability: like.probability,
-                    busy: like.busy,
-                }
-            });
-        Class {
-            client,
-            uses: uses.collect(),
-        }
-    });
-    Lumps {
-        classes: classes.collect(),
-        part_classes,
-        of_client,
     }
 }

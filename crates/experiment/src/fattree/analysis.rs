@@ -1,6 +1,7 @@
 //! The analytic estimate beside a simulated point: clients that keep some messages going, which meet in
 //! links, interfaces and servers.
 
+use super::message::{Message, Times, ns};
 use crate::subject::Overlay;
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::loops::{self, Client, Use};
@@ -8,8 +9,7 @@ use isthmus_analytic::fattree::{Interface, Link, Rules};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::Switching;
 use isthmus_topology::trees::Vertex;
-use isthmus_units::{Bytes, Time};
-use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Sizes, Spread, Traffic};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
 
@@ -82,69 +82,6 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
     Ok(overlay)
 }
 
-/// The messages of a job whose nodes send on their own.
-struct Message {
-    sizes: Sizes,
-    bytes: f64,
-    /// Share of reads.
-    reads: f64,
-    think_ns: f64,
-    /// Per node in GB/s, of those that do not wait for what they get.
-    offered: Option<f64>,
-}
-
-impl Message {
-    fn of(job: &Job) -> Option<Self> {
-        let fixed = |mean: Bytes| Sizes {
-            mean,
-            spread: Spread::Fixed,
-        };
-        let think = |arrivals: &Arrivals| match arrivals {
-            Arrivals::Closed { think } => *think,
-            Arrivals::Open { .. } => Time::ZERO,
-        };
-        let (sizes, reads, think) = match &job.traffic {
-            Traffic::Io(io) => (io.sizes, io.read_ratio, think(&io.arrivals)),
-            Traffic::Uniform { sizes, arrivals } => (*sizes, 0.0, think(arrivals)),
-            Traffic::Checkpoint { message, .. } => (fixed(*message), 0.0, Time::ZERO),
-            Traffic::Ping { message, pause, .. } => (fixed(*message), 0.0, *pause),
-            Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
-                return None;
-            }
-        };
-        Some(Self {
-            sizes,
-            bytes: sizes.mean.get() as f64,
-            reads,
-            think_ns: ns(think),
-            offered: limit(job),
-        })
-    }
-
-    /// Mean number of packets of so much data each.
-    fn packets(&self, payload: f64) -> f64 {
-        let ratio = self.bytes / payload;
-        match self.sizes.spread {
-            Spread::Fixed => ratio.ceil().max(1.0),
-            Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
-            Spread::Uniform => {
-                // Of a number uniform from 0 to 2 r, rounded up.
-                let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
-                (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
-            }
-        }
-    }
-
-    /// Mean of its data when each packet is padded to a multiple of a block.
-    fn padded(&self, block: f64) -> f64 {
-        match self.sizes.spread {
-            _ if block <= 1.0 => self.bytes,
-            Spread::Fixed => (self.bytes / block).ceil() * block,
-            Spread::Exponential | Spread::Uniform => self.packets(block) * block,
-        }
-    }
-}
-
 /// What clients share: the links between each subtree and the rest, taken together, then the DMA engine
 /// of each node.
 struct Parts<'a> {
@@ -177,106 +114,86 @@ impl<'a> Parts<'a> {
 
     /// A client of a job; nothing when it has no partner.
     fn client(&self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
-        let tree = self.machine.tree();
-        let Rules { link, interface } = self.rules;
-        let (node, others) = (partners.client, &partners.others);
-        let shares = tree.bundle_shares(node, others);
-        let links: f64 = shares.iter().map(|(_, share)| share).sum();
+        let links: f64 = (self.machine.tree())
+            .bundle_shares(partners.client, &partners.others)
+            .iter()
+            .map(|(_, share)| share)
+            .sum();
         if links == 0.0 {
             return None;
         }
-        let switches = links - 1.0;
-        let packets = message.packets(interface.payload);
-        let nic = &self.machine.spec().nic;
-        let data = message.padded(interface.padding);
-        let wire = (data + packets * interface.overhead) / link.bandwidth;
-        let blocks = data / interface.padding.max(1.0);
-        let engine = packets * ns(nic.dma_period) + blocks * ns(nic.dma_block);
-        let back =
-            switches * (link.switch_ns + link.acknowledgement_switch_ns) + link.acknowledgement_ns;
-        let circuits = interface.in_flight.min(link.circuits);
-        let transfer = wire.max(engine).max((wire + packets * back) / circuits);
-        let (writes, reads) = (1.0 - message.reads, message.reads);
-        // What a message needs beside its transfer: to be handed over, the way of its head, and that of
-        // the last acknowledgement or of the request.
-        let way = switches * link.switch_ns;
-        let request =
-            self.rules.packet_ns(nic.request.get() as f64) + way + ns(nic.read_turnaround);
-        let turn = interface.software_ns + way + writes * (back - way) + reads * request;
-        let received = packets * interface.receive_ns;
-        let bundles = tree.bundle_count();
-        let mut asked: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        let mut ask = |part: u32, probability: f64, busy: f64| {
-            let of = asked.entry(part).or_default();
-            *of = (of.0 + probability, of.1 + probability * busy);
-        };
-        let cross = |shares: &[(u32, f64)], part: f64, ask: &mut dyn FnMut(u32, f64, f64)| {
-            for &(bundle, share) in shares {
-                ask(
-                    bundle,
-                    part * share,
-                    wire / f64::from(tree.bundle_width(bundle)),
-                );
-            }
-        };
-        let partners: Vec<u32> = others
-            .iter()
-            .copied()
-            .filter(|&other| other != node)
-            .collect();
-        let each = 1.0 / partners.len() as f64;
-        if writes > 0.0 {
-            cross(&shares, writes, &mut ask);
-            ask(bundles + node, writes, engine);
-        }
-        if reads > 0.0 && self.sends[node as usize] {
-            ask(bundles + node, reads, received.min(transfer));
-        }
-        for other in partners {
-            if reads > 0.0 {
-                cross(&tree.bundle_shares(other, &[node]), reads * each, &mut ask);
-                ask(bundles + other, reads * each, engine);
-            }
-            if writes > 0.0 && self.sends[other as usize] {
-                ask(bundles + other, writes * each, received.min(transfer));
-            }
-        }
-        let uses = asked.into_iter().map(|(part, (probability, busy))| Use {
-            part,
-            probability: probability.min(1.0),
-            busy: busy / probability,
-        });
-        let uses: Vec<Use> = uses.collect();
+        let times = message.times(self.machine, self.rules, links - 1.0);
         // An interface without limit hands one message over after the other and waits for none.
         let (under_way, turn) = match job.outstanding.limit() {
-            Some(limit) => (limit, turn),
+            Some(limit) => (limit, times.turn),
             None => (1, 0.0),
         };
         Some(Client {
             under_way,
             pause: message.think_ns + turn,
-            transfer,
+            transfer: times.transfer,
             offered: message
                 .offered
                 .map_or(f64::INFINITY, |rate| rate / message.bytes),
-            uses,
+            uses: self.uses(message.reads, &times, partners),
         })
+    }
+
+    /// The parts that the messages of a client use, of which such a share are reads.
+    fn uses(&self, reads: f64, times: &Times, partners: &Partners) -> Vec<Use> {
+        let tree = self.machine.tree();
+        let (node, writes) = (partners.client, 1.0 - reads);
+        let mut asked = Asked::default();
+        let cross = |shares: &[(u32, f64)], part: f64, asked: &mut Asked| {
+            for &(bundle, share) in shares {
+                let width = f64::from(tree.bundle_width(bundle));
+                asked.add(bundle, part * share, times.wire / width);
+            }
+        };
+        let engine = |node: u32| tree.bundle_count() + node;
+        let others = || (partners.others.iter().copied()).filter(|&other| other != node);
+        let each = 1.0 / others().count() as f64;
+        if writes > 0.0 {
+            let shares = tree.bundle_shares(node, &partners.others);
+            cross(&shares, writes, &mut asked);
+            asked.add(engine(node), writes, times.engine);
+        }
+        if reads > 0.0 && self.sends[node as usize] {
+            asked.add(engine(node), reads, times.received);
+        }
+        for other in others() {
+            if reads > 0.0 {
+                let shares = tree.bundle_shares(other, &[node]);
+                cross(&shares, reads * each, &mut asked);
+                asked.add(engine(other), reads * each, times.engine);
+            }
+            if writes > 0.0 && self.sends[other as usize] {
+                asked.add(engine(other), writes * each, times.received);
+            }
+        }
+        asked.uses()
     }
 }
 
-/// What each client asks for in GB/s, where that does not follow what it gets.
-pub(super) fn limit(job: &Job) -> Option<f64> {
-    let open = |arrivals: &Arrivals| match arrivals {
-        Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
-        Arrivals::Closed { .. } => None,
-    };
-    match &job.traffic {
-        Traffic::Io(io) => open(&io.arrivals),
-        Traffic::Uniform { arrivals, .. } => open(arrivals),
-        Traffic::Checkpoint { period, volume, .. } => {
-            Some(volume.get() as f64 / (period.seconds() * 1e9))
-        }
-        _ => None,
+/// What is asked of parts: the probability of a use, and that times the time for which it is busy.
+#[derive(Default)]
+struct Asked(BTreeMap<u32, (f64, f64)>);
+
+impl Asked {
+    fn add(&mut self, part: u32, probability: f64, busy: f64) {
+        let of = self.0.entry(part).or_default();
+        *of = (of.0 + probability, of.1 + probability * busy);
+    }
+
+    fn uses(self) -> Vec<Use> {
+        let parts = self.0.into_iter();
+        parts
+            .map(|(part, (probability, busy))| Use {
+                part,
+                probability: probability.min(1.0),
+                busy: busy / probability,
+            })
+            .collect()
     }
 }
 
@@ -315,8 +232,4 @@ pub(super) fn rules(machine: &Machine) -> Rules {
             software_ns: ns(nic.software_latency),
         },
     }
-}
-
-fn ns(time: Time) -> f64 {
-    time.ps() as f64 / 1e3
 }

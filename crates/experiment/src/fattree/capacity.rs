@@ -7,7 +7,7 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that the rule of
 //! ascent leads over it.
 
-use super::{analysis, outstanding};
+use super::{analysis, message, outstanding};
 use crate::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_machine::fattree::Machine;
@@ -199,7 +199,7 @@ impl Asked {
                 asked.collective = true;
                 continue;
             }
-            let limit = analysis::limit(job);
+            let limit = message::limit(job);
             asked.closed |= limit.is_none();
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);

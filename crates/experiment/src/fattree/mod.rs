@@ -3,6 +3,7 @@
 mod analysis;
 mod capacity;
 mod figures;
+mod message;
 mod outstanding;
 
 use crate::capacity::Capacity;

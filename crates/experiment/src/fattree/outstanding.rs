@@ -1,13 +1,12 @@
 //! What nodes can send with so many messages under way.
 
-use super::analysis;
+use super::message::Message;
 use crate::capacity::bandwidth;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_machine::fattree::Machine;
-use isthmus_units::{Bytes, Time};
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Sizes, Traffic};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 use std::collections::BTreeMap;
 
 /// Largest machine of which all pairs are looked at; in others all are as far apart as can be.
@@ -34,16 +33,19 @@ fn remark(
     number: usize,
     job: &Job,
 ) -> Option<String> {
-    let (bytes, reads, pause) = messages(job)?;
+    if matches!(job.traffic, Traffic::Ping { .. }) {
+        return None;
+    }
+    let message = Message::of(job)?;
     let distances = distances(machine, layout, number, job);
     let pairs: f64 = distances.values().sum();
     let mut ns = 0.0;
     for (&switches, share) in &distances {
-        ns += share / pairs * message_ns(machine, rules, bytes, reads, switches)?;
+        ns += share / pairs * alone_ns(machine, rules, &message, switches)?;
     }
-    let asked = analysis::limit(job);
+    let bytes = message.sizes.mean;
     // A pause of its own keeps a closed loop from sending all it could.
-    let most = (pause == Time::ZERO).then(|| rules.one_way(1).rate * 1e3);
+    let most = (message.think_ns == 0.0).then(|| rules.one_way(1).rate * 1e3);
     Sender {
         field: &format!("workload.jobs.{}.outstanding", job.name),
         who: &format!("a node of {}", job.name),
@@ -53,34 +55,12 @@ fn remark(
         },
         outstanding: job.outstanding,
         alone_us: ns / 1e3,
-        each: bytes.get() as f64,
+        each: message.bytes,
         // GB/s are bytes per nanosecond.
-        asked: asked.map(|rate| rate * 1e3),
+        asked: message.offered.map(|rate| rate * 1e3),
         most,
     }
     .remark(bandwidth)
-}
-
-/// Length of a message, share of reads and pause after each, of jobs whose nodes send on their own.
-fn messages(job: &Job) -> Option<(Bytes, f64, Time)> {
-    let of = |sizes: &Sizes, arrivals: &Arrivals, reads: f64| {
-        let pause = match arrivals {
-            Arrivals::Closed { think } => *think,
-            Arrivals::Open { .. } => Time::ZERO,
-        };
-        (sizes.mean, reads, pause)
-    };
-    match &job.traffic {
-        Traffic::Uniform { sizes, arrivals } => Some(of(sizes, arrivals, 0.0)),
-        Traffic::Io(Io {
-            sizes,
-            arrivals,
-            read_ratio,
-            ..
-        }) => Some(of(sizes, arrivals, *read_ratio)),
-        Traffic::Checkpoint { message, .. } => Some((*message, 0.0, Time::ZERO)),
-        _ => None,
-    }
 }
 
 /// How many pairs of nodes are so many switches apart.
@@ -104,20 +84,10 @@ fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BT
 }
 
 /// From a message being handed over until its sender knows that it is complete.
-fn message_ns(
-    machine: &Machine,
-    rules: &Rules,
-    bytes: Bytes,
-    reads: f64,
-    switches: u32,
-) -> Option<f64> {
-    let nic = &machine.spec().nic;
-    let there = rules.message_ns(bytes.get() as f64, switches).ok()?;
-    let way = f64::from(switches) * rules.link.switch_ns;
-    let back = rules.turn_ns(switches) - rules.interface.software_ns - way;
-    let turnaround = nic.read_turnaround.ps() as f64 / 1e3;
-    let request = rules.packet_ns(nic.request.get() as f64) + way + turnaround;
-    Some(there + (1.0 - reads) * back + reads * request)
+fn alone_ns(machine: &Machine, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
+    let there = rules.message_ns(message.bytes, switches).ok()?;
+    let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
+    Some(there - head + message.turn_ns(machine, rules, f64::from(switches)))
 }
 
 #[cfg(test)]
