@@ -7,6 +7,7 @@ use proptest::prelude::*;
 fn client(under_way: u32, pause: f64, uses: &[(u32, f64, f64)]) -> Client {
     Client {
         under_way,
+        at_once: under_way.into(),
         pause,
         transfer: 1.0,
         offered: f64::INFINITY,
@@ -69,6 +70,7 @@ proptest! {
     ) {
         let clients: Vec<Client> = drawn.iter().map(|(under_way, pause, transfer, offered, uses)| Client {
             under_way: *under_way,
+            at_once: f64::from(*under_way),
             pause: *pause,
             transfer: *transfer,
             offered: offered.unwrap_or(f64::INFINITY),
@@ -120,6 +122,22 @@ fn messages_under_way() {
     assert!(last > 0.99);
 }
 
+/// Sent one after the other they fill the pauses of one, and meet no others of their own.
+#[test]
+fn messages_in_order() {
+    let own = [(0, 1.0, 1.0), (1, 1.0, 1.0)];
+    for (under_way, pause, expected) in
+        [(1, 3.0, 0.25), (2, 3.0, 0.5), (4, 3.0, 1.0), (9, 3.0, 1.0)]
+    {
+        let in_order = Client {
+            at_once: 1.0,
+            ..client(under_way, pause, &own)
+        };
+        let found = rate(&[in_order]);
+        assert!((found - expected).abs() < 1e-9, "{under_way}: {found}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = |client: Client| solve(&[client]).unwrap_err().to_string();
@@ -128,9 +146,17 @@ fn what_cannot_be_is_refused() {
     assert!(
         refused(Client {
             under_way: 0,
+            at_once: 1.0,
             ..good.clone()
         })
         .contains("under way of a client is 0")
+    );
+    assert!(
+        refused(Client {
+            at_once: 2.0,
+            ..good.clone()
+        })
+        .contains("move at once is 2")
     );
     assert!(
         refused(Client {

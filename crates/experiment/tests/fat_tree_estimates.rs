@@ -61,7 +61,7 @@ fn scenario(draw: &mut Draw) -> String {
             draw.one(&["10", "40", "120"]),
             draw.one(&["1", "4", "\"unlimited\""])
         ),
-        _ => format!("outstanding = {}", draw.one(&["1", "2", "4"])),
+        _ => format!("outstanding = {}", draw.one(&["1", "4", "16"])),
     };
     format!(
         "version = 1\nname = \"tree\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = {levels}\n\
@@ -100,7 +100,7 @@ fn near_what_is_simulated_at_random() {
     }
     let within = |of: &[f64], limit: f64| of.iter().filter(|&&residual| residual <= limit).count();
     let counts = [0.05, 0.1, 0.3].map(|limit| [within(&residuals, limit), within(&beyond, limit)]);
-    assert_eq!(counts, [[32, 36], [36, 37], [39, 40]]);
+    assert_eq!(counts, [[31, 35], [36, 38], [40, 40]]);
 }
 
 /// Fifteen clients that write to one server and think, as machines that wait for repair.
@@ -164,4 +164,25 @@ fn servers_that_are_read_from_send_as_their_interfaces_do() {
         (response / (7.0 * 1e6 / 200.0) - 1.0).abs() < 0.01,
         "{response}"
     );
+}
+
+/// Two nodes alone: more messages under way fill the pauses, and a lone packet does not wait for the engine
+/// that sent it.
+#[test]
+fn pairs_that_meet_nobody() {
+    for message in ["1 B", "4 KiB", "64 KiB"] {
+        for outstanding in [1, 2, 16] {
+            let result = run(&format!(
+                "version = 1\nname = \"tree\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+                 [workload.jobs.all]\ntraffic = \"ping\"\nnodes = [0, 5]\nmessage = \"{message}\"\n\
+                 outstanding = {outstanding}\n[measure]\nchannels = false\n[stop]\nrule = \"fixed\"\n\
+                 messages = 300\nwarmup = \"none\"\nreplications = 2\n"
+            ));
+            let residual = measure(&result, "all.accepted").residual.unwrap();
+            assert!(
+                residual.abs() < 0.03,
+                "{message}, {outstanding}: {residual}"
+            );
+        }
+    }
 }

@@ -105,7 +105,7 @@ def saturation_words(
     else:
         text = f"stable at {number(own.low)}, saturated at {number(own.high)} {unit}"
         text += f" (undecided {grey})" if grey else ""
-    if own.missed is not None and None not in (own.low, own.high):
+    if own.missed is not None and (grey or None not in (own.low, own.high)):
         text += f"; its search did not reach {100 * own.missed:.3g}%"
     if base is None or saturation is None:
         return text

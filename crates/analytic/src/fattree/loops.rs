@@ -33,6 +33,9 @@ pub struct Use {
 pub struct Client {
     /// Messages that it has under way at most.
     pub under_way: u32,
+    /// Of those the most that move at a time, 1 or more: a node that sends one after the other has one,
+    /// and what more are under way fills its pauses.
+    pub at_once: f64,
     /// Between the end of a message and the begin of the next in its place, using nothing.
     pub pause: f64,
     /// Time of a message with nothing in its way.
@@ -71,6 +74,9 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
         let some = client.under_way > 0;
         let most = client.under_way.into();
         check("messages under way of a client", most, "1 or more", some)?;
+        let at_once = (1.0..=most).contains(&client.at_once);
+        let range = "1 or more, no more than are under way";
+        check("messages that move at once", client.at_once, range, at_once)?;
         check_not_negative("pause of a client", client.pause)?;
         check_not_negative("transfer of a message", client.transfer)?;
         let moves = client.transfer > 0.0;
@@ -121,7 +127,7 @@ struct Found {
     asked: f64,
     /// Of present a^2.
     squares: f64,
-    /// Of present^2 a^2 / under way: what presence for certain takes off the variance.
+    /// Of present^2 a^2 / at once: what presence for certain takes off the variance.
     certain: f64,
 }
 
@@ -158,19 +164,21 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
                 let asked = visit.present * visit.share;
                 here.asked += visit.clients * asked;
                 here.squares += visit.clients * asked * visit.share;
-                here.certain += visit.clients * asked * asked / f64::from(client.under_way);
+                here.certain += visit.clients * asked * asked / client.at_once;
             }
         }
         let mut change = 0.0f64;
         for ((client, visits), pace) in classes.iter_mut().zip(&mut paces) {
-            let most = f64::from(client.under_way);
+            let most = client.at_once;
             let mut time = client.transfer;
             for visit in visits.iter() {
                 let wait = client.transfer * excess(visit, most, &found[visit.part]);
                 time += visit.parts * visit.probability * wait;
             }
-            // No more than is offered.
-            let throughput = (most / (client.pause + time)).min(client.offered);
+            // No more than is offered, and than moves.
+            let throughput = (f64::from(client.under_way) / (client.pause + time))
+                .min(most / time)
+                .min(client.offered);
             change = change
                 .max((throughput - pace.throughput).abs() / throughput.max(f64::MIN_POSITIVE));
             *pace = Pace { throughput, time };
@@ -195,8 +203,8 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
 }
 
 /// E\[(a + A - 1)+\] for one message of a client that finds what there is but for itself.
-fn excess(visit: &Visit, under_way: f64, found: &Found) -> f64 {
-    let own = visit.present / under_way * visit.share;
+fn excess(visit: &Visit, at_once: f64, found: &Found) -> f64 {
+    let own = visit.present / at_once * visit.share;
     let asked = found.asked - own;
     let squares = found.squares - own * visit.share;
     if asked <= 1e-12 || squares <= 0.0 {

@@ -131,7 +131,12 @@ impl Edges {
 /// until nothing is split any more.
 fn refined(clients: &[Client], edges: &Edges) -> (Vec<usize>, Vec<usize>) {
     let (mut of_client, mut client_classes) = number(clients.iter().map(|client| {
-        let times = [client.pause, client.transfer, client.offered];
+        let times = [
+            client.pause,
+            client.transfer,
+            client.offered,
+            client.at_once,
+        ];
         (client.under_way, times.map(rounded))
     }));
     let (mut of_part, mut part_classes) = (vec![0; edges.of_part.len()], 1);

@@ -128,8 +128,11 @@ impl<'a> Parts<'a> {
             Some(limit) => (limit, times.turn),
             None => (1, 0.0),
         };
+        // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
+        let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
         Some(Client {
             under_way,
+            at_once,
             pause: message.think_ns + turn,
             transfer: times.transfer,
             offered: message

@@ -90,7 +90,8 @@ impl Message {
             engine,
             received: (packets * interface.receive_ns).min(transfer),
             transfer,
-            turn: self.turn_ns(machine, rules, switches),
+            // The last packet is on its way as soon as it is out, when the engine or the circuit is not yet free.
+            turn: (self.turn_ns(machine, rules, switches) - (transfer - wire) / packets).max(0.0),
         }
     }
 
@@ -116,7 +117,7 @@ pub(super) struct Times {
     pub received: f64,
     /// From its first byte to its last at one place.
     pub transfer: f64,
-    /// See [`Message::turn_ns`].
+    /// What is left of [`Message::turn_ns`] when the interface is free for the next.
     pub turn: f64,
 }
 
