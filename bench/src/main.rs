@@ -11,6 +11,7 @@ mod replications;
 mod sci;
 mod tree;
 mod uniform;
+mod windows;
 
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
 //! Uniform traffic of single packets on a 64-node fat tree, in a window after a warm-up: what flit-level
 //! network simulators do, too.
 
-use crate::clock::{Spread, timed};
+use crate::clock::timed;
 use crate::fattree::cut_through;
+use crate::windows::{Report, Windows};
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Nic, Switching};
 use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -11,7 +12,6 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law, Traffic,
 };
-use serde::Serialize;
 use std::sync::Arc;
 
 /// A flit of two bytes on a link of 400 MB/s.
@@ -38,25 +38,6 @@ pub struct Load {
     pub measured: u64,
     /// Number of runs, each with streams of its own.
     pub runs: u64,
-}
-
-/// What it took.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// Packets that arrived within the windows.
-    messages: u64,
-    /// CPU seconds of the windows.
-    cpu_s: f64,
-    /// Packets for each CPU second of the windows.
-    rate_per_s: f64,
-    /// Of single windows.
-    single_per_s: Spread,
-    /// Accepted load: flits per cycle and node.
-    accepted: f64,
-    /// Mean latency from being asked for to the arrival of the tail, in cycles.
-    latency: f64,
-    /// The same of each window.
-    latency_each: Vec<f64>,
 }
 
 /// The tree of the peers: packets of 160 flits of two bytes, a flit a cycle, a cycle for a switch.
@@ -141,9 +122,7 @@ pub fn run(load: Load) -> Report {
     let traffic = traffic(load.offered);
     let layout = Layout::new(&traffic, nodes).expect("the job fits on the tree");
     let cycle = machine.ticks(CYCLE);
-    let (mut messages, mut cpu_s) = (0, 0.0);
-    let (mut rates, mut latency_each) = (Vec::new(), Vec::new());
-    let mut response = 0.0;
+    let mut windows = Windows::default();
     for run in 0..load.runs {
         let simulation = Simulation::new(&machine, &traffic, &layout, 1, run);
         let mut simulation = simulation.expect("one job to a node");
@@ -152,21 +131,9 @@ pub fn run(load: Load) -> Report {
         let ((), window_s) = timed(|| {
             simulation.run_until(&mut window, (load.warm_up + load.measured) * cycle);
         });
-        let sum = window.response as f64 / cycle as f64;
-        messages += window.messages;
-        response += sum;
-        cpu_s += window_s;
-        rates.push(window.messages as f64 / window_s);
-        latency_each.push(sum / window.messages as f64);
+        let latency = window.response as f64 / cycle as f64;
+        windows.add(window.messages, latency, window_s);
     }
-    let flits = (messages * FLITS) as f64;
-    Report {
-        messages,
-        cpu_s,
-        rate_per_s: messages as f64 / cpu_s,
-        single_per_s: Spread::of(rates),
-        accepted: flits / (load.measured * load.runs) as f64 / f64::from(nodes),
-        latency: response / messages as f64,
-        latency_each,
-    }
+    let cycles = (load.measured * load.runs) as f64;
+    windows.report(FLITS, cycles * f64::from(nodes))
 }

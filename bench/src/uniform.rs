@@ -1,12 +1,12 @@
 //! Uniform traffic on a plain hypercube: what flit-level network simulators are made for.
 
-use crate::clock::{Spread, timed};
+use crate::clock::timed;
 use crate::meter::Window;
+use crate::windows::{Report, Windows};
 use isthmus_machine::hypercube::spec::{HypercubeSpec, Lanes};
 use isthmus_machine::hypercube::{Machine, Simulation};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival, TrafficSpec};
-use serde::Serialize;
 use std::sync::Arc;
 
 /// What to run.
@@ -27,25 +27,6 @@ pub struct Load {
     pub sources: u32,
     /// Number of runs, each with streams of its own.
     pub runs: u64,
-}
-
-/// What it took.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// Messages whose head arrived within the windows.
-    messages: u64,
-    /// CPU seconds of the windows.
-    cpu_s: f64,
-    /// Messages for each CPU second of the windows.
-    rate_per_s: f64,
-    /// Of single windows.
-    single_per_s: Spread,
-    /// Accepted load: flits per cycle and node.
-    accepted: f64,
-    /// Mean latency from generation to the arrival of the tail, in cycles.
-    latency: f64,
-    /// The same of each window.
-    latency_each: Vec<f64>,
 }
 
 /// Runs the warm-up, then the window, as often as asked for, all in the same memory.
@@ -72,8 +53,7 @@ pub fn run(load: Load) -> Report {
         ..TrafficSpec::default()
     };
     let nodes = f64::from(machine.cube().node_count());
-    let (mut messages, mut cpu_s, mut latency) = (0, 0.0, 0);
-    let (mut rates, mut latency_each) = (Vec::new(), Vec::new());
+    let mut windows = Windows::default();
     let mut simulation = Simulation::new(machine, &traffic, 1, 0);
     for run in 0..load.runs {
         simulation = simulation.restart(&traffic, 1, run);
@@ -83,20 +63,8 @@ pub fn run(load: Load) -> Report {
         let ((), window_s) = timed(|| {
             simulation.run(&mut window);
         });
-        messages += window.messages;
-        latency += window.latency;
-        cpu_s += window_s;
-        rates.push(window.messages as f64 / window_s);
-        latency_each.push(window.latency as f64 / window.messages as f64);
+        windows.add(window.messages, window.latency as f64, window_s);
     }
-    let flits = messages as f64 * f64::from(load.length);
-    Report {
-        messages,
-        cpu_s,
-        rate_per_s: messages as f64 / cpu_s,
-        single_per_s: Spread::of(rates),
-        accepted: flits / (load.measured * load.runs) as f64 / nodes,
-        latency: latency as f64 / messages as f64,
-        latency_each,
-    }
+    let cycles = (load.measured * load.runs) as f64;
+    windows.report(load.length.into(), cycles * nodes)
 }
