@@ -109,11 +109,9 @@ impl Disks {
     }
 
     fn wait(&self, disk: usize, load: f64) -> f64 {
-        let kinds: Vec<(f64, Moments)> = (self.requests.iter())
-            .map(|kind| (kind.rates[disk], kind.service))
-            .collect();
-        let rate: f64 = kinds.iter().map(|&(rate, _)| rate).sum();
-        let service = Moments::weighted(&kinds, rate);
+        let kinds = (self.requests.iter()).map(|kind| (kind.rates[disk], kind.service));
+        let rate: f64 = kinds.clone().map(|(rate, _)| rate).sum();
+        let service = Moments::weighted(kinds, rate);
         queue::mg1(load * rate, service.mean, service.scv())
     }
 }

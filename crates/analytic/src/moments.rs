@@ -57,23 +57,24 @@ impl Moments {
             "above zero",
             total > 0.0,
         )?;
-        Ok(Self::weighted(parts, total))
+        Ok(Self::weighted(parts.iter().copied(), total))
     }
 
     /// Sum of `weight / total` times the moments.
-    pub(crate) fn weighted(parts: &[(f64, Self)], total: f64) -> Self {
-        let sum = |of: fn(&Self) -> f64| {
-            parts
-                .iter()
-                .filter(|(weight, _)| *weight > 0.0)
-                .map(|(weight, part)| weight * of(part))
-                .sum::<f64>()
-                / total
-        };
+    pub(crate) fn weighted(parts: impl IntoIterator<Item = (f64, Self)>, total: f64) -> Self {
+        let mut sum = Self::ZERO;
+        for (weight, part) in parts {
+            // What never happens may take for ever.
+            if weight > 0.0 {
+                sum.mean += weight * part.mean;
+                sum.second += weight * part.second;
+                sum.third += weight * part.third;
+            }
+        }
         Self {
-            mean: sum(|part| part.mean),
-            second: sum(|part| part.second),
-            third: sum(|part| part.third),
+            mean: sum.mean / total,
+            second: sum.second / total,
+            third: sum.third / total,
         }
     }
 

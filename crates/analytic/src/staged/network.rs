@@ -220,8 +220,8 @@ impl Network {
                 }),
             ));
         }
-        let length = Moments::weighted(&lengths, total);
-        let service = Moments::weighted(&services, total);
+        let length = Moments::weighted(lengths, total);
+        let service = Moments::weighted(services.iter().copied(), total);
         let scv = match group.variation {
             Variation::One => 1.0,
             Variation::Base => length.scv(),
@@ -278,7 +278,7 @@ impl Network {
                 }
             }
             parts.push((passed.max(0.0), next[state]));
-            Moments::weighted(&parts, 1.0)
+            Moments::weighted(parts, 1.0)
         });
         solved.ahead[message][stage] = Some(waits);
         waits

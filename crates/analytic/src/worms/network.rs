@@ -73,6 +73,8 @@ pub struct Network {
 pub struct Solved {
     /// Waits by slot.
     waits: Vec<Moments>,
+    /// By step: the waits after it.
+    later: Vec<Moments>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
@@ -200,40 +202,50 @@ impl Network {
 
     /// Waits and use when every start sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
-        let slots: usize = self.inputs.iter().map(Vec::len).sum();
-        let mut solved = Solved {
-            waits: vec![Moments::ZERO; slots],
-            utilisation: vec![0.0; self.lanes.len()],
-        };
-        let mut later = vec![Moments::ZERO; self.steps.len()];
+        let mut solved = self.idle();
         for &channel in &self.order {
-            for &number in &self.steps_on[channel as usize] {
-                later[number as usize] = self.later(number, &later, &solved.waits);
-            }
-            let inflows = self.inflows(channel as usize, load, &later);
-            let lanes = self.lanes[channel as usize];
-            solved.utilisation[channel as usize] = utilisation(&inflows, lanes);
-            let first = self.first_slot[channel as usize] as usize;
-            for (slot, wait) in waits(&inflows, lanes).into_iter().enumerate() {
-                solved.waits[first + slot] = wait;
-            }
+            self.solve_channel(channel, load, &mut solved);
         }
         solved
     }
 
+    fn idle(&self) -> Solved {
+        let slots: usize = self.inputs.iter().map(Vec::len).sum();
+        Solved {
+            waits: vec![Moments::ZERO; slots],
+            later: vec![Moments::ZERO; self.steps.len()],
+            utilisation: vec![0.0; self.lanes.len()],
+        }
+    }
+
+    /// A channel, after all that lie behind it; its use.
+    fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
+        for &number in &self.steps_on[channel as usize] {
+            solved.later[number as usize] = self.later(number, solved);
+        }
+        let inflows = self.inflows(channel as usize, load, &solved.later);
+        let lanes = self.lanes[channel as usize];
+        let used = utilisation(&inflows, lanes);
+        solved.utilisation[channel as usize] = used;
+        let first = self.first_slot[channel as usize] as usize;
+        for (slot, wait) in waits(&inflows, lanes).into_iter().enumerate() {
+            solved.waits[first + slot] = wait;
+        }
+        used
+    }
+
     /// Waits after a step.
-    fn later(&self, number: u32, later: &[Moments], waits: &[Moments]) -> Moments {
+    fn later(&self, number: u32, solved: &Solved) -> Moments {
         let step = &self.steps[number as usize];
-        let parts: Vec<(f64, Moments)> = (step.next.iter())
-            .zip(&self.slots_of[number as usize])
-            .map(|(&(probability, next), &slot)| {
-                (
-                    probability,
-                    waits[slot as usize].plus(&later[next as usize]),
-                )
-            })
-            .collect();
-        Moments::weighted(&parts, 1.0)
+        let slots = &self.slots_of[number as usize];
+        let parts = step.next.iter().zip(slots);
+        Moments::weighted(
+            parts.map(|(&(probability, next), &slot)| {
+                let wait = solved.waits[slot as usize];
+                (probability, wait.plus(&solved.later[next as usize]))
+            }),
+            1.0,
+        )
     }
 
     fn inflows(&self, channel: usize, load: f64, later: &[Moments]) -> Vec<Inflow> {
@@ -318,11 +330,9 @@ impl Network {
     /// nothing is sent.
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
-            let solved = self.solve(load);
-            solved
-                .utilisation
-                .iter()
-                .any(|&held| held.is_nan() || held >= 1.0)
+            let held = |used: f64| used.is_nan() || used >= 1.0;
+            let mut solved = self.idle();
+            (self.order.iter()).any(|&channel| held(self.solve_channel(channel, load, &mut solved)))
         };
         let mut high = self.bound()?;
         let mut low = 0.0;

@@ -30,6 +30,15 @@ impl Inflow {
     fn single(&self) -> bool {
         self.lanes == Some(1)
     }
+
+    /// Of the load `rho` of the channel that by which a worm of this input can be kept.
+    fn others(&self, rho: f64) -> f64 {
+        if self.single() {
+            rho - self.load()
+        } else {
+            rho
+        }
+    }
 }
 
 const NEVER: Moments = Moments {
@@ -53,11 +62,8 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32) -> Vec<Moments> {
     if rate <= 0.0 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    let services: Vec<(f64, Moments)> = inflows
-        .iter()
-        .map(|inflow| (inflow.rate, inflow.service))
-        .collect();
-    let service = Moments::weighted(&services, rate);
+    let services = inflows.iter().map(|inflow| (inflow.rate, inflow.service));
+    let service = Moments::weighted(services, rate);
     let open = || {
         let mean = queue::mgm(rate, service.mean, service.scv(), lanes);
         queue::wait_moments(rate, &service, lanes, mean)
@@ -99,17 +105,78 @@ struct Found {
     waiting: f64,
 }
 
+impl Found {
+    /// As if one input alone were there, before anything waits.
+    fn of(input: &Inflow) -> Self {
+        if input.rate <= 0.0 {
+            return Self::default();
+        }
+        let (load, service) = (input.load(), &input.service);
+        Self {
+            serving: load,
+            left: load * service.second / (2.0 * service.mean),
+            left_second: load * service.third / (3.0 * service.mean),
+            waiting: 0.0,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            serving: self.serving + other.serving,
+            left: self.left + other.left,
+            left_second: self.left_second + other.left_second,
+            waiting: self.waiting + other.waiting,
+        }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self {
+            serving: self.serving * factor,
+            left: self.left * factor,
+            left_second: self.left_second * factor,
+            waiting: self.waiting * factor,
+        }
+    }
+}
+
 const ROUNDS_MAX: usize = 60;
 
 /// Rule 2: `work` is the arrival rate times E\[S^2\] of all together.
 fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
     let full = work / (2.0 * (1.0 - rho));
+    let each: Vec<Found> = inflows.iter().map(Found::of).collect();
+    // An input of one lane meets those of the others alone.
+    let others: Vec<Found> = (inflows.iter().enumerate())
+        .map(|(at, own)| {
+            let met = each.iter().enumerate();
+            met.filter(|(number, _)| *number != at || !own.single())
+                .fold(Found::default(), |sum, (_, found)| sum.plus(*found))
+        })
+        .collect();
     let mut waited = vec![0.0; inflows.len()];
     let mut found = vec![Found::default(); inflows.len()];
     for round in 0..ROUNDS_MAX {
         let mut moved: f64 = 0.0;
-        for (at, found) in found.iter_mut().enumerate() {
-            *found = find(inflows, at, &waited, rho);
+        // Work of what waits by each input, and the same for each unit of load that it waits for.
+        let work = |(input, waited): (&Inflow, &f64)| {
+            let work = input.rate * waited * input.service.mean;
+            (work, work / input.others(rho).max(1e-15))
+        };
+        let all = (inflows.iter().zip(&waited))
+            .map(work)
+            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        for (at, own) in inflows.iter().enumerate() {
+            let mut waiting = all.0;
+            if own.single() {
+                // What would wait for this input does not.
+                let kept = work((own, &waited[at]));
+                waiting = ((all.0 - kept.0) - own.load() * (all.1 - kept.1)).max(0.0);
+            }
+            let others = Found {
+                waiting,
+                ..others[at]
+            };
+            found[at] = find(own, waited[at], others, rho);
         }
         for (known, found) in waited.iter_mut().zip(&found) {
             let next = found.left + found.waiting;
@@ -146,48 +213,21 @@ fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
         .collect()
 }
 
-/// The others at a channel of one lane while the input `at` has no worm there.
-fn find(inflows: &[Inflow], at: usize, waited: &[f64], rho: f64) -> Found {
-    let own = &inflows[at];
-    let single = own.single();
-    let others = |input: &Inflow| rho - if input.single() { input.load() } else { 0.0 };
-    let left = others(own);
+/// What a worm of `own` finds of the `others` at a channel of one lane, which are as they are while
+/// its input has no worm there; `waited` is the wait of its input.
+fn find(own: &Inflow, waited: f64, others: Found, rho: f64) -> Found {
+    if !own.single() {
+        return others;
+    }
+    let left = own.others(rho);
     if left <= 1e-15 {
         return Found::default();
     }
-    let waits = own.rate * waited[at];
+    let waits = own.rate * waited;
     // Of the time in which the others are served, and of all time, that without a worm of this one.
-    let (apart, absent) = if single {
-        (
-            (1.0 - waits / left).max(0.0),
-            (1.0 - own.load() - waits).max(1e-9),
-        )
-    } else {
-        (1.0, 1.0)
-    };
-    let mut found = Found::default();
-    for (number, input) in inflows.iter().enumerate() {
-        if input.rate <= 0.0 || (number == at && single) {
-            continue;
-        }
-        let served = input.load() * apart / absent;
-        let service = &input.service;
-        found.serving += served;
-        found.left += served * service.second / (2.0 * service.mean);
-        found.left_second += served * service.third / (3.0 * service.mean);
-        let by_others = if single {
-            let rest = others(input);
-            if rest > 0.0 {
-                (1.0 - own.load() / rest).max(0.0)
-            } else {
-                0.0
-            }
-        } else {
-            1.0
-        };
-        found.waiting += input.rate * waited[number] * by_others * apart / absent * service.mean;
-    }
-    found
+    let apart = (1.0 - waits / left).max(0.0);
+    let absent = (1.0 - own.load() - waits).max(1e-9);
+    others.times(apart / absent)
 }
 
 /// Lanes above which a channel is taken as M/G/m whatever leads there.
@@ -198,6 +238,9 @@ const POINTS: [f64; 26] = [
     0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
 ];
+
+/// Coefficients that are kept of how many lanes have a worm at a channel; what lies beyond is cut.
+const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
 /// Rule 3.
 fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
@@ -213,13 +256,16 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
         return vec![Moments::ZERO; inflows.len()];
     }
     let behind = 1.0 / (1.0 - rho);
+    let leads: Vec<Leading> = (inflows.iter())
+        .map(|inflow| Leading::new(inflow, most))
+        .collect();
     (0..inflows.len())
         .map(|at| {
             let (mut mean, mut second, mut waiting) = (0.0, 0.0, 0.0);
             let (mut before, mut held_before) = (0.0, 0.0);
             for point in POINTS {
                 let time = point * longest;
-                let (all, held) = held_after(inflows, at, lanes, most, time);
+                let (all, held) = held_after(inflows, &leads, at, lanes, time);
                 if point == 0.0 {
                     waiting = all;
                 } else {
@@ -234,21 +280,45 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
         .collect()
 }
 
+/// The lanes of one input that lead to a channel.
+#[derive(Debug, Clone, Copy)]
+struct Leading {
+    lanes: u32,
+    load: f64,
+}
+
+impl Leading {
+    fn new(inflow: &Inflow, most: u32) -> Self {
+        Self {
+            lanes: inflow.lanes.unwrap_or(most).min(most + 1),
+            load: inflow.kinds.iter().map(|(load, _)| load).sum(),
+        }
+    }
+}
+
 /// The probability that a worm that comes by the input `at` finds all lanes held, and the same with
 /// all of them still held after `time`, counted once for each that must end and by how much the
 /// others hasten it.
-fn held_after(inflows: &[Inflow], at: usize, lanes: u32, most: u32, time: f64) -> (f64, f64) {
+fn held_after(
+    inflows: &[Inflow],
+    leads: &[Leading],
+    at: usize,
+    lanes: u32,
+    time: f64,
+) -> (f64, f64) {
     // Coefficient q: the probability that q lanes have a worm here and none has ended.
-    let longest = 4 * lanes as usize + 8;
-    let mut still = vec![1.0];
-    for (number, input) in inflows.iter().enumerate() {
+    let kept = 4 * lanes as usize + 8;
+    let mut still = [0.0; LONGEST];
+    still[0] = 1.0;
+    let mut used = 1;
+    let most = 2 * lanes + 4;
+    for (number, (input, lead)) in inflows.iter().zip(leads).enumerate() {
         let own = u32::from(number == at);
-        let count = input.lanes.unwrap_or(most).saturating_sub(own).min(most);
-        if count == 0 {
+        let count = lead.lanes.saturating_sub(own).min(most);
+        if count == 0 || lead.load <= 0.0 {
             continue;
         }
-        let load: f64 = input.kinds.iter().map(|(load, _)| load).sum();
-        let each = load / f64::from(count);
+        let each = lead.load / f64::from(count);
         let cut = if each > 0.999 { 0.999 / each } else { 1.0 };
         let on: f64 = (input.kinds.iter())
             .filter(|(load, _)| *load > 0.0)
@@ -258,19 +328,16 @@ fn held_after(inflows: &[Inflow], at: usize, lanes: u32, most: u32, time: f64) -
             * cut;
         let off = 1.0 - each * cut;
         for _ in 0..count {
-            let mut next = vec![0.0; (still.len() + 1).min(longest)];
-            for (q, probability) in still.iter().enumerate() {
-                next[q] += probability * off;
-                if q + 1 < next.len() {
-                    next[q + 1] += probability * on;
-                }
+            used = (used + 1).min(kept);
+            for q in (1..used).rev() {
+                still[q] = still[q] * off + still[q - 1] * on;
             }
-            still = next;
+            still[0] *= off;
         }
     }
     let m = lanes as usize;
     let (mut all, mut held) = (0.0, 0.0);
-    for (q, probability) in still.iter().enumerate().skip(m) {
+    for (q, probability) in still[..used].iter().enumerate().skip(m) {
         all += probability;
         held += probability * (q - m + 1) as f64 * q as f64 / m as f64;
     }

@@ -5,6 +5,7 @@ use isthmus_analytic::hypercube_io::HypercubeIo;
 use isthmus_analytic::path::MessageClass;
 use isthmus_analytic::worms::{Network, Start, Step, Uses};
 use isthmus_machine::hypercube::{ChannelKind, Machine};
+use std::collections::HashMap;
 
 /// Most pairs of a PE and an I/O node whose routes are walked; larger machines are averaged over.
 const PAIRS_MAX: u64 = 1 << 14;
@@ -149,6 +150,8 @@ impl<'a> Routes<'a> {
 struct Walked {
     steps: Vec<Step>,
     starts: Vec<Start>,
+    /// Of paths, by channel, length and the step after it: from there on ways that meet are one.
+    ahead: HashMap<(u32, usize, Option<u32>), u32>,
 }
 
 impl Walked {
@@ -258,16 +261,23 @@ impl Walked {
         if rate <= 0.0 {
             return;
         }
-        let mut next = Vec::new();
+        let mut next = None;
         for &channel in path.iter().rev() {
-            self.steps.push(Step {
-                channel,
-                length,
-                next,
-            });
-            next = vec![(1.0, (self.steps.len() - 1) as u32)];
+            let steps = &mut self.steps;
+            let step = self
+                .ahead
+                .entry((channel, length, next))
+                .or_insert_with(|| {
+                    steps.push(Step {
+                        channel,
+                        length,
+                        next: next.map(|step| (1.0, step)).into_iter().collect(),
+                    });
+                    (steps.len() - 1) as u32
+                });
+            next = Some(*step);
         }
-        if let Some(&(_, step)) = next.first() {
+        if let Some(step) = next {
             self.starts.push(Start {
                 class: class as usize,
                 step,
