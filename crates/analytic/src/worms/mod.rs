@@ -27,6 +27,14 @@
 //!    lengthens this by 1 / (1 - rho), as in rule 1. Where no more lanes lead to a channel than it
 //!    has itself, nobody waits.
 //!
+//! 4. Worms on the lanes of one channel that are bound for the same busy place wait there for the same
+//!    reason: they hold their lanes at the same time more often than by chance. If W is the later
+//!    waits that any two of them have in common, and these last longer than worms, then the m-th
+//!    factorial moment of how many are held is that of a Poisson distribution mixed by W; for two it is
+//!    1 + Var W / E\[S\]^2 times as large. Common is the wait for a next channel with the
+//!    probability that both go on to it. On a full channel the lanes that worms wait for are held
+//!    anyway; the excess is taken times (1 - rho)^[`FADING`], which was fitted, too.
+//!
 //! Worms that come by a channel of several lanes may find others of the same channel before them:
 //! rules 2 and 3 then leave out nothing of it but, in 3, the worm's own lane.
 //!
@@ -39,4 +47,4 @@ mod network;
 mod wait;
 
 pub use network::{Network, Solved, Start, Step, Uses};
-pub use wait::DRAPER_GHOSH;
+pub use wait::{DRAPER_GHOSH, FADING};

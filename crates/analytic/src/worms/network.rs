@@ -66,6 +66,16 @@ pub struct Network {
     steps_on: Vec<Vec<u32>>,
     /// Channels that are crossed, the last first.
     order: Vec<u32>,
+    /// By channel: where its worms go on to, with the slot of their wait and their share.
+    onward: Vec<Vec<Onward>>,
+}
+
+/// Of the worms of a channel, those that go on to one other.
+#[derive(Debug, Clone, Copy)]
+struct Onward {
+    channel: u32,
+    slot: u32,
+    share: f64,
 }
 
 /// The network at one load.
@@ -75,6 +85,8 @@ pub struct Solved {
     waits: Vec<Moments>,
     /// By step: the waits after it.
     later: Vec<Moments>,
+    /// By channel: variance of the later waits that any two of its worms have in common.
+    common: Vec<f64>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
@@ -155,6 +167,7 @@ impl Network {
             arrivals: vec![Vec::new(); channels],
             steps_on,
             order,
+            onward: vec![Vec::new(); channels],
         };
         network.count();
         Ok(network)
@@ -175,14 +188,29 @@ impl Network {
             arrive(start.step, channel, start.rate, slot);
         }
         for &channel in self.order.iter().rev() {
+            let onward = &mut self.onward[channel as usize];
+            let mut all = 0.0;
             for &number in &self.steps_on[channel as usize] {
                 let step = &self.steps[number as usize];
                 let slots = &self.slots_of[number as usize];
+                all += rates[number as usize];
                 for (&(probability, next), &slot) in step.next.iter().zip(slots) {
                     let rate = rates[number as usize] * probability;
                     rates[next as usize] += rate;
-                    arrive(next, self.steps[next as usize].channel, rate, slot);
+                    let channel = self.steps[next as usize].channel;
+                    arrive(next, channel, rate, slot);
+                    match onward.iter_mut().find(|known| known.slot == slot) {
+                        Some(known) => known.share += rate,
+                        None => onward.push(Onward {
+                            channel,
+                            slot,
+                            share: rate,
+                        }),
+                    }
                 }
+            }
+            for known in onward {
+                known.share /= all.max(f64::MIN_POSITIVE);
             }
         }
     }
@@ -214,6 +242,7 @@ impl Network {
         Solved {
             waits: vec![Moments::ZERO; slots],
             later: vec![Moments::ZERO; self.steps.len()],
+            common: vec![0.0; self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
         }
     }
@@ -225,10 +254,18 @@ impl Network {
         }
         let inflows = self.inflows(channel as usize, load, &solved.later);
         let lanes = self.lanes[channel as usize];
+        let onward = self.onward[channel as usize].iter();
+        let common = onward
+            .map(|on| {
+                let next = solved.waits[on.slot as usize].variance();
+                on.share * on.share * (next + solved.common[on.channel as usize])
+            })
+            .sum();
+        solved.common[channel as usize] = common;
         let used = utilisation(&inflows, lanes);
         solved.utilisation[channel as usize] = used;
         let first = self.first_slot[channel as usize] as usize;
-        for (slot, wait) in waits(&inflows, lanes).into_iter().enumerate() {
+        for (slot, wait) in waits(&inflows, lanes, common).into_iter().enumerate() {
             solved.waits[first + slot] = wait;
         }
         used
@@ -468,5 +505,37 @@ mod tests {
         let lengths = vec![Moments::fixed(10.0)];
         let refused = Network::new(vec![1; 2], lengths, steps, vec![start(0, 1.0)]);
         assert!(refused.is_err());
+    }
+
+    /// All worms of the first channels go on to the last, where they wait for another source.
+    #[test]
+    fn what_all_wait_for_is_common() {
+        let steps = vec![
+            step(0, vec![(1.0, 1)]),
+            step(1, vec![(1.0, 3)]),
+            step(2, vec![(1.0, 3)]),
+            step(3, Vec::new()),
+        ];
+        let lengths = vec![Moments::fixed(100.0)];
+        let starts = vec![start(0, 0.001), start(2, 0.004)];
+        let network = Network::new(vec![8, 2, 1, 1], lengths, steps, starts).unwrap();
+        let solved = network.solve(1.0);
+        let wait = |step: usize| solved.waits[network.slots_of[step][0] as usize];
+        assert!(wait(1).variance() > 0.0 && wait(0).mean > 0.0);
+        assert_eq!(solved.common[1], wait(1).variance());
+        let expected = wait(0).variance() + wait(1).variance();
+        assert_eq!(solved.common[0], expected);
+        // Where half of them go elsewhere, two wait together a quarter of the time.
+        let mut halved = network.steps.clone();
+        halved.push(step(4, Vec::new()));
+        halved[1].next = vec![(0.5, 3), (0.5, 4)];
+        let starts = network.starts.clone();
+        let network = Network::new(vec![8, 2, 1, 1, 1], network.lengths, halved, starts).unwrap();
+        let solved = network.solve(1.0);
+        let waits = network.slots_of[1].iter();
+        let expected: f64 = waits
+            .map(|&slot| solved.waits[slot as usize].variance() / 4.0)
+            .sum();
+        assert!((solved.common[1] - expected).abs() < 1e-9);
     }
 }

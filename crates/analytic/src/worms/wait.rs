@@ -6,6 +6,12 @@ use crate::queue;
 /// Weight of the formula of Draper and Ghosh, the rest being that of the machine-repair model.
 pub const DRAPER_GHOSH: f64 = 0.65;
 
+/// Power of the idle time with which common waits count less on fuller channels.
+pub const FADING: i32 = 3;
+
+/// Largest factor of rule 4.
+const TOGETHER_MAX: f64 = 100.0;
+
 /// Kinds of lengths that are told apart where several lanes are held.
 pub(super) const LENGTHS: usize = 4;
 
@@ -52,8 +58,9 @@ pub(super) fn utilisation(inflows: &[Inflow], lanes: u32) -> f64 {
     inflows.iter().map(Inflow::load).sum::<f64>() / f64::from(lanes)
 }
 
-/// The wait of what comes by each input.
-pub(super) fn waits(inflows: &[Inflow], lanes: u32) -> Vec<Moments> {
+/// The wait of what comes by each input; `common` is the variance of the later waits that worms of
+/// this channel have in common.
+pub(super) fn waits(inflows: &[Inflow], lanes: u32, common: f64) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
         return vec![NEVER; inflows.len()];
@@ -64,8 +71,9 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32) -> Vec<Moments> {
     }
     let services = inflows.iter().map(|inflow| (inflow.rate, inflow.service));
     let service = Moments::weighted(services, rate);
+    let together = together(common / (service.mean * service.mean), rho, lanes);
     let open = || {
-        let mean = queue::mgm(rate, service.mean, service.scv(), lanes);
+        let mean = queue::mgm(rate, service.mean, service.scv(), lanes) * together;
         queue::wait_moments(rate, &service, lanes, mean)
     };
     if inflows.iter().all(|inflow| inflow.lanes.is_none()) || lanes > LANES_MAX {
@@ -74,8 +82,22 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32) -> Vec<Moments> {
     if lanes == 1 {
         one_lane(inflows, rate * service.second, rho)
     } else {
-        several_lanes(inflows, lanes, rho)
+        several_lanes(inflows, lanes, rho, together)
     }
+}
+
+/// Rule 4: by how much more often all of several lanes are held at once. As in a negative binomial
+/// distribution whose second factorial moment is 1 + `excess` times that of a Poisson distribution,
+/// the m-th is (1 + excess) (1 + 2 excess) ... (1 + (m - 1) excess) times as large.
+fn together(excess: f64, rho: f64, lanes: u32) -> f64 {
+    let lasting = excess * (1.0 - rho).powi(FADING);
+    if lasting.is_nan() {
+        return 1.0;
+    }
+    (1..lanes.min(LANES_MAX + 1))
+        .map(|lane| 1.0 + f64::from(lane) * lasting)
+        .product::<f64>()
+        .min(TOGETHER_MAX)
 }
 
 /// A wait that befalls the share `waiting` of worms, with these first two moments over all; the
@@ -243,7 +265,7 @@ const POINTS: [f64; 26] = [
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
 /// Rule 3.
-fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
+fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, together: f64) -> Vec<Moments> {
     let most = 2 * lanes + 4;
     let leading: u64 = inflows
         .iter()
@@ -255,7 +277,7 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
     if leading <= u64::from(lanes) || queue::waiting_probability(offered, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    let behind = 1.0 / (1.0 - rho);
+    let behind = together / (1.0 - rho);
     let leads: Vec<Leading> = (inflows.iter())
         .map(|inflow| Leading::new(inflow, most))
         .collect();
@@ -275,7 +297,7 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64) -> Vec<Moments> {
                 }
                 (before, held_before) = (time, held);
             }
-            wait(waiting, mean * behind, second * behind)
+            wait(waiting * together, mean * behind, second * behind)
         })
         .collect()
 }
@@ -363,25 +385,28 @@ mod tests {
     fn sources_are_mg1_and_mgm_queues() {
         let source = inflow(None, 0.006, 100.0);
         let expected = queue::md1_wait(0.006, 100.0).unwrap();
-        assert!((waits(&[source], 1)[0].mean - expected).abs() < 1e-12);
+        assert!((waits(&[source], 1, 0.0)[0].mean - expected).abs() < 1e-12);
         let expected = queue::mgm_wait_allen_cunneen(0.006, 100.0, 0.0, 2).unwrap();
-        assert!((waits(&[source], 2)[0].mean - expected).abs() < 1e-12);
+        assert!((waits(&[source], 2, 0.0)[0].mean - expected).abs() < 1e-12);
         assert_eq!(
-            waits(&[inflow(None, 0.01, 100.0)], 1)[0].mean,
+            waits(&[inflow(None, 0.01, 100.0)], 1, 0.0)[0].mean,
             f64::INFINITY
         );
     }
 
     #[test]
     fn what_follows_on_one_lane_never_waits() {
-        assert_eq!(waits(&[inflow(Some(1), 0.006, 100.0)], 1)[0], Moments::ZERO);
+        assert_eq!(
+            waits(&[inflow(Some(1), 0.006, 100.0)], 1, 0.0)[0],
+            Moments::ZERO
+        );
     }
 
     #[test]
     fn no_more_lanes_in_than_out_is_no_wait() {
         let inflows = [inflow(Some(1), 0.006, 100.0), inflow(Some(2), 0.01, 100.0)];
-        assert!(waits(&inflows, 3).iter().all(|wait| wait.mean == 0.0));
-        assert!(waits(&inflows, 2).iter().all(|wait| wait.mean > 0.0));
+        assert!(waits(&inflows, 3, 0.0).iter().all(|wait| wait.mean == 0.0));
+        assert!(waits(&inflows, 2, 0.0).iter().all(|wait| wait.mean > 0.0));
     }
 
     /// At light load: the other input is there with probability lambda L, for L / 2 more.
@@ -392,7 +417,7 @@ mod tests {
             inflow(Some(1), rate, 100.0),
             inflow(Some(1), 3.0 * rate, 40.0),
         ];
-        let found = waits(&inflows, 1);
+        let found = waits(&inflows, 1, 0.0);
         let expected = [3.0 * rate * 40.0 * 20.0, rate * 100.0 * 50.0];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found.mean / expected - 1.0).abs() < 1e-3);
@@ -402,7 +427,7 @@ mod tests {
         // By several lanes a worm may meet those of its own channel, too.
         let wide = [inflow(Some(4), rate, 100.0)];
         let expected = rate * 100.0 * 50.0;
-        assert!((waits(&wide, 1)[0].mean / expected - 1.0).abs() < 1e-3);
+        assert!((waits(&wide, 1, 0.0)[0].mean / expected - 1.0).abs() < 1e-3);
     }
 
     /// At light load both lanes are held with probability p_1 p_2, and the first of two uniform times
@@ -411,7 +436,7 @@ mod tests {
     fn two_lanes_are_free_when_the_first_of_two_ends() {
         let (rate, length) = (1e-5, 100.0);
         let inflows = [1e-9, rate, rate].map(|rate| inflow(Some(1), rate, length));
-        let found = waits(&inflows, 2)[0];
+        let found = waits(&inflows, 2, 0.0)[0];
         let expected = (rate * length).powi(2) * length / 3.0;
         assert!(
             (found.mean / expected - 1.0).abs() < 0.02,
@@ -433,6 +458,20 @@ mod tests {
         }
         let half = queue::md1_wait(2.0 * rate, length).unwrap() / 2.0;
         let expected = DRAPER_GHOSH * half + (1.0 - DRAPER_GHOSH) * repair;
-        assert!((waits(&inflows, 1)[0].mean / expected - 1.0).abs() < 1e-4);
+        assert!((waits(&inflows, 1, 0.0)[0].mean / expected - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn lanes_are_held_together_as_often_as_their_moments_say() {
+        assert_eq!(together(0.0, 0.3, 4), 1.0);
+        assert_eq!(together(0.5, 0.0, 1), 1.0);
+        assert_eq!(together(0.5, 0.0, 2), 1.5);
+        assert_eq!(together(0.5, 0.0, 3), 1.5 * 2.0);
+        assert_eq!(together(0.5, 1.0, 3), 1.0);
+        assert_eq!(together(f64::NAN, 0.3, 3), 1.0);
+        // At light load every wait for two lanes is longer by as much.
+        let inflows = [1e-9, 1e-5, 1e-5].map(|rate| inflow(Some(1), rate, 100.0));
+        let (alone, common) = (waits(&inflows, 2, 0.0)[0], waits(&inflows, 2, 5e3)[0]);
+        assert!((common.mean / alone.mean / 1.5 - 1.0).abs() < 1e-3);
     }
 }
