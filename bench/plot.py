@@ -153,7 +153,8 @@ def crosscheck(content: dict[str, Any], path: Path) -> None:
         below.set_ylabel("peer's mean beside ours")
         top.set_ylabel("mean latency (cycles)")
         top.set_title(f"{network['name']}, {network['flits']} flits", loc="left", color=INK)
-        top.legend(frameon=False, fontsize=8)
+        if points:
+            top.legend(frameon=False, fontsize=8)
         for axes in (top, below):
             axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
             axes.spines[["top", "right"]].set_visible(False)
