@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -94,10 +92,7 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 
 def run_quickly(name: str, out: Path) -> str:
-    home = REPOSITORY / "papers" / name
-    if name == "hypercube-io":
-        home = without_models(home, out.with_name(f"copy-of-{name}"))
-    words = ["papers", "run", str(home), "--quick", "--json"]
+    words = ["papers", "run", str(REPOSITORY / "papers" / name), "--quick", "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "isthmus", *words, "--figures", "--plots", "png", "--out", out],
         capture_output=True,
@@ -109,22 +104,3 @@ def run_quickly(name: str, out: Path) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
-
-
-def without_models(home: Path, copy: Path) -> Path:
-    """A paper whose scenarios leave out the model where no row asks for it, which takes half of
-    the time of a quick run."""
-    shutil.copytree(home, copy, ignore=shutil.ignore_patterns("verdicts.json"))
-    with (home / "expected.csv").open(newline="") as file:
-        asked = {
-            row["scenario"]
-            for row in csv.DictReader(file)
-            if any(word in row["select"] for word in ("analytic", "model", "saturation"))
-        }
-    for path in (copy / "scenarios").glob("*.toml"):
-        text = path.read_text(encoding="utf-8")
-        if path.stem not in asked:
-            begin = "[measure]\n" if "[measure]\n" in text else ""
-            head, _, tail = text.partition(begin) if begin else (text + "\n", "", "")
-            path.write_text(f"{head}[measure]\nanalysis = false\n{tail}", encoding="utf-8")
-    return copy
