@@ -188,7 +188,9 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
         accepted = _mean(output, "accepted_flits") * share
     else:
         latency = _overall(output, "Packet latency average")
-        accepted = _overall(output, "Accepted flit rate average")
+        # To any node, of which the sender itself is one: those are not counted.
+        all_nodes = _overall(output, "Accepted flit rate average")
+        accepted = all_nodes * (network.nodes - 1) / network.nodes
     flits = accepted * setting.measured * network.nodes
     return Window(
         messages=flits / network.flits,

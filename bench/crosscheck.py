@@ -19,7 +19,7 @@ from typing import Any
 import booksim
 import caminos
 import plot
-from measure import ROOT, Engine, Line, rounded
+from measure import EQUAL, ROOT, Engine, Line, apart, rounded
 
 KEPT = ROOT / "bench" / "results" / "crosscheck.json"
 FIGURE = ROOT / "docs" / "images" / "crosscheck"
@@ -121,17 +121,35 @@ def ours(engine: Engine, network: Network, load: float, quick: bool) -> list[Poi
     ]
 
 
+def described(network: Network) -> dict[str, Any]:
+    """A network and the peers' settings on it, as they are kept."""
+    cube = network is CUBE
+    peers = {
+        caminos.NAME: caminos.CUBE if cube else caminos.TREE,
+        booksim.NAME: booksim.CUBE if cube else booksim.TREE,
+    }
+    return {
+        "name": network.name,
+        "flits": network.flits,
+        "links": rounded(network.links),
+        "idle": rounded(network.idle),
+        "cycles": {"warm_up": network.warm_up, "measured": network.measured},
+        "peers": {
+            name: {"buffer_flits": peer.buffer, "hop": peer.hop, "offset": peer.offset}
+            for name, peer in peers.items()
+        },
+    }
+
+
 def kept(network: Network) -> list[Point]:
-    """What was measured of the peers in the same windows: another run gives the same."""
+    """What was measured with the same settings; of the peers, another run gives the same."""
     if not KEPT.exists():
         return []
     content = json.loads(KEPT.read_text())
-    cycles = {"warm_up": network.warm_up, "measured": network.measured}
-    if not any(of["name"] == network.name and of["cycles"] == cycles for of in content["networks"]):
+    if described(network) not in content["networks"]:
         return []
     points = [Point(**at) for at in content["points"]]
-    peers = (caminos.NAME, booksim.NAME)
-    return [at for at in points if at.network == network.name and at.simulator in peers]
+    return [at for at in points if at.network == network.name]
 
 
 def theirs(network: Network, load: float, quick: bool) -> list[Point]:
@@ -139,7 +157,11 @@ def theirs(network: Network, load: float, quick: bool) -> list[Point]:
     window = {"warm_up": network.warm_up, "measured": network.measured}
     seeds = range(1, (2 if quick else SEEDS) + 1)
     cube = network is CUBE
-    found = [at for at in kept(network) if (at.load, at.runs) == (load, len(seeds))]
+    found = [
+        at
+        for at in kept(network)
+        if at.simulator not in OWN and (at.load, at.runs) == (load, len(seeds))
+    ]
     known = {at.simulator for at in found}
     peers: list[tuple[str, Any, Any]] = []
     if caminos.is_installed() and caminos.NAME not in known:
@@ -194,25 +216,21 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
                 yield _line(network, peer, pairs)
 
 
+def table(points: list[Point]) -> Iterator[str]:
+    """The rows of the guide's table."""
+    for network in (CUBE, TREE):
+        here = [at for at in points if at.network == network.name]
+        for peer in (caminos.NAME, booksim.NAME):
+            for own, other in beside(here, network, peer):
+                means = (f"{at.latency:.2f} ± {at.half_width:.2f}" for at in (own, other))
+                off = other.latency / own.latency - 1
+                cells = [network.name, f"{own.load:g}", peer, *means, f"{off:+.1%}"]
+                yield f"| {' | '.join(cells)} |"
+
+
 def write(points: list[Point]) -> None:
     """Keep the points and draw them."""
-    networks = [
-        {
-            "name": network.name,
-            "flits": network.flits,
-            "links": rounded(network.links),
-            "idle": rounded(network.idle),
-            "cycles": {"warm_up": network.warm_up, "measured": network.measured},
-            "peers": {
-                name: {"buffer_flits": peer.buffer, "hop": peer.hop, "offset": peer.offset}
-                for name, peer in found
-            },
-        }
-        for network, found in (
-            (CUBE, ((caminos.NAME, caminos.CUBE), (booksim.NAME, booksim.CUBE))),
-            (TREE, ((caminos.NAME, caminos.TREE), (booksim.NAME, booksim.TREE))),
-        )
-    ]
+    networks = [described(network) for network in (CUBE, TREE)]
     content = {"unit": "cycles", "networks": networks, "points": [asdict(at) for at in points]}
     KEPT.write_text(json.dumps(content, indent=2) + "\n")
     plot.crosscheck(content, Path(FIGURE))
@@ -221,6 +239,13 @@ def write(points: list[Point]) -> None:
 def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line:
     own, other = max(pairs, key=lambda pair: abs(pair[1].latency / pair[0].latency - 1))
     loads = f"{pairs[0][0].load:.0%} to {pairs[-1][0].load:.0%}"
+    note = (
+        f"{own.latency:.1f} ± {own.half_width:.1f} and {other.latency:.1f} ± "
+        f"{other.half_width:.1f}, {other.latency / own.latency - 1:+.1%}"
+    )
+    unequal = [a.load for a, b in pairs if apart([a.accepted], [b.accepted]) > EQUAL]
+    if unequal:
+        note += f"; accepted loads differ at {', '.join(f'{load:.0%}' for load in unequal)}"
     return Line(
         id=f"crosscheck/{network.name.replace(' ', '-')}-{peer.partition(' ')[0]}",
         name=f"{network.name}, {peer}: mean latency at {own.load:.0%}, where of {loads} "
@@ -228,9 +253,8 @@ def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line
         ours=own.latency,
         peer=other.latency,
         unit="cycles",
-        ratio=other.latency / own.latency,
+        ratio=None,  # of two latencies, not of two speeds: the note has it
         command=DRIVER,
-        note=f"{own.latency:.1f} ± {own.half_width:.1f} and "
-        f"{other.latency:.1f} ± {other.half_width:.1f}",
+        note=note,
         detail={"points": [[asdict(a), asdict(b)] for a, b in pairs]},
     )

@@ -53,6 +53,10 @@ class Case:
     warm_up: int
     measured: int
     peers: tuple[tuple[str, Any, Any], ...]
+    changes: tuple[str, ...] = ()
+    """Of the scenario's machine."""
+    rate: str | None = None
+    """In place of the scenario's load."""
 
 
 CASES = (
@@ -85,10 +89,24 @@ CASES = (
         constant=0,
         warm_up=8_000,
         measured=32_000,
-        peers=(
-            (caminos.NAME, caminos, caminos.TREE),
-            (booksim.NAME, booksim, booksim.TREE),
-        ),
+        peers=((caminos.NAME, caminos, caminos.TREE),),
+    ),
+    # BookSim2's way up is a random one, which saturates sooner.
+    Case(
+        row="64-nodes-random",
+        name="64-node fat tree, random ascent, uniform, packets of 160 flits",
+        file="tree",
+        measure="uniform.response",
+        what="tree",
+        setting={"random": 1},
+        load=0.32,
+        near=0.5,
+        constant=0,
+        warm_up=8_000,
+        measured=32_000,
+        peers=((booksim.NAME, booksim, booksim.TREE),),
+        changes=('machine.ascent="random"',),
+        rate='workload.load="127.2 MB/s"',
     ),
 )
 
@@ -138,7 +156,9 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
         for knee in (False, True):
             if knee and quick:
                 continue
-            found = [command(case.file + ("-knee" if knee else ""), []) for _ in range(count)]
+            file = case.file + ("-knee" if knee else "")
+            changes = [*case.changes, *([case.rate] if case.rate and not knee else [])]
+            found = [command(file, changes) for _ in range(count)]
             runs = [each for each in found if each is not None]
             if not runs:
                 return

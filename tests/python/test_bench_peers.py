@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import itertools
+import json
 import sys
 from types import SimpleNamespace
 
@@ -139,6 +141,66 @@ def test_idle_latencies_are_those_of_all_pairs_of_nodes(bench):
     # Two cycles more for each switch, and one at the end: what a pipeline adds is taken off.
     slow = check.TREE.idle + 2 * (check.TREE.links - 1) + 1
     assert check.TREE.converted(slow, hop=3, offset=-1) == pytest.approx(check.TREE.idle)
+
+
+def test_a_cross_check_that_was_cut_short_goes_on_where_it_was(bench, monkeypatch, tmp_path):
+    check = bench.crosscheck
+    monkeypatch.setattr(check, "KEPT", tmp_path / "crosscheck.json")
+    monkeypatch.setattr(check, "FIGURE", tmp_path / "crosscheck")
+    monkeypatch.setattr(check.booksim, "is_installed", lambda: False)
+    monkeypatch.setattr(check.caminos, "is_installed", lambda: True)
+    monkeypatch.setattr(
+        check,
+        "ours",
+        lambda _engine, network, load, _quick: [
+            check.point(network, name, load, load, [100.0, 101.0])
+            for name in (check.OWN if network is check.TREE else check.OWN[:1])
+        ],
+    )
+    asked = []
+
+    def measure(setting, *, timed):
+        asked.append((setting.network.flits, setting.load, setting.seed))
+        if len(asked) == 8:
+            raise KeyboardInterrupt
+        return bench.measure.Window(1.0, 1.0, setting.load, 100.0 + setting.seed)
+
+    monkeypatch.setattr(check.caminos, "measure", measure)
+    with pytest.raises(KeyboardInterrupt):
+        list(check.crosscheck(None, quick=False))
+    lines = list(check.crosscheck(None, quick=False))
+    # The load that was cut short is measured whole, what was done before is not measured again.
+    every = [(32, load) for load in check.CUBE.loads] + [(160, load) for load in check.TREE.loads]
+    done = [(flits, load, seed) for flits, load in every for seed in range(1, 6)]
+    assert asked == done[:8] + done[5:]
+    assert [line.ratio for line in lines] == [None, None]
+    points = [check.Point(**at) for at in json.loads(check.KEPT.read_text())["points"]]
+    assert len(points) == 2 * len(check.CUBE.loads) + 3 * len(check.TREE.loads)
+    # With another setting of the peer nothing kept is of use.
+    other = dataclasses.replace(check.caminos.CUBE, buffer=8)
+    monkeypatch.setattr(check.caminos, "CUBE", other)
+    assert check.kept(check.CUBE) == [] and check.kept(check.TREE) != []
+
+
+def test_the_guides_table_is_what_the_cross_check_keeps(bench):
+    check = bench.crosscheck
+    points = [check.Point(**at) for at in json.loads(check.KEPT.read_text())["points"]]
+    page = (check.ROOT / "docs" / "crosscheck.md").read_text()
+    rows = list(check.table(points))
+    assert len(rows) >= 8
+    for row in rows:
+        assert row in page
+
+
+def test_booksim_counts_no_messages_to_their_sender(bench, monkeypatch):
+    booksim = bench.booksim
+    told = (
+        "Packet latency average = 61.5 (1 samples)\nAccepted flit rate average = 0.3 (1 samples)\n"
+    )
+    monkeypatch.setattr(booksim, "run", lambda *_, **__: bench.measure.Cost(1.0, 1.0, 1, told))
+    window = booksim.measure(booksim.Setting(booksim.TREE, 1, 0.3, 2_000, 8_000), timed=False)
+    assert window.accepted == pytest.approx(0.3 * 63 / 64)
+    assert window.messages == pytest.approx(0.3 * 63 / 64 * 8_000 * 64 / 160)
 
 
 def test_a_mean_needs_messages_by_the_square_of_its_precision(bench):

@@ -1,10 +1,11 @@
 """The queueing model beside a simulation: disks, and what fills first."""
 
+import importlib
 import json
-from pathlib import Path
 
 import pytest
 
+from conftest import REPOSITORY
 from isthmus import (
     Device,
     FatTree,
@@ -132,27 +133,27 @@ def test_one_injection_lane_is_an_md1_queue(load):
     assert told == pytest.approx(exact, rel=1e-6)
 
 
-KEPT = Path(__file__).parents[2] / "bench" / "results" / "hypercube-model.json"
+@pytest.fixture
+def bench_model(monkeypatch):
+    """`bench/model.py`."""
+    monkeypatch.syspath_prepend(REPOSITORY / "bench")
+    return importlib.import_module("model")
 
 
-def test_the_model_is_as_near_to_kept_simulations_as_said():
+def test_the_model_is_as_near_to_kept_simulations_as_kept(bench_model):
     """The short form of bench/model.py: every fifth machine that it keeps."""
-    cases = json.loads(KEPT.read_text())["cases"][::5]
-    found = {"pe_pe.header": [], "read.network": []}
-    for case in cases:
-        cube = Hypercube(placement=Placement(**case["placement"]), **case["machine"])
-        work = Workload(rate=f"{case['rate']!r} /ms", **case["work"])
-        run = analyze(cube, work).run
-        for name, sizes in found.items():
-            if case["simulated"].get(name):
-                told = measure(run, name).analytic
-                sizes.append(abs(told / case["simulated"][name][0] - 1))
-    print({name: [f"{size:.1%}" for size in sizes] for name, sizes in found.items()})
-    for name, typical, most in (("pe_pe.header", 0.05, 0.2), ("read.network", 0.1, 0.2)):
-        sizes = sorted(found[name])
-        assert len(sizes) >= 10
-        assert sizes[len(sizes) // 2] < typical
-        assert sizes[int(0.8 * len(sizes))] < most
+    cases = json.loads(bench_model.KEPT.read_text())["cases"]
+    assert len(cases) == 200
+    for case in cases[::5]:
+        assert bench_model.compared(case) == pytest.approx(case["residual"], rel=1e-6, abs=1e-9)
+
+
+def test_the_guides_table_is_what_the_kept_residuals_say(bench_model):
+    kept = json.loads(bench_model.KEPT.read_text())
+    assert bench_model.parts(kept["cases"]) == kept["summary"]
+    page = (REPOSITORY / "docs" / "analysis.md").read_text()
+    for row in bench_model.table(kept["summary"]):
+        assert row in page
 
 
 def test_jobs_on_fat_trees_have_a_table_without_simulation() -> None:

@@ -124,6 +124,15 @@ impl Moments {
         }
     }
 
+    /// The same quantity, other than zero `factor` times as often.
+    pub(crate) fn as_often(&self, factor: f64) -> Self {
+        Self {
+            mean: factor * self.mean,
+            second: factor * self.second,
+            third: factor * self.third,
+        }
+    }
+
     /// The sum of this and an independent quantity: means, variances and third central moments
     /// add.
     pub fn plus(&self, other: &Self) -> Self {

@@ -28,12 +28,13 @@
 //!    has itself, nobody waits.
 //!
 //! 4. Worms on the lanes of one channel that are bound for the same busy place wait there for the same
-//!    reason: they hold their lanes at the same time more often than by chance. If W is the later
-//!    waits that any two of them have in common, and these last longer than worms, then the m-th
-//!    factorial moment of how many are held is that of a Poisson distribution mixed by W; for two it is
-//!    1 + Var W / E\[S\]^2 times as large. Common is the wait for a next channel with the
-//!    probability that both go on to it. On a full channel the lanes that worms wait for are held
-//!    anyway; the excess is taken times (1 - rho)^[`FADING`], which was fitted, too.
+//!    reason: they hold their lanes at the same time more often than by chance. Where waits W that any
+//!    two of them have in common last longer than worms, the number of lanes held is Poisson with a mean
+//!    that varies as W does: its second factorial moment is 1 + c times that of a Poisson
+//!    distribution, with c = Var W / E\[S\]^2, and its m-th, if W is a gamma variable,
+//!    (1 + c) (1 + 2c) ... (1 + (m - 1) c) times (a negative binomial distribution). By so much the odds
+//!    grow that all m lanes are held. Two worms have the wait for a next channel in common with the
+//!    probability that both go on to it, and so on from there.
 //!
 //! Worms that come by a channel of several lanes may find others of the same channel before them:
 //! rules 2 and 3 then leave out nothing of it but, in 3, the worm's own lane.
@@ -47,4 +48,4 @@ mod network;
 mod wait;
 
 pub use network::{Network, Solved, Start, Step, Uses};
-pub use wait::{DRAPER_GHOSH, FADING};
+pub use wait::DRAPER_GHOSH;

@@ -444,6 +444,7 @@ fn last_first(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> 
 mod tests {
     use super::*;
     use crate::queue;
+    use proptest::prelude::*;
 
     fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
         Step {
@@ -537,5 +538,54 @@ mod tests {
             .map(|&slot| solved.waits[slot as usize].variance() / 4.0)
             .sum();
         assert!((solved.common[1] - expected).abs() < 1e-9);
+    }
+
+    /// Three layers of three channels each; from each channel on to two of the next layer.
+    fn layers(lanes: Vec<u32>, split: &[f64], long: f64) -> Network {
+        let (short, long) = (Moments::fixed(20.0), Moments::fixed(long));
+        let steps = (0..18u32)
+            .map(|number| {
+                let (channel, length) = (number % 9, number / 9);
+                let (layer, place) = (channel / 3, channel % 3);
+                let next = |place: u32| 9 * length + 3 * (layer + 1) + place % 3;
+                let goes = split[number as usize];
+                Step {
+                    channel,
+                    length: length as usize,
+                    next: if layer < 2 {
+                        vec![(goes, next(place)), (1.0 - goes, next(place + 1))]
+                    } else {
+                        Vec::new()
+                    },
+                }
+            })
+            .collect();
+        let starts = [0, 1, 2, 9, 10, 11].map(|step| start(step, 1.0)).to_vec();
+        Network::new(lanes, vec![short, long], steps, starts).unwrap()
+    }
+
+    proptest! {
+        /// What the search for the saturation load takes for granted.
+        #[test]
+        fn waits_and_use_grow_with_the_load(
+            lanes in prop::collection::vec(1u32..6, 9),
+            split in prop::collection::vec(0.0f64..1.0, 18),
+            long in 20.0f64..2000.0,
+        ) {
+            let network = layers(lanes, &split, long);
+            let full = network.saturation(1e-4).unwrap();
+            let mut before = network.solve(0.0);
+            for part in 1..40 {
+                let solved = network.solve(full * f64::from(part) / 40.0);
+                let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
+                for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
+                    prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");
+                }
+                for (new, old) in solved.waits.iter().zip(&before.waits) {
+                    prop_assert!(grown(new.mean, old.mean), "wait at {part}/40: {old:?} -> {new:?}");
+                }
+                before = solved;
+            }
+        }
     }
 }

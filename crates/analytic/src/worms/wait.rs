@@ -6,12 +6,6 @@ use crate::queue;
 /// Weight of the formula of Draper and Ghosh, the rest being that of the machine-repair model.
 pub const DRAPER_GHOSH: f64 = 0.65;
 
-/// Power of the idle time with which common waits count less on fuller channels.
-pub const FADING: i32 = 3;
-
-/// Largest factor of rule 4.
-const TOGETHER_MAX: f64 = 100.0;
-
 /// Kinds of lengths that are told apart where several lanes are held.
 pub(super) const LENGTHS: usize = 4;
 
@@ -37,7 +31,7 @@ impl Inflow {
         self.lanes == Some(1)
     }
 
-    /// Of the load `rho` of the channel that by which a worm of this input can be kept.
+    /// Of the channel's load `rho`, what a worm of this input may have to wait for.
     fn others(&self, rho: f64) -> f64 {
         if self.single() {
             rho - self.load()
@@ -71,10 +65,12 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, common: f64) -> Vec<Moments>
     }
     let services = inflows.iter().map(|inflow| (inflow.rate, inflow.service));
     let service = Moments::weighted(services, rate);
-    let together = together(common / (service.mean * service.mean), rho, lanes);
+    let excess = common / (service.mean * service.mean);
     let open = || {
-        let mean = queue::mgm(rate, service.mean, service.scv(), lanes) * together;
-        queue::wait_moments(rate, &service, lanes, mean)
+        let mean = queue::mgm(rate, service.mean, service.scv(), lanes);
+        let waiting = queue::waiting_probability(rate, service.mean, lanes);
+        let alone = queue::wait_moments(rate, &service, lanes, mean);
+        alone.as_often(more_often(waiting, excess, lanes))
     };
     if inflows.iter().all(|inflow| inflow.lanes.is_none()) || lanes > LANES_MAX {
         return vec![open(); inflows.len()];
@@ -82,22 +78,21 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, common: f64) -> Vec<Moments>
     if lanes == 1 {
         one_lane(inflows, rate * service.second, rho)
     } else {
-        several_lanes(inflows, lanes, rho, together)
+        several_lanes(inflows, lanes, rho, excess)
     }
 }
 
-/// Rule 4: by how much more often all of several lanes are held at once. As in a negative binomial
-/// distribution whose second factorial moment is 1 + `excess` times that of a Poisson distribution,
-/// the m-th is (1 + excess) (1 + 2 excess) ... (1 + (m - 1) excess) times as large.
-fn together(excess: f64, rho: f64, lanes: u32) -> f64 {
-    let lasting = excess * (1.0 - rho).powi(FADING);
-    if lasting.is_nan() {
+/// Rule 4: by how much more often all of several lanes are held, where by chance they are so with the
+/// probability `held`: the odds grow by (1 + `excess`) (1 + 2 `excess`) ... (1 + (m - 1) `excess`).
+fn more_often(held: f64, excess: f64, lanes: u32) -> f64 {
+    if held.is_nan() || excess.is_nan() {
         return 1.0;
     }
-    (1..lanes.min(LANES_MAX + 1))
-        .map(|lane| 1.0 + f64::from(lane) * lasting)
-        .product::<f64>()
-        .min(TOGETHER_MAX)
+    let odds: f64 = (1..lanes)
+        .map(|lane| 1.0 + f64::from(lane) * excess)
+        .take_while(|factor| *factor > 1.0)
+        .product();
+    1.0 / (1.0 / odds + held * (1.0 - 1.0 / odds))
 }
 
 /// A wait that befalls the share `waiting` of worms, with these first two moments over all; the
@@ -265,7 +260,7 @@ const POINTS: [f64; 26] = [
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
 /// Rule 3.
-fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, together: f64) -> Vec<Moments> {
+fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, excess: f64) -> Vec<Moments> {
     let most = 2 * lanes + 4;
     let leading: u64 = inflows
         .iter()
@@ -277,7 +272,7 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, together: f64) -> Vec
     if leading <= u64::from(lanes) || queue::waiting_probability(offered, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    let behind = together / (1.0 - rho);
+    let behind = 1.0 / (1.0 - rho);
     let leads: Vec<Leading> = (inflows.iter())
         .map(|inflow| Leading::new(inflow, most))
         .collect();
@@ -287,7 +282,7 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, together: f64) -> Vec
             let (mut before, mut held_before) = (0.0, 0.0);
             for point in POINTS {
                 let time = point * longest;
-                let (all, held) = held_after(inflows, &leads, at, lanes, time);
+                let (all, held) = held_after(inflows, &leads, at, (lanes, most), time);
                 if point == 0.0 {
                     waiting = all;
                 } else {
@@ -297,7 +292,8 @@ fn several_lanes(inflows: &[Inflow], lanes: u32, rho: f64, together: f64) -> Vec
                 }
                 (before, held_before) = (time, held);
             }
-            wait(waiting * together, mean * behind, second * behind)
+            let alone = wait(waiting, mean * behind, second * behind);
+            alone.as_often(more_often(waiting, excess, lanes))
         })
         .collect()
 }
@@ -325,7 +321,7 @@ fn held_after(
     inflows: &[Inflow],
     leads: &[Leading],
     at: usize,
-    lanes: u32,
+    (lanes, most): (u32, u32),
     time: f64,
 ) -> (f64, f64) {
     // Coefficient q: the probability that q lanes have a worm here and none has ended.
@@ -333,7 +329,6 @@ fn held_after(
     let mut still = [0.0; LONGEST];
     still[0] = 1.0;
     let mut used = 1;
-    let most = 2 * lanes + 4;
     for (number, (input, lead)) in inflows.iter().zip(leads).enumerate() {
         let own = u32::from(number == at);
         let count = lead.lanes.saturating_sub(own).min(most);
@@ -463,12 +458,16 @@ mod tests {
 
     #[test]
     fn lanes_are_held_together_as_often_as_their_moments_say() {
-        assert_eq!(together(0.0, 0.3, 4), 1.0);
-        assert_eq!(together(0.5, 0.0, 1), 1.0);
-        assert_eq!(together(0.5, 0.0, 2), 1.5);
-        assert_eq!(together(0.5, 0.0, 3), 1.5 * 2.0);
-        assert_eq!(together(0.5, 1.0, 3), 1.0);
-        assert_eq!(together(f64::NAN, 0.3, 3), 1.0);
+        assert_eq!(more_often(0.3, 0.0, 4), 1.0);
+        assert_eq!(more_often(0.0, 0.5, 1), 1.0);
+        assert_eq!(more_often(0.0, 0.5, 2), 1.5);
+        assert!((more_often(0.0, 0.5, 3) - 1.5 * 2.0).abs() < 1e-12);
+        assert_eq!(more_often(1.0, 0.5, 3), 1.0);
+        assert_eq!(more_often(0.3, f64::NAN, 3), 1.0);
+        // However large the excess, no more than always.
+        for excess in [1.0, 1e3, f64::INFINITY] {
+            assert!(0.01 * more_often(0.01, excess, 65_536) <= 1.0 + 1e-12);
+        }
         // At light load every wait for two lanes is longer by as much.
         let inflows = [1e-9, 1e-5, 1e-5].map(|rate| inflow(Some(1), rate, 100.0));
         let (alone, common) = (waits(&inflows, 2, 0.0)[0], waits(&inflows, 2, 5e3)[0]);
