@@ -50,7 +50,7 @@ demo: $(VENV)/.installed
 test: lint test-rust test-python test-wheel fuzz docs
 
 test-rust:
-	cargo test --workspace --locked --quiet
+	cargo test --workspace --locked --quiet $(TEST_PROFILE)
 
 test-python: $(VENV)/.test-tools
 	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist loadfile

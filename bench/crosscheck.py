@@ -189,8 +189,9 @@ def theirs(network: Network, load: float, quick: bool) -> list[Point]:
 def beside(points: list[Point], network: Network, peer: str) -> list[tuple[Point, Point]]:
     """Ours and the peer's at each load; on the tree BookSim2 ascends at random."""
     random = network is TREE and peer == booksim.NAME
-    own = {at.load: at for at in points if at.simulator == OWN[random]}
-    return [(own[at.load], at) for at in points if at.simulator == peer]
+    here = [at for at in points if at.network == network.name]
+    own = {at.load: at for at in here if at.simulator == OWN[random]}
+    return [(own[at.load], at) for at in here if at.simulator == peer]
 
 
 OWN = ("isthmus", "isthmus, random ascent")
@@ -219,9 +220,8 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
 def table(points: list[Point]) -> Iterator[str]:
     """The rows of the guide's table."""
     for network in (CUBE, TREE):
-        here = [at for at in points if at.network == network.name]
         for peer in (caminos.NAME, booksim.NAME):
-            for own, other in beside(here, network, peer):
+            for own, other in beside(points, network, peer):
                 means = (f"{at.latency:.2f} ± {at.half_width:.2f}" for at in (own, other))
                 off = other.latency / own.latency - 1
                 cells = [network.name, f"{own.load:g}", peer, *means, f"{off:+.1%}"]

@@ -106,7 +106,7 @@ CASES = (
         measured=32_000,
         peers=((booksim.NAME, booksim, booksim.TREE),),
         changes=('machine.ascent="random"',),
-        rate='workload.load="127.2 MB/s"',
+        rate='workload.jobs.uniform.load="127.2 MB/s"',
     ),
 )
 

@@ -338,7 +338,6 @@ def main() -> None:
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
     engine = Engine()
-    lines = []
     if source := booksim.source(options.booksim):
         booksim.install(source)
     elif not booksim.is_installed():
@@ -351,12 +350,14 @@ def main() -> None:
     if not options.quick or {"peer", "fat_tree_peer"} & set(options.parts):
         caminos.install()
     parts = options.parts or usual
-    for part in parts:
+    lines: list[Line] = []
+    for done, part in enumerate(parts, 1):
         for line in PARTS[part](engine, options.quick):
             sys.stdout.write(f"{line.name}: {told(line)}\n")
             sys.stdout.flush()
             lines.append(line)
-    keep(lines, parts, quick=options.quick)
+        # A run that is cut short has kept what it finished.
+        keep(lines, parts[:done], quick=options.quick)
 
 
 if __name__ == "__main__":

@@ -147,8 +147,13 @@ def test_a_cross_check_that_was_cut_short_goes_on_where_it_was(bench, monkeypatc
     check = bench.crosscheck
     monkeypatch.setattr(check, "KEPT", tmp_path / "crosscheck.json")
     monkeypatch.setattr(check, "FIGURE", tmp_path / "crosscheck")
-    monkeypatch.setattr(check.booksim, "is_installed", lambda: False)
-    monkeypatch.setattr(check.caminos, "is_installed", lambda: True)
+    for peer in (check.caminos, check.booksim):
+        monkeypatch.setattr(peer, "is_installed", lambda: True)
+    monkeypatch.setattr(
+        check.booksim,
+        "measure",
+        lambda setting, **_: bench.measure.Window(1.0, 1.0, setting.load, 200.0 + setting.seed),
+    )
     monkeypatch.setattr(
         check,
         "ours",
@@ -173,9 +178,11 @@ def test_a_cross_check_that_was_cut_short_goes_on_where_it_was(bench, monkeypatc
     every = [(32, load) for load in check.CUBE.loads] + [(160, load) for load in check.TREE.loads]
     done = [(flits, load, seed) for flits, load in every for seed in range(1, 6)]
     assert asked == done[:8] + done[5:]
-    assert [line.ratio for line in lines] == [None, None]
+    assert [line.ratio for line in lines] == [None] * 4
+    compared = [{at["network"] for pair in line.detail["points"] for at in pair} for line in lines]
+    assert compared == [{check.CUBE.name}] * 2 + [{check.TREE.name}] * 2
     points = [check.Point(**at) for at in json.loads(check.KEPT.read_text())["points"]]
-    assert len(points) == 2 * len(check.CUBE.loads) + 3 * len(check.TREE.loads)
+    assert len(points) == 3 * len(check.CUBE.loads) + 4 * len(check.TREE.loads)
     # With another setting of the peer nothing kept is of use.
     other = dataclasses.replace(check.caminos.CUBE, buffer=8)
     monkeypatch.setattr(check.caminos, "CUBE", other)

@@ -247,7 +247,7 @@ impl Network {
         }
     }
 
-    /// A channel, after all that lie behind it; its use.
+    /// Solves a channel once all behind it are solved, and gives its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
             solved.later[number as usize] = self.later(number, solved);
