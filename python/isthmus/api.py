@@ -71,8 +71,9 @@ def analyze(
     title: str | None = None,
 ) -> Results:
     """Evaluate the analysis only: the queueing model of section 6 of the hypercube paper, the
-    bounds and the queueing estimate of SCI rings; nothing is simulated.
+    bounds and the queueing estimate of SCI rings, the estimate of fat trees; nothing is simulated.
 
-    Every mean is null; the model's values are in the column ``analytic``.
+    Every mean is null; the model's values are in the column ``analytic``. The load that saturates
+    and the part that limits it stand in what `simulate` gives.
     """
     return Scenario.of(machine, workload, sweep=sweep, title=title).analyze()

@@ -36,6 +36,9 @@
 //!    grow that all m lanes are held. Two worms have the wait for a next channel in common with the
 //!    probability that both go on to it, and so on from there.
 //!
+//! A channel counts with no more lanes than what leads to it can hold at once: two lanes behind a source
+//! of one are one.
+//!
 //! Worms that come by a channel of several lanes may find others of the same channel before them:
 //! rules 2 and 3 then leave out nothing of it but, in 3, the worm's own lane.
 //!

@@ -66,6 +66,8 @@ pub struct Network {
     steps_on: Vec<Vec<u32>>,
     /// Channels that are crossed, the last first.
     order: Vec<u32>,
+    /// By channel: how many of its lanes can be held at once by what comes.
+    fed: Vec<u32>,
     /// By channel: where its worms go on to, with the slot of their wait and their share.
     onward: Vec<Vec<Onward>>,
 }
@@ -167,10 +169,26 @@ impl Network {
             arrivals: vec![Vec::new(); channels],
             steps_on,
             order,
+            fed: Vec::new(),
             onward: vec![Vec::new(); channels],
         };
         network.count();
+        network.feed();
         Ok(network)
+    }
+
+    /// Finds how many lanes can be held: no more than those of the channels before, which worms hold,
+    /// too, or any number where worms start.
+    fn feed(&mut self) {
+        self.fed = vec![0; self.lanes.len()];
+        for &channel in self.order.iter().rev() {
+            let inputs = self.inputs[channel as usize].iter();
+            let before: Option<u32> = inputs
+                .map(|from| from.map(|from| self.fed[from as usize]))
+                .try_fold(0u32, |sum, lanes| Some(sum.saturating_add(lanes?)));
+            let lanes = self.lanes[channel as usize];
+            self.fed[channel as usize] = before.map_or(lanes, |before| before.min(lanes));
+        }
     }
 
     /// Finds who arrives where how often.
@@ -217,10 +235,12 @@ impl Network {
 
     /// The same with other lanes.
     pub fn with_lanes(&self, lanes: Vec<u32>) -> Self {
-        Self {
+        let mut network = Self {
             lanes,
             ..self.clone()
-        }
+        };
+        network.feed();
+        network
     }
 
     /// Lanes of each channel.
@@ -302,7 +322,7 @@ impl Network {
         }
         let each = inputs.iter().zip(sums);
         each.map(|(&from, (rate, sum, kinds))| Inflow {
-            lanes: from.map(|from| self.lanes[from as usize]),
+            lanes: from.map(|from| self.fed[from as usize]),
             rate: load * rate,
             service: if rate > 0.0 {
                 Moments {
@@ -498,6 +518,26 @@ mod tests {
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
         let saturation = network.saturation(1e-6).unwrap();
         assert!(saturation < network.bound().unwrap() && saturation > 0.003);
+    }
+
+    /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never
+    /// held at once, so that it is all as if there were one.
+    #[test]
+    fn no_more_lanes_are_held_than_are_fed() {
+        let headers = |lanes: u32| {
+            let steps = vec![
+                step(0, vec![(1.0, 1)]),
+                step(1, vec![(1.0, 3)]),
+                step(2, vec![(1.0, 3)]),
+                step(3, Vec::new()),
+            ];
+            let lengths = vec![Moments::fixed(100.0)];
+            let starts = vec![start(0, 1.0), start(2, 1.0)];
+            let network = Network::new(vec![1, lanes, 1, 1], lengths, steps, starts).unwrap();
+            assert_eq!(network.fed[1], 1);
+            network.headers(&network.solve(0.003), 1)
+        };
+        assert_eq!(headers(2), headers(1));
     }
 
     #[test]

@@ -91,8 +91,24 @@ impl Message {
             received: (packets * interface.receive_ns).min(transfer),
             transfer,
             // The last packet is on its way as soon as it is out, when the engine or the circuit is not yet free.
-            turn: (self.turn_ns(machine, rules, switches) - (transfer - wire) / packets).max(0.0),
+            turn: if transfer > wire {
+                let last = self.last_ns(rules, wire / packets);
+                (self.turn_ns(machine, rules, switches) - (transfer / packets - last)).max(0.0)
+            } else {
+                self.turn_ns(machine, rules, switches)
+            },
         }
+    }
+
+    /// The last packet on a link: what the others have left over; the `mean` of all where lengths vary.
+    fn last_ns(&self, rules: &Rules, mean: f64) -> f64 {
+        let Rules { link, interface } = rules;
+        if !matches!(self.sizes.spread, Spread::Fixed) {
+            return mean;
+        }
+        let others = self.packets(interface.payload) - 1.0;
+        let left = self.padded(interface.padding) - others * interface.payload;
+        (left + interface.overhead) / link.bandwidth
     }
 
     /// What one needs beside its transfer: to be handed over, the way of its head, and that of the last
