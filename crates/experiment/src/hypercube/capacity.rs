@@ -170,7 +170,7 @@ mod tests {
             let experiment = Experiment::new(scenario, Options::default()).unwrap();
             experiment.capacity()[0].remarks.join(" ")
         };
-        let expected = "With 1 demand under way at a time, 1.736 us alone, a PE sends at most 576.1 /ms, less \
+        let expected = "With 1 demand under way at a time, 1.736 us alone, a PE sends at most 576 /ms, less \
                         than the 600 /ms that it asks for: raise workload.outstanding.";
         assert!(said("600 /ms").contains(expected), "{}", said("600 /ms"));
         assert!(!said("500 /ms").contains("under way at a time"));
