@@ -71,7 +71,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("microlp", &["topology"]),
     ("pyo3", &["py"]),
     ("quick-xml", &["topology"]),
-    ("rand", &[]),
+    // Named there for its features alone, see docs/decisions/0028-one-build.md.
+    ("rand", &["py"]),
     ("rand_core", &["kernel"]),
     ("rand_distr", &["kernel"]),
     ("rand_xoshiro", &["kernel"]),
@@ -202,6 +203,18 @@ fn files_threads_and_chance_stay_where_they_belong() {
                 "`{name}` uses `{library}`, which only {homes:?} may use"
             );
         }
+    }
+}
+
+#[test]
+fn what_is_named_for_its_features_is_not_called() {
+    let mut found = Vec::new();
+    sources(&root().join("crates/py/src"), &mut found);
+    assert!(!found.is_empty());
+    for path in found {
+        let text = fs::read_to_string(&path).unwrap();
+        let calls = text.contains("use rand") || text.contains(" rand::");
+        assert!(!calls, "{} calls rand", path.display());
     }
 }
 
