@@ -165,7 +165,10 @@ def test_a_window_that_is_resized(folder):
         held = [line for line in terminal.screen.display if BAR.search(line)]
         assert len(held) <= 1 + resized, held
     assert terminal.end() == 0, terminal.text()
-    left_clean(terminal)
+    left = [line.rstrip() for line in terminal.screen.display if BAR.search(line)]
+    assert len(left) <= 2, left  # the window shrank twice
+    assert not any("points" in line for line in left), left
+    assert terminal.cursor_is_there
 
 
 def test_quiet_says_nothing_and_verbose_tells_what_is_going_on(folder):
