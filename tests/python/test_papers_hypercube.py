@@ -36,7 +36,7 @@ def reference():
 
 @pytest.fixture(scope="module")
 def quick(quick_run):
-    """A quick run of everything: what it printed, and its folder."""
+    """A quick run of most rows: what it printed, and its folder."""
     found, out = quick_run(HOME.name)
     return list(found.values()), out
 
