@@ -2,13 +2,13 @@
 //!
 //! | module | what it answers |
 //! |---|---|
-//! | [`queue`] | mean waits of M/G/1, M/D/1, M/M/1, M/M/m and, approximately, M/G/m |
+//! | [`queue`] | mean waits of M/G/1, M/M/m and, approximately, M/G/m |
 //! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
 //! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
 //! | [`worms`] | the same channel by channel, on the routes of one machine |
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
 //! | [`disk`] | waits and limits of the disks of I/O nodes |
-//! | [`path`] | channels on the path of each message class: latency without contention |
+//! | [`path`] | the message classes, and the channels on the path of each |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
 //! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |

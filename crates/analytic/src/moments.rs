@@ -110,7 +110,8 @@ impl Moments {
     }
 
     /// Third central moment.
-    pub fn third_central(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn third_central(&self) -> f64 {
         self.third - 3.0 * self.mean * self.second + 2.0 * self.mean.powi(3)
     }
 

@@ -29,35 +29,6 @@ pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, E
     Ok(mg1(rate, service_mean, service_scv))
 }
 
-/// M/D/1: [`mg1_wait`] with C^2 = 0.
-///
-/// # Errors
-/// A negative or infinite number.
-pub fn md1_wait(rate: f64, service_mean: f64) -> Result<f64, Error> {
-    mg1_wait(rate, service_mean, 0.0)
-}
-
-/// M/M/1: [`mg1_wait`] with C^2 = 1, W = rho x / (1 - rho).
-///
-/// # Errors
-/// A negative or infinite number.
-pub fn mm1_wait(rate: f64, service_mean: f64) -> Result<f64, Error> {
-    mg1_wait(rate, service_mean, 1.0)
-}
-
-/// Erlang's C formula: the probability that an arrival at an M/M/m queue has to wait; 1 at or
-/// beyond saturation.
-///
-/// Computed from Erlang's B by its recursion B(k) = a B(k-1) / (k + a B(k-1)), a = lambda x, which
-/// stays exact where the factorials of the printed form overflow.
-///
-/// # Errors
-/// A negative or infinite number, or no server.
-pub fn erlang_c(rate: f64, service_mean: f64, servers: u32) -> Result<f64, Error> {
-    checked(rate, service_mean, 0.0, servers)?;
-    Ok(waiting_probability(rate, service_mean, servers))
-}
-
 /// M/M/m: W = C(m, a) x / (m (1 - rho)), with Erlang's C.
 ///
 /// The hypercube paper prints it (section 6, after Saaty 1961) as
@@ -69,24 +40,6 @@ pub fn erlang_c(rate: f64, service_mean: f64, servers: u32) -> Result<f64, Error
 pub fn mmm_wait(rate: f64, service_mean: f64, servers: u32) -> Result<f64, Error> {
     checked(rate, service_mean, 0.0, servers)?;
     Ok(mmm(rate, service_mean, servers))
-}
-
-/// M/G/m, approximately: W(M/M/m) (1 + C^2) / 2.
-///
-/// Lee and Longton, *Oper. Res. Quarterly* 10 (1959); it is the formula of Allen and Cunneen for
-/// Poisson arrivals (Allen, *Probability, Statistics and Queueing Theory*, 2nd ed. 1990, section
-/// 6.2). Exact for one server and for exponential service.
-///
-/// # Errors
-/// A negative or infinite number, or no server.
-pub fn mgm_wait_allen_cunneen(
-    rate: f64,
-    service_mean: f64,
-    service_scv: f64,
-    servers: u32,
-) -> Result<f64, Error> {
-    checked(rate, service_mean, service_scv, servers)?;
-    Ok(mgm(rate, service_mean, service_scv, servers))
 }
 
 fn checked(rate: f64, service_mean: f64, service_scv: f64, servers: u32) -> Result<(), Error> {
@@ -122,6 +75,11 @@ pub(crate) fn mg1(rate: f64, mean: f64, scv: f64) -> f64 {
     }
 }
 
+/// Erlang's C formula: the probability that an arrival at an M/M/m queue has to wait; 1 at or
+/// beyond saturation.
+///
+/// Computed from Erlang's B by its recursion B(k) = a B(k-1) / (k + a B(k-1)), a = lambda x, which
+/// stays exact where the factorials of the printed form overflow.
 pub(crate) fn waiting_probability(rate: f64, mean: f64, servers: u32) -> f64 {
     let rho = rho(rate, mean, servers);
     if rho >= 1.0 {
@@ -146,6 +104,11 @@ pub(crate) fn mmm(rate: f64, mean: f64, servers: u32) -> f64 {
     }
 }
 
+/// M/G/m, approximately: W(M/M/m) (1 + C^2) / 2.
+///
+/// Lee and Longton, *Oper. Res. Quarterly* 10 (1959); it is the formula of Allen and Cunneen for
+/// Poisson arrivals (Allen, *Probability, Statistics and Queueing Theory*, 2nd ed. 1990, section
+/// 6.2). Exact for one server and for exponential service.
 pub(crate) fn mgm(rate: f64, mean: f64, scv: f64, servers: u32) -> f64 {
     if servers == 1 {
         mg1(rate, mean, scv)
@@ -210,10 +173,10 @@ mod tests {
     #[test]
     fn textbook_values() {
         // M/M/1, rho = 1/2, x = 2: W = rho x / (1 - rho) = 2; M/D/1 half of that.
-        assert!((mm1_wait(0.25, 2.0).unwrap() - 2.0).abs() < 1e-12);
-        assert!((md1_wait(0.25, 2.0).unwrap() - 1.0).abs() < 1e-12);
+        assert!((mg1(0.25, 2.0, 1.0) - 2.0).abs() < 1e-12);
+        assert!((mg1(0.25, 2.0, 0.0) - 1.0).abs() < 1e-12);
         // M/M/2 at rho = 1/2: C = 2 rho^2 / (1 + rho) = 1/3, W = C x / (2 (1 - rho)) = x/3.
-        assert!((erlang_c(1.0, 1.0, 2).unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert!((waiting_probability(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
         assert!((mmm_wait(1.0, 1.0, 2).unwrap() - 1.0 / 3.0).abs() < 1e-12);
     }
 
@@ -223,11 +186,11 @@ mod tests {
             mg1_wait(1.0, 1.0, 1.0),
             mg1_wait(2.0, 1.0, 0.0),
             mmm_wait(4.0, 1.0, 4),
-            mgm_wait_allen_cunneen(4.0, 1.0, 0.0, 3),
+            Ok(mgm(4.0, 1.0, 0.0, 3)),
         ] {
             assert_eq!(wait.unwrap(), f64::INFINITY);
         }
-        assert_eq!(erlang_c(9.0, 1.0, 3).unwrap(), 1.0);
+        assert_eq!(waiting_probability(9.0, 1.0, 3), 1.0);
     }
 
     #[test]
@@ -251,7 +214,7 @@ mod tests {
             second: 2.0,
             third: 6.0,
         };
-        let wait = wait_moments(rate, &service, 1, mm1_wait(rate, mean).unwrap());
+        let wait = wait_moments(rate, &service, 1, mg1(rate, mean, 1.0));
         let conditional: f64 = mean / (1.0 - rate);
         assert!((wait.second - rate * 2.0 * conditional.powi(2)).abs() < 1e-9);
         assert!((wait.third - rate * 6.0 * conditional.powi(3)).abs() < 1e-9);
@@ -273,11 +236,11 @@ mod tests {
             load in 0.0f64..0.99, mean in 0.1f64..5000.0, scv in 0.0f64..20.0, servers in 1u32..40,
         ) {
             let rate = load / mean;
-            let one = mgm_wait_allen_cunneen(rate, mean, scv, 1).unwrap();
+            let one = mgm(rate, mean, scv, 1);
             prop_assert!((one - mg1_wait(rate, mean, scv).unwrap()).abs() <= 1e-9 * one);
             let many = rate * f64::from(servers);
-            let exponential = mgm_wait_allen_cunneen(many, mean, 1.0, servers).unwrap();
-            let mmm = mmm_wait(many, mean, servers).unwrap();
+            let exponential = mgm(many, mean, 1.0, servers);
+            let mmm = mmm(many, mean, servers);
             prop_assert!((exponential - mmm).abs() <= 1e-9 * mmm.max(1e-300));
         }
 
@@ -287,7 +250,7 @@ mod tests {
         ) {
             let (low, high) = (low.min(high), low.max(high));
             let m = f64::from(servers);
-            let wait = |load: f64| mgm_wait_allen_cunneen(load * m, 1.0, scv, servers).unwrap();
+            let wait = |load: f64| mgm(load * m, 1.0, scv, servers);
             prop_assert!(!wait(low).is_nan() && wait(low) <= wait(high) * (1.0 + 1e-12));
         }
     }

@@ -1,7 +1,8 @@
 //! Section 6 of the hypercube paper: every printed number, and which reading gives it.
 
 use isthmus_analytic::hypercube_io::{
-    ChannelKind, ClassOneWait, HypercubeIo, MessageClass, Reading, Uniform, Variation,
+    ChannelKind, ChannelUse, ClassOneWait, HypercubeIo, MessageClass, Reading, Solution, Uniform,
+    Variation,
 };
 use isthmus_analytic::queue::{mg1_wait, mmm_wait};
 
@@ -17,6 +18,14 @@ fn saturation(b: u32, reading: &Reading) -> (f64, ChannelKind, Option<u32>) {
     )
 }
 
+/// The channels of one kind.
+fn of_kind(solved: &Solution, kind: ChannelKind) -> impl Iterator<Item = &ChannelUse> {
+    solved
+        .channels
+        .iter()
+        .filter(move |used| used.channel.kind == kind)
+}
+
 fn assert_near(measured: f64, expected: f64, tolerance: f64) {
     assert!(
         (measured - expected).abs() <= tolerance,
@@ -30,14 +39,14 @@ fn rates_and_service_times_of_the_test_case() {
     let solved = HypercubeIo::paper(1)
         .solve(rate, &Reading::literal())
         .unwrap();
-    for io in solved.channels_of(ChannelKind::IoLink) {
+    for io in of_kind(&solved, ChannelKind::IoLink) {
         // lambda_PE P_io P_r (1 - P_l) (N_PE / N_IO) 2 / 2 = 0.05 * 0.8 * 8.
         assert_near(io.rate / rate, 0.32, 1e-12);
         assert_near(io.base_service, 2064.0, 1e-9);
         assert_near(io.base_scv, 0.969, 5e-4);
     }
-    assert_eq!(solved.channels_of(ChannelKind::LinkFromClassOne).count(), 7);
-    for class_one in solved.channels_of(ChannelKind::LinkFromClassOne) {
+    assert_eq!(of_kind(&solved, ChannelKind::LinkFromClassOne).count(), 7);
+    for class_one in of_kind(&solved, ChannelKind::LinkFromClassOne) {
         // (1 - P_io) / 2 + P_io P_r = 0.525.
         assert_near(class_one.rate / rate, 0.525, 1e-12);
         assert_near(class_one.base_service, 419.05, 0.005);
@@ -158,7 +167,7 @@ fn beyond_saturation_the_io_classes_wait_forever_and_pe_pe_does_not() {
         .solve(12.0 / CYCLES_PER_MS, &Reading::literal())
         .unwrap();
     assert_eq!(solved.latency(MessageClass::Forward).router, f64::INFINITY);
-    assert_eq!(solved.read_network(), f64::INFINITY);
+    assert_eq!(solved.read_generation(), f64::INFINITY);
     assert!(solved.latency(MessageClass::PePe).router.is_finite());
     assert!(solved.latency(MessageClass::ReplyLocal).router.is_finite());
     let saturated = solved.saturated.unwrap();

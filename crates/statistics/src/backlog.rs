@@ -35,8 +35,8 @@ impl Backlog {
 
     /// From a backlog at the ends of blocks: it starts at `start`, and `blocks[i]` is the number
     /// of demands offered during block i and the backlog at its end.
-    #[must_use]
-    pub fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
+    #[cfg(test)]
+    pub(crate) fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
         let mut backlog = Self::new();
         backlog.sample(0, start);
         let mut offered = 0;

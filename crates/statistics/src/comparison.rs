@@ -78,12 +78,6 @@ impl Comparison {
         let root = root.max(0.0).sqrt();
         Ok(((middle - root) / square, (middle + root) / square))
     }
-
-    /// Whether zero lies outside of the interval: the alternatives differ.
-    #[must_use]
-    pub fn is_significant(&self) -> bool {
-        !self.difference.contains(0.0)
-    }
 }
 
 #[cfg(test)]
@@ -102,7 +96,10 @@ mod tests {
             .collect();
         let paired = Comparison::paired(&first, &second, 0.99).unwrap();
         assert!((paired.difference.mean - 1.0).abs() < 1e-12);
-        assert!(paired.is_significant(), "1 is far outside of the jitter");
+        assert!(
+            !paired.difference.contains(0.0),
+            "1 is far outside of the jitter"
+        );
         // Var(noise) = 27.2, Var(jitter) = 0.008: 2 * 27.2 / 0.008 = 6800 up to their covariance.
         assert!(paired.variance_reduction > 5000.0 && paired.variance_reduction < 9000.0);
         assert!((paired.relative - 1.0 / 101.0).abs() < 1e-12);
@@ -116,7 +113,7 @@ mod tests {
             (same.difference.mean, same.difference.half_width),
             (0.0, 0.0)
         );
-        assert!(!same.is_significant());
+        assert!(same.difference.contains(0.0));
     }
 
     /// By the definition: at either end of the interval of quotients q the mean of a - q b is just as

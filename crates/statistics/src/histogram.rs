@@ -59,17 +59,6 @@ impl Histogram {
             .expect("a resizing histogram has a bucket for every u64");
     }
 
-    /// Records `count` observations of the same value.
-    pub fn record_many(&mut self, value: u64, count: u64) {
-        if count > 0 {
-            self.min = self.min.min(value);
-            self.max = self.max.max(value);
-        }
-        self.counts
-            .record_n(value, count)
-            .expect("a resizing histogram has a bucket for every u64");
-    }
-
     /// Adds the observations of another histogram, such as of another replication.
     pub fn merge(&mut self, other: &Self) {
         self.min = self.min.min(other.min);
@@ -115,21 +104,6 @@ impl Histogram {
         Ok((!self.counts.is_empty()).then(value))
     }
 
-    /// Fraction of the observations that are at most `value`, up to the width of its bucket.
-    #[must_use]
-    pub fn fraction_at_most(&self, value: u64) -> f64 {
-        if self.counts.is_empty() {
-            return f64::NAN;
-        }
-        let top = self.counts.highest_equivalent(value);
-        let below: u64 = self
-            .buckets()
-            .take_while(|bucket| bucket.upper <= top)
-            .map(|bucket| bucket.count)
-            .sum();
-        below as f64 / self.count() as f64
-    }
-
     /// The buckets that are not empty, in rising order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter_recorded().map(|step| {
@@ -171,7 +145,7 @@ mod tests {
             let split = split.min(values.len());
             let (mut left, mut right) = (Histogram::new(), Histogram::new());
             values[..split].iter().for_each(|value| left.record(*value));
-            values[split..].iter().for_each(|value| right.record_many(*value, 1));
+            values[split..].iter().for_each(|value| right.record(*value));
             left.merge(&right);
             values.sort_unstable();
 
@@ -196,8 +170,6 @@ mod tests {
                 prop_assert_eq!(inside.count() as u64, bucket.count);
             }
             prop_assert!(buckets.windows(2).all(|pair| pair[0].upper < pair[1].lower));
-            let at_most = values.iter().filter(|v| **v <= found).count() as f64;
-            prop_assert_eq!(left.fraction_at_most(found), at_most / values.len() as f64);
             prop_assert_eq!(left.min(), values.first().copied());
             prop_assert_eq!(left.max(), values.last().copied());
         }
@@ -210,7 +182,6 @@ mod tests {
             (empty.percentile(50.0).unwrap(), empty.max(), empty.min()),
             (None, None, None)
         );
-        assert!(empty.fraction_at_most(7).is_nan());
         for percentile in [-1.0, 100.1, f64::NAN] {
             assert!(empty.percentile(percentile).is_err());
         }

@@ -7,14 +7,13 @@
 //! Where to look:
 //! - [`Hypercube`]: addresses and e-cube routes of the PE network;
 //! - [`IncompleteHypercube`]: the same for a network of any number of nodes, as the I/O nodes form;
-//! - [`AugmentedHypercube`]: both in one address space, as section 3.2 of the hypercube paper draws it;
 //! - [`placement`]: which PEs carry an I/O node and who serves whom;
 //! - [`deadlock`]: the channel-dependency check;
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;
-//! - [`graph`]: networks of any shape, read from and written to files, and routings of them;
+//! - [`graph`]: networks of any shape, read from files, and routings of them;
 //! - [`rings`]: fabrics of directed rings, and routes over them;
-//! - [`trees`]: fat trees, routes through them, and what traffic asks of their links;
+//! - [`trees`]: fat trees, and routes through them;
 //! - [`distance`]: hops, histograms of them, and connected parts, for all of these networks.
 //!
 //! ```
@@ -34,7 +33,6 @@
 //! ```
 
 mod adjacency;
-mod augmented;
 mod broadcast;
 pub mod deadlock;
 pub mod distance;
@@ -49,7 +47,6 @@ pub mod rings;
 pub mod trees;
 
 pub use adjacency::Adjacency;
-pub use augmented::{AugmentedHypercube, AugmentedNode};
 pub use broadcast::{BroadcastError, BroadcastTree};
 pub use faults::{
     CubeFaults, DisconnectedError, FaultError, FaultyCube, FaultyRoute, RouteError, RoutingScheme,

@@ -1,10 +1,10 @@
-//! Fat trees against their recursive definition: links, routes, expected loads.
+//! Fat trees against their recursive definition: links, routes, shares of links.
 
 mod tree_paths;
 
 use std::collections::BTreeSet;
 
-use isthmus_topology::trees::{Ascent, Demand, LinkKind, Ports, Shape, Tree, TreesError, Vertex};
+use isthmus_topology::trees::{Ascent, Ports, Shape, Tree, TreesError, Vertex};
 use proptest::prelude::*;
 use tree_paths::{Levels, Naive, levels, place, shape, steps};
 
@@ -57,20 +57,17 @@ proptest! {
                 let back = tree.reverse(link);
                 prop_assert_eq!((tree.link(back).from, tree.link(back).to), (found.to, found.from));
                 prop_assert_eq!(tree.reverse(back), link);
-                prop_assert!(tree.links_of(found.kind, found.level).contains(&link));
-                prop_assert!(tree.bundle_links(tree.bundle_of(link)).any(|other| other == link));
             }
-            let below: Vec<u32> = tree.nodes_below(vertex).collect();
-            let expected: Vec<u32> = (0..naive.nodes).filter(|&node| naive.is_above(at, node)).collect();
-            prop_assert_eq!(below, expected);
         }
         prop_assert_eq!(seen.len(), tree.link_count() as usize);
+        let bundled: BTreeSet<u32> = (0..tree.bundle_count()).flat_map(|bundle| tree.bundle_links(bundle)).collect();
+        prop_assert_eq!(bundled, seen);
         let widths: u32 = (0..tree.bundle_count()).map(|bundle| tree.bundle_width(bundle)).sum();
         prop_assert_eq!(widths, tree.link_count());
     }
 
     #[test]
-    fn routes_and_loads_are_those_of_all_paths(
+    fn routes_and_shares_are_those_of_all_paths(
         levels in levels(),
         picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..12),
     ) {
@@ -82,24 +79,17 @@ proptest! {
             .map(|(from, to)| (from.index(nodes) as u32, to.index(nodes) as u32))
             .collect();
         for rule in RULES {
-            let mut expected = vec![0.0; tree.link_count() as usize];
             let mut path = Vec::new();
-            let mut demands = Vec::new();
-            for (number, &(source, destination)) in pairs.iter().enumerate() {
-                let amount = 1.0 + number as f64;
-                demands.push(Demand::Pair { source, destination, amount });
+            for &(source, destination) in &pairs {
                 let routes = naive.routes(rule, source, destination);
                 let mut shares = vec![0.0; tree.link_count() as usize];
                 let mut all = BTreeSet::new();
                 for (probability, route) in routes {
                     let route: Vec<u32> = route.iter().map(|step| steps[step]).collect();
-                    prop_assert_eq!(route.len() as u32, tree.links_between(source, destination));
+                    prop_assert_eq!(route.len() as u32, 2 * tree.level_between(source, destination));
                     prop_assert!(route.windows(2).all(|pair| pair[0] < pair[1]), "numbers rise");
                     for &link in &route {
                         shares[link as usize] += probability;
-                        if source != destination {
-                            expected[link as usize] += amount * probability;
-                        }
                     }
                     all.insert(route);
                 }
@@ -115,15 +105,11 @@ proptest! {
                 let used = shares.iter().filter(|share| **share > 0.0).count();
                 prop_assert_eq!(found.len(), used);
             }
-            let loads = tree.loads(rule, &demands);
-            for (link, (found, expected)) in loads.links.iter().zip(&expected).enumerate() {
-                prop_assert!(close(*found, *expected), "{:?}, link {}: {} not {}", rule, link, found, expected);
-            }
         }
     }
 
     #[test]
-    fn spread_demands_are_those_of_their_pairs(
+    fn shares_of_many_are_those_of_their_pairs(
         levels in levels(),
         sources in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
         destinations in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
@@ -134,43 +120,30 @@ proptest! {
             picks.iter().map(|pick| pick.index(nodes) as u32).collect()
         };
         let (sources, destinations) = (pick(&sources), pick(&destinations));
-        let mut pairs = Vec::new();
         for &source in &sources {
             let others: Vec<u32> = destinations.iter().copied().filter(|&other| other != source).collect();
-            for &destination in &others {
-                pairs.push(Demand::Pair { source, destination, amount: 3.0 / others.len() as f64 });
-            }
-        }
-        let whole = Demand::Spread { sources: &sources, destinations: &destinations, amount: 3.0 };
-        for rule in RULES {
-            let (found, expected) = (tree.loads(rule, &[whole]), tree.loads(rule, &pairs));
-            prop_assert!(found.links.iter().zip(&expected.links).all(|(a, b)| close(*a, *b)));
-            prop_assert!(found.levels.iter().zip(&expected.levels).all(|(a, b)| close(*a, *b)));
-            prop_assert!(close(found.mean_switches(), expected.mean_switches()));
-            // Where nothing goes there is exactly nothing.
-            prop_assert!(found.links.iter().zip(&expected.links).all(|(a, b)| (*a == 0.0) == (*b == 0.0)));
-            // The shares of the sources add up to the same.
-            let mut sum = vec![0.0; found.links.len()];
-            for &source in &sources {
-                for (link, share) in tree.shares(rule, source, &destinations) {
-                    sum[link as usize] += 3.0 * share;
+            for rule in RULES {
+                let mut expected = vec![0.0; tree.link_count() as usize];
+                for &destination in &others {
+                    for (link, share) in tree.shares(rule, source, &[destination]) {
+                        expected[link as usize] += share / others.len() as f64;
+                    }
                 }
+                let mut found = vec![0.0; tree.link_count() as usize];
+                for (link, share) in tree.shares(rule, source, &destinations) {
+                    prop_assert!(share > 0.0);
+                    found[link as usize] += share;
+                }
+                prop_assert!(found.iter().zip(&expected).all(|(a, b)| close(*a, *b)));
             }
-            prop_assert!(found.links.iter().zip(&sum).all(|(a, b)| close(*a, *b)));
-        }
-        let mut bundles = vec![0.0; tree.bundle_count() as usize];
-        for &source in &sources {
+            let found = tree.shares(Ascent::Adaptive, source, &destinations);
             for (bundle, share) in tree.bundle_shares(source, &destinations) {
-                bundles[bundle as usize] += 3.0 * share;
+                let links: Vec<u32> = tree.bundle_links(bundle).collect();
+                let sum: f64 = found.iter().filter(|(link, _)| links.contains(link)).map(|(_, share)| share).sum();
+                prop_assert!(close(sum, share));
             }
-        }
-        let found = tree.loads(Ascent::Adaptive, &[whole]);
-        for (number, bundle) in (0..).zip(&bundles) {
-            let links: f64 = tree.bundle_links(number).map(|link| found.links[link as usize]).sum();
-            prop_assert!(close(links, *bundle));
         }
     }
-
 }
 
 proptest! {
@@ -185,7 +158,8 @@ proptest! {
             for destination in 0..tree.node_count() {
                 for (_, route) in naive.routes(Ascent::Adaptive, source, destination) {
                     let route: Vec<usize> = route.iter().map(|step| steps[step] as usize).collect();
-                    prop_assert!(numbering.rises_along(&route));
+                    let numbers = route.iter().map(|&link| numbering.numbers()[link]);
+                    prop_assert!(numbers.is_sorted_by(|one, next| one < next));
                     for pair in route.windows(2) {
                         let mut next = tree.successors(pair[0] as u32);
                         prop_assert!(next.any(|next| next as usize == pair[1]));
@@ -218,43 +192,35 @@ fn the_tree_of_the_qsnet_paper_is_the_one_of_its_reading() {
         }
     }
     assert!(tree.ascents(switch(3, 5)).is_empty());
-    let crossed = |to| tree.switches_between(0, to);
-    assert_eq!((0..64).filter(|&to| crossed(to) == 1).count(), 3);
-    assert_eq!((0..64).filter(|&to| crossed(to) == 3).count(), 12);
-    assert_eq!((0..64).filter(|&to| crossed(to) == 5).count(), 48);
-    assert_eq!((crossed(0), tree.links_between(0, 63)), (0, 6));
+    let at_level = |level| {
+        (0..64)
+            .filter(|&to| tree.level_between(0, to) == level)
+            .count()
+    };
+    assert_eq!([0, 1, 2, 3].map(at_level), [1, 3, 12, 48]);
 }
 
 #[test]
-fn uniform_traffic_loads_all_links_of_a_level_alike() {
+fn uniform_traffic_asks_of_all_links_alike() {
     let everyone: Vec<u32> = (0..64).collect();
-    let demand = Demand::Spread {
-        sources: &everyone,
-        destinations: &everyone,
-        amount: 1.0,
-    };
+    let tree = quaternary();
     for rule in RULES {
-        let tree = quaternary();
-        let loads = tree.loads(rule, &[demand]);
-        // Of 63 others 60 are behind other leaf switches, 48 in other groups.
-        let kinds = [
-            (LinkKind::Inject, 0, 1.0),
-            (LinkKind::Up, 1, 60.0 / 63.0),
-            (LinkKind::Up, 2, 48.0 / 63.0),
-            (LinkKind::Down, 2, 48.0 / 63.0),
-            (LinkKind::Down, 1, 60.0 / 63.0),
-            (LinkKind::Eject, 0, 1.0),
-        ];
-        for (kind, level, expected) in kinds {
-            let links = tree.links_of(kind, level);
-            assert_eq!(links.len(), 64);
-            for link in links {
-                let load = loads.links[link as usize];
-                assert!(close(load, expected), "{rule:?}: {kind:?} {level}: {load}");
+        let mut loads = vec![0.0; tree.link_count() as usize];
+        for source in 0..64 {
+            for (link, share) in tree.shares(rule, source, &everyone) {
+                loads[link as usize] += share;
             }
         }
-        assert!(close(loads.total(), 64.0));
-        assert!(close(loads.mean_switches(), (3.0 + 36.0 + 240.0) / 63.0));
+        for (link, &load) in (0..).zip(&loads) {
+            // Of 63 others 60 are behind other leaf switches, 48 in other groups.
+            let expected = match tree.link(link).to_string().as_str() {
+                "inject" | "eject" => 1.0,
+                "up 1" | "down 1" => 60.0 / 63.0,
+                "up 2" | "down 2" => 48.0 / 63.0,
+                other => panic!("a link {other} in a tree of three levels"),
+            };
+            assert!(close(load, expected), "{rule:?}: {link} {load}");
+        }
     }
 }
 
@@ -262,41 +228,20 @@ fn uniform_traffic_loads_all_links_of_a_level_alike() {
 fn servers_at_a_stride_meet_on_the_way_up_if_their_numbers_choose_it() {
     // All multiples of 8 are 0 mod 4, so that all packets leave a leaf switch by the same port.
     let tree = quaternary();
-    let everyone: Vec<u32> = (0..64).collect();
     let servers: Vec<u32> = (0..8).map(|server| 8 * server).collect();
-    let demand = Demand::Spread {
-        sources: &everyone,
-        destinations: &servers,
-        amount: 1.0,
+    let most = |rule| -> f64 {
+        let mut loads = vec![0.0; tree.link_count() as usize];
+        for source in 0..64 {
+            for (link, share) in tree.shares(rule, source, &servers) {
+                loads[link as usize] += share;
+            }
+        }
+        let up = (0..tree.link_count()).filter(|&link| tree.link(link).to_string() == "up 1");
+        up.map(|link| loads[link as usize]).fold(0.0, f64::max)
     };
-    let most = |rule, kind, level| -> f64 {
-        let loads = tree.loads(rule, &[demand]);
-        let links = tree.links_of(kind, level);
-        links
-            .map(|link| loads.links[link as usize])
-            .fold(0.0, f64::max)
-    };
-    let even = most(Ascent::Adaptive, LinkKind::Up, 1);
-    assert!(most(Ascent::Destination, LinkKind::Up, 1) > 3.9 * even);
-    assert!(most(Ascent::Source, LinkKind::Up, 1) < 1.1 * even);
-}
-
-#[test]
-fn the_most_loaded_link_of_a_hot_spot_is_that_of_its_node() {
-    let tree = quaternary();
-    let others: Vec<u32> = (1..64).collect();
-    let hot = Demand::Spread {
-        sources: &others,
-        destinations: &[0],
-        amount: 1.0,
-    };
-    for rule in RULES {
-        let (link, load) = tree.loads(rule, &[hot]).most_loaded();
-        assert_eq!(tree.link(link).to_string(), "eject", "{rule:?}");
-        assert_eq!(tree.target(link), Vertex::Node(0));
-        assert!(close(load, 63.0));
-    }
-    assert_eq!(tree.loads(Ascent::Random, &[]).mean_switches(), 0.0);
+    let even = most(Ascent::Adaptive);
+    assert!(most(Ascent::Destination) > 3.9 * even);
+    assert!(most(Ascent::Source) < 1.1 * even);
 }
 
 #[test]
@@ -401,42 +346,4 @@ fn trees_that_cannot_be_are_refused() {
         many.contains("directed links; a tree may have 4194304 at most"),
         "{many}"
     );
-}
-
-#[test]
-fn averages_of_large_trees_are_quick() {
-    // 4,096 nodes, 512 servers.
-    let tree = Tree::new(&Shape::KAry {
-        arity: 16,
-        levels: 3,
-    })
-    .unwrap();
-    let everyone: Vec<u32> = (0..4096).collect();
-    let servers: Vec<u32> = (0..512).map(|server| 8 * server).collect();
-    let demands = [
-        Demand::Spread {
-            sources: &everyone,
-            destinations: &servers,
-            amount: 1.0,
-        },
-        Demand::Spread {
-            sources: &everyone,
-            destinations: &everyone,
-            amount: 1.0,
-        },
-    ];
-    for rule in RULES {
-        let loads = tree.loads(rule, &demands);
-        let into_servers: f64 = servers
-            .iter()
-            .map(|&server| {
-                loads.links[tree.links_of(LinkKind::Eject, 0).start as usize + server as usize]
-            })
-            .sum();
-        assert!(
-            close(into_servers, 4096.0 + 512.0),
-            "{rule:?}: {into_servers}"
-        );
-    }
-    assert!(tree.check_deadlock().is_ok());
 }

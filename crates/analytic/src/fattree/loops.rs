@@ -10,8 +10,10 @@
 //! not independently, so that their number is taken to be binomial, with its mean and variance. By
 //! Little's law the throughput of a client is what it has under way over its turn, pauses included.
 //!
-//! For clients that are alike this is exact mean value analysis ([`super::closed`]) where one message
-//! alone fills a part: C clients of S servers keep S C / (C + S - 1) of them busy.
+//! For clients that are alike this is exact where one message alone fills a part: C clients of S servers
+//! keep S C / (C + S - 1) of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with
+//! exponential servers*, Oper. Res. 15, 1967: all states are equally likely). With 8 servers this is
+//! N / (N + 7).
 
 use super::lumps::{Lumps, lumps};
 use crate::Error;

@@ -6,15 +6,11 @@
 //! | item | what it answers |
 //! |---|---|
 //! | [`Rules`] | what one node can send and receive, one way and both ways; latency (sections 4.1, 4.2) |
-//! | [`hot_spot`] | what each client of one server gets (section 4.3), between two rules of sharing |
-//! | [`closed`] | what blocking clients get from servers that they choose at random (section 4.4) |
-//! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces |
+//! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces (section 4.4) |
 //!
 //! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name
 //! says otherwise. Links are numbered as the caller likes.
 
-pub mod closed;
-pub mod hot_spot;
 pub mod loops;
 mod lumps;
 mod rules;

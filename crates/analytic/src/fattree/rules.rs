@@ -203,26 +203,6 @@ impl Rules {
         ]))
     }
 
-    /// What `clients` nodes that write at full speed get from one server together (section 4.3 of
-    /// the QsNET paper): its link, unless they are too few to fill it. No rule of arbitration gives
-    /// more; each gets the same if it is the oldest that goes first ([`hot_spot`](super::hot_spot)
-    /// for other rules).
-    pub fn writers(&self, clients: u32, switches: u32) -> Bound {
-        let each = self.one_way(switches);
-        let together = Bound {
-            rate: each.rate * f64::from(clients),
-            ..each
-        };
-        if together.rate < self.wire_rate() {
-            together
-        } else {
-            Bound {
-                rate: self.wire_rate(),
-                limit: Limit::Wire,
-            }
-        }
-    }
-
     /// From a message of `bytes` being asked for to its last byte at the destination, with no other
     /// message about. Packets follow one another at the pace of [`one_way`](Self::one_way).
     ///
@@ -356,10 +336,6 @@ mod tests {
         // Half and half is twice what two nodes send to each other.
         near(server(0.5).rate, 2.0 * ELAN.both_ways(3).rate);
         assert!(ELAN.server(3, 1.1).is_err());
-        near(ELAN.writers(0, 5).rate, 0.0);
-        near(ELAN.writers(1, 5).rate, ELAN.one_way(5).rate);
-        near(ELAN.writers(2, 5).rate, ELAN.wire_rate());
-        near(main_memory().writers(2, 5).rate, ELAN.wire_rate());
     }
 
     #[test]

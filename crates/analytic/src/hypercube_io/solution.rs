@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::channel::{Channel, ChannelKind, Layout, groups};
+use super::channel::{Channel, Layout, groups};
 use super::input::HypercubeIo;
 use super::reading::Reading;
 use super::routes::messages;
@@ -76,41 +76,22 @@ impl Solution {
         &self.latencies[class as usize]
     }
 
-    /// `read.network`: header latency in cycles of a whole read, request + P(remote) (forward +
-    /// remote reply) + P(local) local reply, each without the wait for its injection lane.
-    pub fn read_network(&self) -> f64 {
-        self.read(|latency| latency.router)
-    }
-
-    /// As [`Self::read_network`], each message from its generation.
+    /// Header latency in cycles of a whole read, request + P(remote) (forward + remote reply) + P(local)
+    /// local reply, each message from its generation.
     pub fn read_generation(&self) -> f64 {
-        self.read(|latency| latency.generation)
+        let of = |class| self.latency(class).generation;
+        let forward = of(MessageClass::Forward);
+        of(MessageClass::Request)
+            + self.shared(|class| match class {
+                MessageClass::ReplyRemote => of(class) + forward,
+                _ => of(class),
+            })
     }
 
     /// Mean header latency in cycles of the I/O-PE replies, local and remote: section 6's
     /// "I/O-PE latency", from generation.
     pub fn reply_generation(&self) -> f64 {
         self.shared(|class| self.latency(class).generation)
-    }
-
-    /// The channels of one kind, highest dimension first.
-    pub fn channels_of(&self, kind: ChannelKind) -> impl Iterator<Item = &ChannelUse> {
-        self.channels
-            .iter()
-            .filter(move |channel| channel.channel.kind == kind)
-    }
-
-    fn read(&self, of: impl Fn(&HeaderLatency) -> f64) -> f64 {
-        let forward = of(self.latency(MessageClass::Forward));
-        of(self.latency(MessageClass::Request))
-            + self.shared(|class| {
-                of(self.latency(class))
-                    + if class == MessageClass::ReplyRemote {
-                        forward
-                    } else {
-                        0.0
-                    }
-            })
     }
 
     fn shared(&self, of: impl Fn(MessageClass) -> f64) -> f64 {

@@ -245,7 +245,7 @@ fn tail(n: u32, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{md1_wait, mg1_wait};
+    use crate::queue::mg1_wait;
 
     fn stream(rate: f64, symbols: f64) -> Stream {
         Stream { rate, symbols }
@@ -255,7 +255,7 @@ mod tests {
     fn without_passing_packets_it_is_a_queue_of_its_own() {
         for rate in [0.0, 1e-9, 0.01, 0.0243] {
             let found = waits(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]).unwrap();
-            let expected = md1_wait(rate, 41.0).unwrap();
+            let expected = mg1_wait(rate, 41.0, 0.0).unwrap();
             assert!((found.output - expected).abs() <= 1e-9 * expected);
         }
         // Two lengths.

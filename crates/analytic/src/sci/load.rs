@@ -80,18 +80,6 @@ pub fn bottleneck(classes: &[Class]) -> Result<Bottleneck, Error> {
     })
 }
 
-/// Symbols that a link carries for one transaction on average over the links: the inverse is the
-/// rate with which all links would be busy all the time, which generalises the store-and-forward
-/// peak of Eq. 1, 2 and 4 of the SCI paper to any fabric and traffic.
-///
-/// # Errors
-/// As [`bottleneck`].
-pub fn mean_symbols(classes: &[Class]) -> Result<f64, Error> {
-    let symbols = link_symbols(classes)?;
-    let mean = symbols.iter().sum::<f64>() / symbols.len() as f64;
-    check("symbols of a transaction", mean, "above zero", mean > 0.0)
-}
-
 /// Symbols of one transaction by link.
 pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
     let Some(first) = classes.first() else {
@@ -157,7 +145,6 @@ mod tests {
         assert!((bottleneck.symbols - 23.0).abs() < 1e-12);
         let peak = Protocol::MOVE_64.throughput(bottleneck.saturation_rate());
         assert!((peak - equations::single_ring(&Protocol::MOVE_64)).abs() < 1e-12);
-        assert!((mean_symbols(&[class]).unwrap() - 23.0).abs() < 1e-12);
         assert!((class.mean_links() - 4.0).abs() < 1e-12);
         assert!(class.mean_changes().abs() < 1e-12);
     }
@@ -170,7 +157,6 @@ mod tests {
         let found = bottleneck(&[moves(&links)]).unwrap();
         assert_eq!(found.link, 2);
         assert!((found.symbols - (41.0 * 0.75 + 5.0 * 0.25)).abs() < 1e-12);
-        assert!(found.symbols > mean_symbols(&[moves(&links)]).unwrap());
     }
 
     #[test]

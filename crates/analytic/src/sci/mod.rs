@@ -24,5 +24,5 @@ mod protocol;
 
 pub use insertion::Waits;
 pub use latency::{Estimate, Timing, estimate, light_load_latency};
-pub use load::{Bottleneck, Class, LinkLoad, bottleneck, mean_symbols};
+pub use load::{Bottleneck, Class, LinkLoad, bottleneck};
 pub use protocol::Protocol;

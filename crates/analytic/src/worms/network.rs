@@ -494,7 +494,7 @@ mod tests {
         let network = Network::new(vec![1; 3], lengths, steps, vec![start(0, 1.0)]).unwrap();
         let solved = network.solve(0.008);
         let header = network.headers(&solved, 1)[0];
-        let expected = queue::md1_wait(0.008, 100.0).unwrap();
+        let expected = queue::mg1_wait(0.008, 100.0, 0.0).unwrap();
         assert!((header.source - expected).abs() < 1e-9);
         assert_eq!((header.channels, header.waits), (3.0, 0.0));
         assert!((network.saturation(1e-6).unwrap() - 0.01).abs() < 1e-7);

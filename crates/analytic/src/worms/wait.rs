@@ -379,9 +379,9 @@ mod tests {
     #[test]
     fn sources_are_mg1_and_mgm_queues() {
         let source = inflow(None, 0.006, 100.0);
-        let expected = queue::md1_wait(0.006, 100.0).unwrap();
+        let expected = queue::mg1_wait(0.006, 100.0, 0.0).unwrap();
         assert!((waits(&[source], 1, 0.0)[0].mean - expected).abs() < 1e-12);
-        let expected = queue::mgm_wait_allen_cunneen(0.006, 100.0, 0.0, 2).unwrap();
+        let expected = queue::mgm(0.006, 100.0, 0.0, 2);
         assert!((waits(&[source], 2, 0.0)[0].mean - expected).abs() < 1e-12);
         assert_eq!(
             waits(&[inflow(None, 0.01, 100.0)], 1, 0.0)[0].mean,
@@ -451,7 +451,7 @@ mod tests {
             let w = rate * repair;
             repair = (r - w) / (1.0 - r - w) * length / 2.0;
         }
-        let half = queue::md1_wait(2.0 * rate, length).unwrap() / 2.0;
+        let half = queue::mg1_wait(2.0 * rate, length, 0.0).unwrap() / 2.0;
         let expected = DRAPER_GHOSH * half + (1.0 - DRAPER_GHOSH) * repair;
         assert!((waits(&inflows, 1, 0.0)[0].mean / expected - 1.0).abs() < 1e-4);
     }

@@ -1,7 +1,6 @@
 //! Edge lists: one edge a line.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
@@ -239,71 +238,6 @@ fn unescaped(char: char) -> char {
         't' => '\t',
         char => char,
     }
-}
-
-pub(super) fn write(graph: &Graph) -> String {
-    let mut text = String::new();
-    for node in graph.nodes() {
-        text.push_str(&quoted(&node.name));
-        text.push('\n');
-    }
-    for (from, to, edge) in graph.edges() {
-        let name = |node| quoted(&graph.node(node).name);
-        // Writing to a string does not fail.
-        let _ = write!(text, "{} {}", name(from), name(to));
-        if edge
-            .attributes
-            .keys()
-            .any(|name| name.contains('=') || name.is_empty())
-        {
-            text.push_str(&dictionary(&edge.attributes));
-            text.push('\n');
-            continue;
-        }
-        for (name, value) in &edge.attributes {
-            let _ = match value.parse::<f64>() {
-                Ok(_) if name == "weight" && edge.attributes.len() == 1 => write!(text, " {value}"),
-                _ => write!(text, " {}", quoted(&format!("{name}={value}"))),
-            };
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// For names that `name=value` cannot hold.
-fn dictionary(attributes: &Attributes) -> String {
-    let entries: Vec<_> = attributes
-        .iter()
-        .map(|(name, value)| format!("{}: {}", in_quotes(name), in_quotes(value)))
-        .collect();
-    format!(" {{{}}}", entries.join(", "))
-}
-
-/// The word in quotes if it could be taken for anything else without them.
-fn quoted(word: &str) -> String {
-    let plain = word
-        .chars()
-        .all(|char| !char.is_whitespace() && !",;\"\\#%{}'\u{feff}".contains(char));
-    if plain && !word.is_empty() && !is_of_slurm(word) {
-        return word.to_owned();
-    }
-    in_quotes(word)
-}
-
-fn in_quotes(word: &str) -> String {
-    let mut text = String::from("\"");
-    for char in word.chars() {
-        match char {
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '"' | '\\' => text.extend(['\\', char]),
-            _ => text.push(char),
-        }
-    }
-    text.push('"');
-    text
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ mod channels;
 mod edge_list;
 mod error;
 mod graphml;
-mod machine;
 mod routes;
 
 use std::collections::{BTreeMap, HashMap};
@@ -67,11 +66,6 @@ impl Graph {
         graphml::read(text)
     }
 
-    /// The graph as GraphML; `from_graphml` gives back the same nodes, edges and attributes.
-    pub fn to_graphml(&self) -> String {
-        graphml::write(self)
-    }
-
     /// Reads an edge list, one edge a line: two node names, separated by blanks, a comma or a
     /// semicolon, then optional attributes: a bare number (`weight`), `name=value` pairs, or a
     /// dictionary `{'name': value}` as NetworkX writes it. A line with one name is a node by
@@ -85,12 +79,6 @@ impl Graph {
     /// The line and what is wrong with it.
     pub fn from_edge_list(text: &str) -> Result<Self, GraphError> {
         edge_list::read(text)
-    }
-
-    /// The graph as an edge list, nodes first. Attributes of nodes and the direction of edges, for
-    /// which an edge list has no place, are left out.
-    pub fn to_edge_list(&self) -> String {
-        edge_list::write(self)
     }
 
     /// Adds a node and gives its index.
@@ -208,11 +196,6 @@ impl Graph {
     /// When there is no such node.
     pub fn neighbors(&self, node: u32) -> &[u32] {
         &self.neighbors[node as usize]
-    }
-
-    /// The graph in the form that the algorithms of `petgraph` take; indices are the same.
-    pub fn as_petgraph(&self) -> &UnGraph<Node, Edge> {
-        &self.graph
     }
 }
 

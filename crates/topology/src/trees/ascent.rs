@@ -78,12 +78,4 @@ impl Tree {
         let level = &self.levels[level];
         key / level.lanes % level.up_ports
     }
-
-    /// Lane on a level to which a key leads.
-    pub(super) fn lane(&self, level: usize, key: u32) -> u32 {
-        (0..level).fold(0, |lane, below| {
-            let parents = self.levels[below].up.parents;
-            lane * parents + self.port(below, key) % parents
-        })
-    }
 }

@@ -19,17 +19,6 @@ impl Tree {
         self.first_bundle(top)
     }
 
-    /// The bundle that a link is part of.
-    ///
-    /// # Panics
-    /// When there is no such link.
-    pub fn bundle_of(&self, link: u32) -> u32 {
-        let Crossing {
-            up, level, index, ..
-        } = self.crossing(link);
-        self.bundle(level, index / self.levels[level].lanes, up)
-    }
-
     /// The links of a bundle, in the order of the vertices over its subtree and their ports up.
     ///
     /// # Panics
@@ -56,16 +45,6 @@ impl Tree {
     pub fn bundle_width(&self, bundle: u32) -> u32 {
         let (level, _, _) = self.subtree_of(bundle);
         self.width(level)
-    }
-
-    /// The nodes of the subtree that a bundle joins to the rest, and whether it leads up.
-    ///
-    /// # Panics
-    /// When there is no such bundle.
-    pub fn bundle_nodes(&self, bundle: u32) -> (Range<u32>, bool) {
-        let (level, subtree, up) = self.subtree_of(bundle);
-        let size = self.levels[level].subtree;
-        (subtree * size..(subtree + 1) * size, up)
     }
 
     /// What one unit of traffic from a node asks of each bundle, if it goes to these destinations in

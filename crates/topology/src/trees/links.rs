@@ -59,29 +59,6 @@ pub(super) struct Crossing {
 }
 
 impl Tree {
-    /// The links of a kind whose lower end is on this level (0 for links of nodes, of which there is
-    /// no other). Empty where there are none.
-    pub fn links_of(&self, kind: LinkKind, level: u32) -> Range<u32> {
-        let level = level as usize;
-        let of_nodes = matches!(kind, LinkKind::Inject | LinkKind::Eject);
-        if level + 1 >= self.levels.len() || of_nodes != (level == 0) {
-            return 0..0;
-        }
-        let (first, per, count) = match kind {
-            LinkKind::Inject | LinkKind::Up => {
-                let Level {
-                    first_up, up_ports, ..
-                } = self.levels[level];
-                (first_up, up_ports, self.levels[level].count)
-            }
-            LinkKind::Down | LinkKind::Eject => {
-                let above = &self.levels[level + 1];
-                (above.first_down, above.down_ports, above.count)
-            }
-        };
-        first..first + per * count
-    }
-
     /// The link of this number.
     ///
     /// # Panics

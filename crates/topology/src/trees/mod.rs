@@ -16,14 +16,11 @@ mod ascent;
 mod bundles;
 mod error;
 mod links;
-mod loads;
 mod routes;
 mod shape;
-mod spread;
 mod tree;
 
 pub use error::{MAX_LINKS, MAX_NODES, MAX_PORTS, TreesError};
 pub use links::{Link, LinkKind};
-pub use loads::{Demand, Loads};
 pub use shape::{Ascent, Ports, Shape};
 pub use tree::{Position, Tree, Vertex};

@@ -23,23 +23,6 @@ impl Tree {
         level.expect("the top is above all nodes") as u32
     }
 
-    /// Switches that a packet between two nodes crosses: 1, 3, 5 and so on, or 0 from a node to
-    /// itself.
-    ///
-    /// # Panics
-    /// When there is no such node.
-    pub fn switches_between(&self, source: u32, destination: u32) -> u32 {
-        (2 * self.level_between(source, destination)).saturating_sub(1)
-    }
-
-    /// Links that a packet between two nodes crosses: 2, 4, 6 and so on, or 0 from a node to itself.
-    ///
-    /// # Panics
-    /// When there is no such node.
-    pub fn links_between(&self, source: u32, destination: u32) -> u32 {
-        2 * self.level_between(source, destination)
-    }
-
     /// The links of one route between two nodes, in place of what is in `out`; none from a node to
     /// itself. `choose` is asked for one of a run of links wherever there are several and the rule
     /// does not say which.

@@ -28,7 +28,7 @@ use super::{Shape, TreesError};
 ///
 /// let tree = Tree::new(&Shape::KAry { arity: 4, levels: 3 })?;
 /// assert_eq!((tree.node_count(), tree.switch_count(), tree.link_count()), (64, 48, 384));
-/// assert_eq!([1, 5, 16].map(|node| tree.switches_between(0, node)), [1, 3, 5]);
+/// assert_eq!([1, 5, 16].map(|node| tree.level_between(0, node)), [1, 2, 3]);
 ///
 /// let mut path = Vec::new();
 /// tree.route(Ascent::Destination, 0, 63, &mut |_| unreachable!(), &mut path);
@@ -197,17 +197,6 @@ impl Tree {
     /// which is a multiple of this.
     pub fn subtree_size(&self, level: u32) -> u32 {
         self.levels[level as usize].subtree
-    }
-
-    /// The nodes below a switch, or the node itself.
-    ///
-    /// # Panics
-    /// When there is no such switch or node.
-    pub fn nodes_below(&self, vertex: Vertex) -> Range<u32> {
-        let (level, index) = self.place(vertex);
-        let level = &self.levels[level];
-        let first = index / level.lanes * level.subtree;
-        first..first + level.subtree
     }
 
     /// Where to draw a node or switch.

@@ -52,15 +52,6 @@ impl Plan {
         }
     }
 
-    /// Number of steps after which they repeat: those of a round, but for a ring, where all steps
-    /// are alike.
-    pub(super) fn distinct_steps(&self) -> u64 {
-        match self {
-            Self::Ring { .. } => 1,
-            _ => self.steps(),
-        }
-    }
-
     /// Length of every message.
     pub(super) fn bytes(&self) -> u64 {
         match self {

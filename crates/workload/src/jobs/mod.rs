@@ -8,7 +8,6 @@ mod asker;
 mod client;
 mod collective;
 mod layout;
-mod long_run;
 mod member;
 mod partners;
 mod pattern;
@@ -18,7 +17,6 @@ mod source;
 pub mod spec;
 
 pub use layout::{Layout, LayoutError};
-pub use long_run::{LongRun, Pair, Pattern};
 pub use pattern::Partners;
 pub use phases::Phase;
 pub use source::{Demand, JobsSource, Operation, Process};
