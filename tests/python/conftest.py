@@ -69,12 +69,10 @@ def isthmus(tmp_path: Path) -> Command:
 QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
 
 NOT_QUICK = {
-    # One message size of Figure 8 stands for those of Figures 9 to 13.
     "hypercube-io": {*(f"figure-{n}" for n in range(9, 14)), "sizes-saturation"},
-    # Whose shortened runs take longest, and tell least: queues at the servers need longer to fill.
     "qsnet-io": {"table-1-random", "figure-7", "figure-9-shared"},
 }
-"""Scenarios that the tests leave to `make papers-quick`."""
+"""Scenarios that the tests leave to `make papers-quick`: they take half of its time."""
 DRAWN = "sci-fabrics"
 """The paper of which all figures are drawn as well."""
 

@@ -23,25 +23,15 @@ NAMES = sorted(path.parent.name for path in REPOSITORY.glob("papers/*/paper.toml
 FOR_LONG_RUNS = {
     # What collapses only after longer than a quick run.
     "sci-fabrics": {"manhattan_collapse", "urt_fixed_collapse"},
-    "qsnet-io": {
-        # What builds up over tens of milliseconds, as long as queues at the servers need to fill.
-        "multi_random_clustered",
-        "multi_random_distributed",
-        "placement_gain",
-        "claim_interference_ii",
-        "interference_ii_most",
-        "claim_interference_dist",
-    },
 }
 """Rows whose effect takes longer to build up than a quick run is long."""
 
 
 class Run(NamedTuple):
-    """A quick run of a paper: what it printed, and its folder."""
+    """A quick run of a paper, and what it printed."""
 
     paper: Paper
     found: dict[str, dict[str, Any]]
-    out: Any
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -52,7 +42,7 @@ def paper(request):
 @pytest.fixture(scope="module")
 def quick(paper, quick_run):
     """A quick run of most rows."""
-    return Run(paper, *quick_run(paper.name))
+    return Run(paper, quick_run(paper.name)[0])
 
 
 def cells(paper):

@@ -17,7 +17,7 @@ SLOW = (
     .replace("messages_max = 40000", "messages_max = 60000")
     .replace('["2 /ms", "4 /ms"]', '["1 /ms", "2 /ms", "3 /ms", "4 /ms"]')
 )
-"""Eight points of some tenths of a second each."""
+"""Eight points of a tenth of a second or more each."""
 RINGS = """\
 version = 1
 name = "ring"

@@ -2,7 +2,7 @@
 //!
 //! | module | what it answers |
 //! |---|---|
-//! | [`queue`] | mean waits of M/G/1, M/M/m and, approximately, M/G/m |
+//! | [`queue`] | mean waits of M/G/1 and M/M/m |
 //! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
 //! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
 //! | [`worms`] | the same channel by channel, on the routes of one machine |

@@ -9,15 +9,6 @@ use crate::Error;
 use crate::error::{check, check_not_negative};
 use crate::moments::Moments;
 
-/// Utilisation rho = lambda x / m of `servers` servers (section 6 of the hypercube paper).
-///
-/// # Errors
-/// A negative or infinite number, or no server.
-pub fn utilisation(rate: f64, service_mean: f64, servers: u32) -> Result<f64, Error> {
-    checked(rate, service_mean, 0.0, servers)?;
-    Ok(rate * service_mean / f64::from(servers))
-}
-
 /// M/G/1, Pollaczek-Khinchine: W = rho x (1 + C^2) / (2 (1 - rho)).
 ///
 /// Kleinrock, *Queueing Systems* vol. 1 (1975), section 5.6; section 6 of the hypercube paper.
@@ -202,7 +193,7 @@ mod tests {
         );
         assert!(mg1_wait(1.0, f64::NAN, 1.0).is_err());
         assert!(mmm_wait(1.0, 1.0, 0).is_err());
-        assert!(utilisation(f64::INFINITY, 1.0, 1).is_err());
+        assert!(mg1_wait(f64::INFINITY, 1.0, 0.0).is_err());
     }
 
     #[test]

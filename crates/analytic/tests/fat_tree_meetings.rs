@@ -29,7 +29,7 @@ fn balanced(clients: u32, servers: u32) -> f64 {
 
 /// Messages per time of clients that pause, all of which ask one server for a time of 1 at its full speed;
 /// for one client it works at a speed of `alone`. Exact mean value analysis, client by client (Reiser and
-/// Lavenberg, *Mean-value analysis of closed multichain queuing networks*, JACM 27, 1980, section 3).
+/// Lavenberg, *Mean-value analysis of closed multichain queuing networks*, JACM 27, 1980).
 fn by_mean_values(count: u32, pause: f64, alone: f64) -> f64 {
     let (mut waiting, mut idle, mut rate) = (0.0, 1.0, 0.0);
     for clients in 1..=count {

@@ -494,8 +494,8 @@ fn partners_are_those_of_the_messages() {
             gaps: Spread::Exponential,
         },
     );
+    // Small, so that all pairs come up.
     open.sizes.mean = Bytes::new(10_000);
-    open.read_ratio = 0.5;
     let mut fixed = open;
     fixed.targets = Targets::Servers(Destinations::Blocked);
     let kinds = [
@@ -514,6 +514,17 @@ fn partners_are_those_of_the_messages() {
             pause: Time::ZERO,
         },
     ];
+    let collective = job(
+        "a",
+        JobNodes::All,
+        Traffic::AllToAll {
+            message: Bytes::new(1_000),
+            pause: Time::ZERO,
+        },
+    );
+    let traffic = jobs(Servers::None, Mapping::Shared, vec![collective]);
+    let layout = Layout::new(&traffic, 12).expect("it fits");
+    assert!(layout.partners(0, &traffic.jobs[0]).is_empty());
     for kind in kinds {
         let servers = Servers::Listed(vec![1, 5, 7]);
         let traffic = jobs(

@@ -12,8 +12,8 @@
 //!
 //! For clients that are alike this is exact where one message alone fills a part: C clients of S servers
 //! keep S C / (C + S - 1) of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with
-//! exponential servers*, Oper. Res. 15, 1967: all states are equally likely). With 8 servers this is
-//! N / (N + 7).
+//! exponential servers*, Oper. Res. 15, 1967: all states are equally likely). Each of 8 servers is busy for
+//! N / (N + 7) of the time.
 
 use super::lumps::{Lumps, lumps};
 use crate::Error;

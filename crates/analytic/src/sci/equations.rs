@@ -2,8 +2,7 @@
 //!
 //! The paper takes the rings as if every node passed on whole packets in step (store and forward):
 //! then all links are busy all the time, and a packet costs 41 symbols on each link that it crosses
-//! and 5 on each link that its echo crosses. [`peak`] is that for any such numbers. For fabrics
-//! other than those below, [`mean_symbols`](super::mean_symbols) computes it from the paths.
+//! and 5 on each link that its echo crosses. [`peak`] is that for any such numbers.
 
 use super::Protocol;
 use crate::Error;

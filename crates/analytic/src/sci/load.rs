@@ -64,7 +64,7 @@ impl Bottleneck {
 }
 
 /// The most loaded link. In fabrics that load all links alike this is the store-and-forward peak of
-/// Eq. 1, 2 and 4 of the SCI paper ([`mean_symbols`]); in others it is lower.
+/// Eq. 1, 2 and 4 of the SCI paper; in others it is lower.
 ///
 /// # Errors
 /// Numbers that are negative or not finite, classes over different numbers of links, no packet at

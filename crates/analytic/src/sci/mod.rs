@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Protocol`] | how many symbols packets take on a link (Table 1, section 4.1) |
 //! | [`equations`] | peak throughput of rings and square tori in the closed forms of the paper, Eq. 1-4 |
-//! | [`Class`], [`bottleneck`], [`mean_symbols`] | the same for any fabric and traffic, from what packets ask of each link |
+//! | [`Class`], [`bottleneck`] | the same for any fabric and traffic, from what packets ask of each link |
 //! | [`light_load_latency`] | latency when no packet meets another |
 //! | [`insertion`] | waits at one interface, of packets that enter the ring and of those that pass |
 //! | [`estimate`] | latency at any load: queueing for the ring and in the bypass FIFOs passed |

@@ -5,11 +5,10 @@
 //! networks for hardware-efficient supercomputing*, IEEE Trans. Comput. C-34(10), 1985).
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
+use super::Tree;
 use super::links::Crossing;
 use super::tree::Level;
-use super::{Ascent, Tree};
 
 impl Tree {
     /// Number of bundles: two for each subtree with links up, node by node first, each time that up
@@ -64,32 +63,6 @@ impl Tree {
                 let down = self.bundle(level, destination / size, false);
                 *shares.entry(up).or_insert(0.0) += share;
                 *shares.entry(down).or_insert(0.0) += share;
-            }
-        }
-        shares.into_iter().collect()
-    }
-
-    /// The same for links: of a deterministic ascent those that it chooses, else all links of a
-    /// bundle alike.
-    ///
-    /// # Panics
-    /// When there is no such node.
-    pub fn shares(&self, ascent: Ascent, source: u32, destinations: &[u32]) -> Vec<(u32, f64)> {
-        let mut shares = BTreeMap::new();
-        if ascent.key(0, 0).is_none() {
-            for (bundle, share) in self.bundle_shares(source, destinations) {
-                let share = share / f64::from(self.bundle_width(bundle));
-                shares.extend(self.bundle_links(bundle).map(|link| (link, share)));
-            }
-        } else {
-            let share = share_of_each(source, destinations);
-            let mut path = Vec::new();
-            let mut never = |_: Range<u32>| unreachable!("the rule says which");
-            for &destination in destinations {
-                self.route(ascent, source, destination, &mut never, &mut path);
-                for &link in &path {
-                    *shares.entry(link).or_insert(0.0) += share;
-                }
             }
         }
         shares.into_iter().collect()
