@@ -168,6 +168,17 @@ def _search(low: float, high: float) -> dict[str, Any]:
     return {"search": Search(over="workload.rate", resolution="10%", **ends)}
 
 
+EDGE = 60.0
+"""Residuals in percent that are drawn at most."""
+
+
+def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
+    """The least, middle and greatest residual of a case over the simulation's interval."""
+    mean, low, high = case["simulated"][name]
+    told = (1 + case["residual"][name]) * mean
+    return told / high - 1, told / mean - 1, told / low - 1
+
+
 def draw(cases: list[dict[str, Any]], path: Path) -> None:
     """Draw residuals against the part of the knee, and how many are how large."""
     import matplotlib as mpl
@@ -175,9 +186,10 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained", sharey="col")
+    figure, axes = plt.subplots(2, 2, figsize=(10, 6.6), layout="constrained", sharey="col")
+    figure.suptitle(f"The model of hypercubes on {len(cases)} machines drawn at random")
     for row, (name, aim) in zip(axes, MEASURES.items(), strict=True):
-        row[0].axhspan(-100 * aim, 100 * aim, color="#1b6ca8", alpha=0.15, linewidth=0)
+        row[0].axhspan(-100 * aim, 100 * aim, color="#888888", alpha=0.2, linewidth=0)
         for held, color, label in (
             (False, "#1b6ca8", "fitted on"),
             (True, "#c8553d", "held out"),
@@ -189,27 +201,39 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
             ]
             if not chosen:
                 continue
-            residuals = [(100 * case["at"], case["residual"][name]) for case in chosen]
-            known = [(at, 100 * size) for at, size in residuals if size is not None]
-            clipped = [min(60.0, max(-60.0, size)) for _, size in known]
-            row[0].scatter([at for at, _ in known], clipped, s=12, color=color, label=label)
-            full = [at for at, size in residuals if size is None]
-            row[0].scatter(full, [60.0] * len(full), s=24, color=color, marker="^")
+            full = [100 * case["at"] for case in chosen if case["residual"][name] is None]
+            row[0].scatter(full, [EDGE] * len(full), s=24, color=color, marker="^")
+            known = [case for case in chosen if case["residual"][name] is not None]
+            ends = [interval(case, name) for case in known]
+            clipped = [[min(EDGE, max(-EDGE, 100 * end)) for end in three] for three in ends]
+            row[0].errorbar(
+                [100 * case["at"] for case in known],
+                [middle for _, middle, _ in clipped],
+                yerr=[[m - low for low, m, _ in clipped], [high - m for _, m, high in clipped]],
+                fmt="o",
+                markersize=3,
+                elinewidth=0.8,
+                color=color,
+            )
             of = [min(100.0, 100 * size) for size in sizes(chosen, name)]
             shares = [100 * (n + 1) / len(of) for n in range(len(of))]
             row[1].step(of, shares, where="post", color=color, label=f"{label} ({len(of)})")
-        row[0].set_ylim(-62, 62)
-        row[0].set_ylabel("model beside simulation (%),\n▲ said to saturate")
-        row[0].set_title(f"{TITLES[name]}: aim {100 * aim:.0f}%", loc="left")
-        row[0].set_xlabel("load (% of the knee)")
+        row[0].set_ylim(-EDGE - 2, EDGE + 2)
+        row[0].set_ylabel("model above simulation (%)")
+        row[0].set_title(f"{TITLES[name]}, 95% intervals; grey: within {aim:.0%}", loc="left")
+        row[0].set_xlabel(
+            f"load (% of the knee); {EDGE:.0f} and more at the edge, ▲ said to saturate"
+        )
         row[1].axvline(100 * aim, color="#555555", linewidth=0.8)
+        row[1].set_title(f"{TITLES[name]}: machines within so much", loc="left")
         row[1].set_xlim(0, 40)
         row[1].set_ylim(0, 100)
         row[1].set_xlabel("size of the residual (%), 40 and more at the edge")
         row[1].set_ylabel("machines (%)")
-        row[1].legend(frameon=False, fontsize=8, loc="lower right")
+        row[1].legend(frameon=False, fontsize=10, loc="lower right")
         for ax in row:
             ax.grid(visible=True, color="#dddddd", linewidth=0.8)
+            ax.set_axisbelow(True)
             ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
