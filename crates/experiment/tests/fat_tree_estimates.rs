@@ -128,15 +128,15 @@ fn clients_that_think_are_machines_that_wait_for_repair() {
             rate = f64::from(clients) / (think_ns + 2_200.0 + time);
             waiting = rate * time;
         }
-        let exact = rate * 32_768.0 * 1e3;
+        let expected = rate * 32_768.0 * 1e3;
         assert!(
-            (told / exact - 1.0).abs() < 0.04,
-            "{think}: {told}, exactly {exact}"
+            (told / expected - 1.0).abs() < 0.04,
+            "{think}: {told}, by mean values {expected}"
         );
         let (low, high) = (servers.low.unwrap(), servers.high.unwrap());
         assert!(
-            low <= 1.02 * exact && 0.98 * exact <= high,
-            "{think}: [{low}, {high}], exactly {exact}"
+            low <= 1.02 * expected && 0.98 * expected <= high,
+            "{think}: [{low}, {high}], by mean values {expected}"
         );
     }
 }

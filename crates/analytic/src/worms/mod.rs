@@ -48,7 +48,9 @@
 //! Near saturation the model may be far off, to either side.
 
 mod network;
+mod solve;
 mod wait;
 
-pub use network::{Network, Solved, Start, Step, Uses};
+pub use network::{Network, Start, Step};
+pub use solve::{Solved, Uses};
 pub use wait::DRAPER_GHOSH;

@@ -1,0 +1,371 @@
+//! The pass against the direction of travel: waits, latencies, and the load that saturates.
+
+use super::network::Network;
+use super::wait::{Inflow, LENGTHS, utilisation, waits};
+use crate::moments::Moments;
+
+/// Mean header latency of a class in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Uses {
+    /// Worms per cycle at a load of 1.
+    pub rate: f64,
+    /// Channels on the way.
+    pub channels: f64,
+    /// Waits after the first channel.
+    pub waits: f64,
+    /// Wait for the first channel.
+    pub source: f64,
+}
+
+/// The network at one load.
+#[derive(Debug, Clone)]
+pub struct Solved {
+    /// Waits by slot.
+    waits: Vec<Moments>,
+    /// By step: the waits after it.
+    later: Vec<Moments>,
+    /// By channel: variance of the later waits that any two of its worms have in common.
+    common: Vec<f64>,
+    /// Share of time for which the lanes of each channel are held.
+    pub utilisation: Vec<f64>,
+}
+
+impl Network {
+    /// Waits and use when every start sends `load` times its rate.
+    pub fn solve(&self, load: f64) -> Solved {
+        let mut solved = self.idle();
+        for &channel in &self.order {
+            self.solve_channel(channel, load, &mut solved);
+        }
+        solved
+    }
+
+    fn idle(&self) -> Solved {
+        let slots: usize = self.inputs.iter().map(Vec::len).sum();
+        Solved {
+            waits: vec![Moments::ZERO; slots],
+            later: vec![Moments::ZERO; self.steps.len()],
+            common: vec![0.0; self.lanes.len()],
+            utilisation: vec![0.0; self.lanes.len()],
+        }
+    }
+
+    /// Solves a channel once all behind it are solved, and gives its utilisation.
+    fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
+        for &number in &self.steps_on[channel as usize] {
+            solved.later[number as usize] = self.later(number, solved);
+        }
+        let inflows = self.inflows(channel as usize, load, &solved.later);
+        let lanes = self.lanes[channel as usize];
+        let onward = self.onward[channel as usize].iter();
+        let common = onward
+            .map(|on| {
+                let next = solved.waits[on.slot as usize].variance();
+                on.share * on.share * (next + solved.common[on.channel as usize])
+            })
+            .sum();
+        solved.common[channel as usize] = common;
+        let used = utilisation(&inflows, lanes);
+        solved.utilisation[channel as usize] = used;
+        let first = self.first_slot[channel as usize] as usize;
+        for (slot, wait) in waits(&inflows, lanes, common).into_iter().enumerate() {
+            solved.waits[first + slot] = wait;
+        }
+        used
+    }
+
+    /// Waits after a step.
+    fn later(&self, number: u32, solved: &Solved) -> Moments {
+        let step = &self.steps[number as usize];
+        let slots = &self.slots_of[number as usize];
+        let parts = step.next.iter().zip(slots);
+        Moments::weighted(
+            parts.map(|(&(probability, next), &slot)| {
+                let wait = solved.waits[slot as usize];
+                (probability, wait.plus(&solved.later[next as usize]))
+            }),
+            1.0,
+        )
+    }
+
+    fn inflows(&self, channel: usize, load: f64, later: &[Moments]) -> Vec<Inflow> {
+        let inputs = &self.inputs[channel];
+        let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
+        for arrival in &self.arrivals[channel] {
+            let step = &self.steps[arrival.step as usize];
+            let service = self.lengths[step.length].plus(&later[arrival.step as usize]);
+            let (rate, moments, kinds) =
+                &mut sums[(arrival.slot - self.first_slot[channel]) as usize];
+            *rate += arrival.rate;
+            moments.mean += arrival.rate * service.mean;
+            moments.second += arrival.rate * service.second;
+            moments.third += arrival.rate * service.third;
+            kinds[step.length].0 += arrival.rate * service.mean;
+            kinds[step.length].1 += arrival.rate * service.second;
+        }
+        let each = inputs.iter().zip(sums);
+        each.map(|(&from, (rate, sum, kinds))| Inflow {
+            lanes: from.map(|from| self.fed[from as usize]),
+            rate: load * rate,
+            service: if rate > 0.0 {
+                Moments {
+                    mean: sum.mean / rate,
+                    second: sum.second / rate,
+                    third: sum.third / rate,
+                }
+            } else {
+                Moments::ZERO
+            },
+            kinds: kinds.map(|(held, second)| {
+                let left = if held > 0.0 {
+                    second / (2.0 * held)
+                } else {
+                    0.0
+                };
+                (load * held, left)
+            }),
+        })
+        .collect()
+    }
+
+    /// Mean header latencies of the classes below `classes`.
+    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<Uses> {
+        let mut ahead = vec![(1.0, 0.0); self.steps.len()];
+        for &channel in &self.order {
+            for &number in &self.steps_on[channel as usize] {
+                let step = &self.steps[number as usize];
+                let (mut channels, mut waits) = (1.0, 0.0);
+                for (&(probability, next), &slot) in
+                    step.next.iter().zip(&self.slots_of[number as usize])
+                {
+                    let (more, later) = ahead[next as usize];
+                    channels += probability * more;
+                    if probability > 0.0 {
+                        waits += probability * (solved.waits[slot as usize].mean + later);
+                    }
+                }
+                ahead[number as usize] = (channels, waits);
+            }
+        }
+        let mut found = vec![Uses::default(); classes];
+        for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
+            if start.rate > 0.0 {
+                let (channels, waits) = ahead[start.step as usize];
+                let sum = &mut found[start.class];
+                sum.rate += start.rate;
+                sum.channels += start.rate * channels;
+                sum.waits += start.rate * waits;
+                sum.source += start.rate * solved.waits[slot as usize].mean;
+            }
+        }
+        for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
+            sum.channels /= sum.rate;
+            sum.waits /= sum.rate;
+            sum.source /= sum.rate;
+        }
+        found
+    }
+
+    /// The load at which the first channel is held all the time, to this relative precision; none if
+    /// nothing is sent.
+    pub fn saturation(&self, precision: f64) -> Option<f64> {
+        let full = |load: f64| {
+            let held = |used: f64| used.is_nan() || used >= 1.0;
+            let mut solved = self.idle();
+            (self.order.iter()).any(|&channel| held(self.solve_channel(channel, load, &mut solved)))
+        };
+        let mut high = self.bound()?;
+        let mut low = 0.0;
+        while high - low > precision * high {
+            let middle = low + (high - low) / 2.0;
+            if full(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Some(high)
+    }
+
+    /// The load at which some channel carries flits all the time.
+    pub fn bound(&self) -> Option<f64> {
+        let carried = (0..self.lanes.len()).map(|channel| {
+            let work: f64 = (self.arrivals[channel].iter())
+                .map(|arrival| {
+                    let step = &self.steps[arrival.step as usize];
+                    arrival.rate * self.lengths[step.length].mean
+                })
+                .sum();
+            work / f64::from(self.lanes[channel].max(1))
+        });
+        let most = carried.fold(0.0, f64::max);
+        (most > 0.0).then(|| 1.0 / most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue;
+    use crate::worms::network::{Start, Step};
+    use proptest::prelude::*;
+
+    fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
+        Step {
+            channel,
+            length: 0,
+            next,
+        }
+    }
+
+    fn start(step: u32, rate: f64) -> Start {
+        Start {
+            class: 0,
+            step,
+            rate,
+        }
+    }
+
+    /// One source, three channels in a row: only the first has a queue, that of M/D/1.
+    /// Worms that start on channel 0 go on to 1, others start on 2; all meet in 3.
+    fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
+        let steps = vec![
+            step(0, vec![(1.0, 1)]),
+            step(1, vec![(1.0, 3)]),
+            step(2, vec![(1.0, 3)]),
+            step(3, Vec::new()),
+        ];
+        let starts = vec![start(0, rates[0]), start(2, rates[1])];
+        Network::new(lanes.to_vec(), vec![Moments::fixed(100.0)], steps, starts).unwrap()
+    }
+
+    #[test]
+    fn a_single_lane_source_waits_as_in_md1() {
+        let steps = vec![
+            step(0, vec![(1.0, 1)]),
+            step(1, vec![(1.0, 2)]),
+            step(2, Vec::new()),
+        ];
+        let lengths = vec![Moments::fixed(100.0)];
+        let network = Network::new(vec![1; 3], lengths, steps, vec![start(0, 1.0)]).unwrap();
+        let solved = network.solve(0.008);
+        let header = network.headers(&solved, 1)[0];
+        let expected = queue::mg1_wait(0.008, 100.0, 0.0).unwrap();
+        assert!((header.source - expected).abs() < 1e-9);
+        assert_eq!((header.channels, header.waits), (3.0, 0.0));
+        assert!((network.saturation(1e-6).unwrap() - 0.01).abs() < 1e-7);
+    }
+
+    /// Two sources that share their second channel: each first channel is held through the wait.
+    #[test]
+    fn what_waits_holds_what_is_behind() {
+        let steps = vec![
+            step(0, vec![(1.0, 2)]),
+            step(1, vec![(1.0, 2)]),
+            step(2, Vec::new()),
+        ];
+        let lengths = vec![Moments::fixed(100.0)];
+        let starts = vec![start(0, 1.0), start(1, 1.0)];
+        let network = Network::new(vec![1; 3], lengths, steps, starts).unwrap();
+        let solved = network.solve(0.003);
+        let header = network.headers(&solved, 1)[0];
+        assert!(header.waits > 0.0);
+        let held = 0.003 * (100.0 + header.waits);
+        assert!((solved.utilisation[0] - held).abs() < 1e-12);
+        let saturation = network.saturation(1e-6).unwrap();
+        assert!(saturation < network.bound().unwrap() && saturation > 0.003);
+    }
+
+    /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never
+    /// held at once, so that it is all as if there were one.
+    #[test]
+    fn no_more_lanes_are_held_than_are_fed() {
+        let headers = |lanes: u32| {
+            let network = meeting([1, lanes, 1, 1], [1.0, 1.0]);
+            assert_eq!(network.fed[1], 1);
+            network.headers(&network.solve(0.003), 1)
+        };
+        assert_eq!(headers(2), headers(1));
+    }
+
+    #[test]
+    fn circles_are_refused() {
+        let steps = vec![step(0, vec![(1.0, 1)]), step(1, vec![(1.0, 0)])];
+        let lengths = vec![Moments::fixed(10.0)];
+        let refused = Network::new(vec![1; 2], lengths, steps, vec![start(0, 1.0)]);
+        assert!(refused.is_err());
+    }
+
+    /// All worms of the first channels go on to the last, where they wait for another source.
+    #[test]
+    fn what_all_wait_for_is_common() {
+        let network = meeting([8, 2, 1, 1], [0.001, 0.004]);
+        let solved = network.solve(1.0);
+        let wait = |step: usize| solved.waits[network.slots_of[step][0] as usize];
+        assert!(wait(1).variance() > 0.0 && wait(0).mean > 0.0);
+        assert_eq!(solved.common[1], wait(1).variance());
+        let expected = wait(0).variance() + wait(1).variance();
+        assert_eq!(solved.common[0], expected);
+        // Where half of them go elsewhere, two wait together a quarter of the time.
+        let mut halved = network.steps.clone();
+        halved.push(step(4, Vec::new()));
+        halved[1].next = vec![(0.5, 3), (0.5, 4)];
+        let starts = network.starts.clone();
+        let network = Network::new(vec![8, 2, 1, 1, 1], network.lengths, halved, starts).unwrap();
+        let solved = network.solve(1.0);
+        let waits = network.slots_of[1].iter();
+        let expected: f64 = waits
+            .map(|&slot| solved.waits[slot as usize].variance() / 4.0)
+            .sum();
+        assert!((solved.common[1] - expected).abs() < 1e-9);
+    }
+
+    /// Three layers of three channels each; from each channel on to two of the next layer.
+    fn layers(lanes: Vec<u32>, split: &[f64], long: f64) -> Network {
+        let (short, long) = (Moments::fixed(20.0), Moments::fixed(long));
+        let steps = (0..18u32)
+            .map(|number| {
+                let (channel, length) = (number % 9, number / 9);
+                let (layer, place) = (channel / 3, channel % 3);
+                let next = |place: u32| 9 * length + 3 * (layer + 1) + place % 3;
+                let goes = split[number as usize];
+                Step {
+                    channel,
+                    length: length as usize,
+                    next: if layer < 2 {
+                        vec![(goes, next(place)), (1.0 - goes, next(place + 1))]
+                    } else {
+                        Vec::new()
+                    },
+                }
+            })
+            .collect();
+        let starts = [0, 1, 2, 9, 10, 11].map(|step| start(step, 1.0)).to_vec();
+        Network::new(lanes, vec![short, long], steps, starts).unwrap()
+    }
+
+    proptest! {
+        /// What the search for the saturation load takes for granted.
+        #[test]
+        fn waits_and_use_grow_with_the_load(
+            lanes in prop::collection::vec(1u32..6, 9),
+            split in prop::collection::vec(0.0f64..1.0, 18),
+            long in 20.0f64..2000.0,
+        ) {
+            let network = layers(lanes, &split, long);
+            let full = network.saturation(1e-4).unwrap();
+            let mut before = network.solve(0.0);
+            for part in 1..40 {
+                let solved = network.solve(full * f64::from(part) / 40.0);
+                let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
+                for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
+                    prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");
+                }
+                for (new, old) in solved.waits.iter().zip(&before.waits) {
+                    prop_assert!(grown(new.mean, old.mean), "wait at {part}/40: {old:?} -> {new:?}");
+                }
+                before = solved;
+            }
+        }
+    }
+}
