@@ -18,13 +18,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flit", &[]),
     ("wormhole", &["kernel"]),
     ("sci", &["topology", "kernel"]),
-    ("fattree", &["topology", "kernel"]),
+    ("packet", &["topology", "kernel"]),
     ("device", &["kernel"]),
     ("workload", &["units", "kernel"]),
     (
         "machine",
         &[
-            "units", "topology", "kernel", "wormhole", "sci", "fattree", "device", "workload",
+            "units", "topology", "kernel", "wormhole", "sci", "packet", "device", "workload",
         ],
     ),
     ("scenario", &["units", "topology", "workload", "machine"]),
@@ -60,7 +60,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flit", &["kernel", "conformance"]),
     ("wormhole", &["flit", "conformance"]),
     ("sci", &["conformance"]),
-    ("fattree", &["conformance"]),
+    ("packet", &["conformance"]),
     ("machine", &["flit"]),
 ];
 

@@ -1,10 +1,12 @@
 //! From the description of a fat tree to what a simulation runs on.
 
 use crate::fattree::spec::{Age, FatTreeSpec, Switching};
-use isthmus_fattree::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_kernel::Cycles;
+use isthmus_packet::ways::FatTree;
+use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_topology::trees::{Tree, TreesError};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why a fat tree cannot be built.
@@ -15,7 +17,7 @@ pub enum MachineError {
     Tree(#[from] TreesError),
     /// The engine refuses the rules.
     #[error(transparent)]
-    Engine(#[from] isthmus_fattree::Error),
+    Engine(#[from] isthmus_packet::Error),
     /// A byte that takes no whole number of picoseconds.
     #[error("at {0} a byte takes no whole number of picoseconds")]
     Bandwidth(Bandwidth),
@@ -29,6 +31,7 @@ pub enum MachineError {
 pub struct Machine {
     spec: FatTreeSpec,
     tree: Tree,
+    ways: Arc<FatTree>,
     /// The longest time of which all times of the description are multiples.
     tick: Time,
     byte: Time,
@@ -45,9 +48,11 @@ impl Machine {
         if byte.ps() == 0 || byte.ps() * bits_per_s != 8_000_000_000_000 {
             return Err(MachineError::Bandwidth(spec.bandwidth));
         }
+        let tree = Tree::new(&spec.shape)?;
         let machine = Self {
             spec: spec.clone(),
-            tree: Tree::new(&spec.shape)?,
+            ways: Arc::new(FatTree::new(&tree, spec.ascent)),
+            tree,
             tick: Time::from_ps(times(spec).fold(byte.ps(), gcd)),
             byte,
         };
@@ -68,6 +73,11 @@ impl Machine {
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Where packets may go on it.
+    pub(crate) fn ways(&self) -> Arc<FatTree> {
+        Arc::clone(&self.ways)
     }
 
     /// What time is counted in.
@@ -97,12 +107,11 @@ impl Machine {
             acknowledge: 0,
             acknowledge_hop: 0,
             channels: spec.virtual_channels,
-            switching: isthmus_fattree::Switching::Circuit {
+            switching: isthmus_packet::Switching::Circuit {
                 in_flight: nic.packets_in_flight,
             },
-            ascent: spec.ascent,
             adaptive: spec.readings.adaptive,
-            age: isthmus_fattree::Age {
+            age: isthmus_packet::Age {
                 from: match spec.age {
                     Age::PerSwitch => AgeFrom::Request,
                     Age::Saturating { .. } | Age::Unlimited => spec.readings.age_from,
@@ -150,7 +159,7 @@ impl Machine {
                     let room = u64::from(places) * packet;
                     u32::try_from(room).unwrap_or(u32::MAX)
                 };
-                rules.switching = isthmus_fattree::Switching::CutThrough {
+                rules.switching = isthmus_packet::Switching::CutThrough {
                     buffer: room(buffer / spec.virtual_channels.max(1)),
                     credit: ticks(credit),
                     outputs: (output_buffer > 0).then(|| Outputs {

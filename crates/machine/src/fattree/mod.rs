@@ -10,7 +10,7 @@ mod simulation;
 pub mod spec;
 
 pub use build::{Machine, MachineError};
-pub use isthmus_fattree::Counters;
+pub use isthmus_packet::Counters;
 pub use isthmus_workload::jobs::Phase;
 pub use observe::{Completed, Observer, Packet};
 pub use simulation::Simulation;

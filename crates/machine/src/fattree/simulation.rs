@@ -2,8 +2,9 @@
 
 use crate::fattree::build::{Machine, MachineError};
 use crate::fattree::observe::{Completed, Observer, Packet};
-use isthmus_fattree::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_kernel::{Cycles, Streams};
+use isthmus_packet::ways::FatTree;
+use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const TOLD_AT_ONCE: u64 = 1 << 16;
 /// One replication: a fat tree, its jobs and everything under way.
 #[derive(Debug)]
 pub struct Simulation {
-    engine: Engine<Demand>,
+    engine: Engine<Demand, FatTree>,
     state: State,
 }
 
@@ -60,7 +61,7 @@ impl Simulation {
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
-            engine: Engine::new(machine.tree(), machine.rules(most), ties)?,
+            engine: Engine::new(machine.ways(), machine.rules(most), ties)?,
             state: State {
                 several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],

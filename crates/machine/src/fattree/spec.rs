@@ -1,6 +1,6 @@
 //! What a fat tree is made of: plain values, no behaviour.
 
-pub use isthmus_fattree::{Adaptive, AgeFrom, AgeTie, LinkLoad, LinkTie};
+pub use isthmus_packet::{Adaptive, AgeFrom, AgeTie, LinkLoad, LinkTie};
 pub use isthmus_topology::trees::{Ascent, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 

@@ -1,0 +1,465 @@
+//! What happens when, whatever way links are held in.
+
+use super::event::{Event, Kind};
+use super::group::{Group, Turn};
+use super::lanes::Lanes;
+use super::links::Links;
+use super::messages::Messages;
+use super::nic::Nic;
+use super::packets::{Packet, Packets};
+use super::queue::Queue;
+use crate::Rules;
+use crate::rules::tie;
+use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
+use crate::ways::{End, Header, Run, Ways};
+use isthmus_kernel::{Cycles, Ran};
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub(super) const NEVER: Cycles = Cycles::MAX;
+
+/// Links from which on it pays to look ahead: what is known of fewer stays in the processor's caches.
+const LARGE: u32 = 4_096;
+
+/// Events of a slot from which on it does.
+const AHEAD: usize = 4;
+
+/// How packets hold links.
+pub(super) trait Holding: Clone + Debug + Sized {
+    /// Whether lanes are held apart from transmitters, so that their ticks are counted.
+    const LANES: bool;
+
+    /// Forgets everything.
+    fn clear(&mut self);
+
+    /// When one of these links of a node can take the next packet of the message, or should be asked
+    /// again, as far as known.
+    fn links_free<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        node: u32,
+        run: Run,
+        message: u32,
+        now: Cycles,
+    ) -> Option<Cycles>;
+
+    /// Gives a new packet a lane of one of these links, of which one can be had. Answers when it
+    /// starts.
+    fn inject<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        packet: u32,
+        run: Run,
+        now: Cycles,
+    ) -> Cycles;
+
+    /// A header asks for its next links. `alone`: nothing else happens in this tick.
+    fn arrive<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, packet: u32, alone: bool, now: Cycles);
+
+    /// Something comes free for which a header may wait.
+    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
+
+    /// Something comes free for which an output buffer may wait.
+    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
+
+    /// At the end of a tick: gives links to those who wait.
+    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles);
+
+    /// Calls for what a packet's next links are asked, unless it is in the processor's caches.
+    fn call(&self, lane: u32, run: Run) -> u64;
+}
+
+/// The engine for one way of holding links.
+#[derive(Debug, Clone)]
+pub(super) struct Core<T, W, H> {
+    pub(super) ways: Arc<W>,
+    pub(super) rules: Rules,
+    pub(super) seed: u64,
+    pub(super) now: Cycles,
+    pub(super) queue: Queue,
+    pub(super) messages: Messages<T>,
+    pub(super) packets: Packets,
+    pub(super) nics: Vec<Nic>,
+    pub(super) lanes: Lanes,
+    pub(super) holding: H,
+    pub(super) links: Links,
+    /// Waiting headers. A group has the number of its first link.
+    pub(super) groups: Vec<Group>,
+    /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
+    /// links.
+    pub(super) asking: Vec<u32>,
+    /// Groups to be looked at when the tick ends, and output buffers by their links and
+    /// [`MARK`](super::outputs::MARK).
+    pub(super) dirty_groups: Vec<u32>,
+    pub(super) dirty_nics: Vec<u32>,
+    /// Of those the output buffers, which come after the groups.
+    pub(super) dirty_outputs: Vec<u32>,
+    /// Of each node what its handler is to be reminded of and when, in order of time; empty if nobody
+    /// has asked for that.
+    reminders: Vec<VecDeque<(Cycles, T)>>,
+    offers: Offers<T>,
+    /// Whether it pays to look ahead.
+    pub(super) large: bool,
+}
+
+impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+    /// An idle engine at time 0, of rules that can be followed.
+    pub fn new(ways: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
+        let count = ways.link_count();
+        let mut groups = vec![Group::NONE; count as usize];
+        let mut links = Links::new((0..count).map(|link| ways.end(link)), lanes);
+        for (run, ports) in ways.runs() {
+            let group = &mut groups[run.first as usize];
+            group.inputs = ports * rules.channels;
+            group.links = run.links;
+        }
+        links.clear(&groups);
+        let large = count >= LARGE;
+        // What a packet brings about lies a few of its lengths ahead. Where little happens at a
+        // time, slots of the queue may be longer.
+        let lengths = if large { 4 } else { 16 };
+        let span = lengths * rules.byte * rules.wire_bytes(u64::from(rules.payload));
+        let interface = &rules.interface;
+        let nic = Nic::new(interface.queues, interface.slice);
+        Self {
+            nics: vec![nic; ways.node_count() as usize],
+            packets: Packets::new(ways.longest()),
+            messages: Messages::default(),
+            queue: Queue::new(span),
+            offers: Offers::default(),
+            asking: Vec::new(),
+            dirty_groups: Vec::new(),
+            dirty_nics: Vec::new(),
+            dirty_outputs: Vec::new(),
+            reminders: Vec::new(),
+            large,
+            ways,
+            now: 0,
+            lanes,
+            holding,
+            links,
+            groups,
+            rules,
+            seed,
+        }
+    }
+
+    pub fn clear(&mut self, seed: u64) {
+        self.seed = seed;
+        self.now = 0;
+        self.queue.clear();
+        self.messages.clear();
+        self.packets.clear();
+        let interface = &self.rules.interface;
+        self.nics.fill(Nic::new(interface.queues, interface.slice));
+        self.holding.clear();
+        self.links.clear(&self.groups);
+        for group in &mut self.groups {
+            group.waiting.clear();
+        }
+        self.asking.clear();
+        self.dirty_groups.clear();
+        self.dirty_nics.clear();
+        self.dirty_outputs.clear();
+        self.reminders.clear();
+        self.offers.messages.clear();
+        self.offers.reminders.clear();
+    }
+
+    pub fn under_way(&self) -> (usize, usize) {
+        (self.messages.count(), self.packets.count())
+    }
+
+    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+        let nodes = self.nics.len() as u32;
+        let Message {
+            from, to, queue, ..
+        } = message;
+        assert!(
+            time >= self.now,
+            "a message of node {from} was offered for {time}, now is {}",
+            self.now
+        );
+        assert!(
+            from < nodes && to < nodes && from != to,
+            "a message goes from node {from} to node {to}; the nodes are 0 to {}, and none sends \
+             to itself",
+            nodes - 1
+        );
+        assert!(
+            queue < self.rules.interface.queues,
+            "a message waits in queue {queue}; the last is {}",
+            self.rules.interface.queues - 1
+        );
+        self.accept(time, message);
+    }
+
+    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        if handler.finished() {
+            return Ran::Finished;
+        }
+        let last = limit.saturating_sub(1);
+        let mut slot = None;
+        while limit > self.now
+            && let Some(event) = self.queue.pop_until(last)
+        {
+            let now = self.queue.now();
+            if self.large {
+                let (present, upcoming) = self.queue.slot();
+                if upcoming.len() >= AHEAD && slot != Some(present) {
+                    slot = Some(present);
+                    self.look_ahead(upcoming);
+                }
+            }
+            self.now = now;
+            // Most ticks have one event only: what it brings about can be done at once.
+            let alone = !self.queue.more_now() && self.settled();
+            match event.kind() {
+                Kind::Arrive => S::arrive(self, event.about(), alone, now),
+                Kind::Deliver => self.deliver(event.about(), now, handler),
+                Kind::Wake => S::wake(self, event.about(), alone, now),
+                Kind::Inject => {
+                    let node = event.about();
+                    self.nics[node as usize].wake = NEVER;
+                    if alone {
+                        self.inject(node, now);
+                    } else {
+                        self.look_at_nic(node);
+                    }
+                }
+                Kind::Send => S::send(self, event.about(), now),
+                Kind::Start => self.start(event.rank(), event.about()),
+                Kind::Remind => {
+                    let node = event.rank();
+                    let reminder = self.reminders[node as usize].pop_front();
+                    let (_, tag) = reminder.expect("an event for each reminder");
+                    handler.reminded(now, node, tag, &mut self.offers);
+                    self.take_offers();
+                }
+                Kind::Generate => {
+                    let message = self.generate(event.rank(), now);
+                    let state = self.messages.get(message);
+                    handler.generated(now, &state.message, &mut self.offers);
+                    self.take_offers();
+                }
+            }
+            if !self.queue.more_now() {
+                if !self.settled() {
+                    self.settle(now);
+                }
+                if handler.finished() {
+                    return Ran::Finished;
+                }
+            }
+        }
+        if limit < Cycles::MAX {
+            self.now = self.now.max(limit);
+        }
+        Ran::at_limit(!self.queue.is_empty(), self.messages.count() as u64)
+    }
+
+    /// Calls for what the events of a slot are about. In a large tree it is no longer in the
+    /// processor's caches; so the calls wait for memory together, not one after another.
+    fn look_ahead(&self, upcoming: &[(Cycles, Event)]) {
+        let mut read = 0;
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).header.to),
+                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
+                Kind::Inject => self.nics[about as usize].ready,
+                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
+            };
+        }
+        for (_, event) in upcoming {
+            let about = event.about();
+            read ^= match event.kind() {
+                Kind::Arrive => {
+                    let Packet {
+                        run, header, lane, ..
+                    } = *self.packets.get(about);
+                    let held = self.holding.call(lane, run);
+                    held ^ self.links.call(run) ^ self.packets.call_path(about, header.links)
+                }
+                Kind::Deliver => {
+                    let Packet {
+                        header, message, ..
+                    } = *self.packets.get(about);
+                    let nic = &self.nics[header.to as usize];
+                    nic.ready ^ nic.received ^ self.messages.call(message)
+                }
+                Kind::Wake => {
+                    let Group { links, waiting, .. } = &self.groups[about as usize];
+                    let run = Run {
+                        first: about,
+                        links: *links,
+                    };
+                    self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
+                }
+                Kind::Inject => {
+                    let nic = &self.nics[about as usize];
+                    let message = nic.run.front();
+                    let message = message.map_or(0, |&message| self.messages.call(message));
+                    message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                }
+                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
+            };
+        }
+        for (_, event) in upcoming {
+            if event.kind() == Kind::Wake {
+                let waiting = self.groups[event.about() as usize].waiting.iter();
+                read ^= waiting.fold(0, |read, waiter| {
+                    read ^ u64::from(self.packets.get(waiter.packet).header.links)
+                });
+            }
+        }
+        std::hint::black_box(read);
+    }
+
+    fn take_offers(&mut self) {
+        if !self.offers.reminders.is_empty() {
+            self.take_reminders();
+        }
+        if self.offers.messages.is_empty() {
+            return;
+        }
+        let mut offers = std::mem::take(&mut self.offers.messages);
+        for (time, message) in offers.drain(..) {
+            self.send(time, message);
+        }
+        self.offers.messages = offers;
+    }
+
+    #[cold]
+    fn take_reminders(&mut self) {
+        self.reminders
+            .resize_with(self.nics.len(), VecDeque::default);
+        for (time, node, tag) in self.offers.reminders.drain(..) {
+            assert!(
+                time > self.now,
+                "a reminder for {time}, now is {}",
+                self.now
+            );
+            let of_node = &mut self.reminders[node as usize];
+            let at = of_node.partition_point(|&(earlier, _)| earlier <= time);
+            of_node.insert(at, (time, tag));
+            self.queue.push(time, Event::new(Kind::Remind, node, 0));
+        }
+    }
+
+    /// At the end of a tick: outputs are given to those who wait, then nodes inject.
+    fn settle(&mut self, now: Cycles) {
+        S::settle(self, now);
+        while let Some(node) = self.dirty_nics.pop() {
+            self.nics[node as usize].dirty = false;
+            self.inject(node, now);
+        }
+    }
+
+    /// Whether nothing is left to do at the end of the tick so far.
+    #[inline]
+    fn settled(&self) -> bool {
+        self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
+    }
+
+    /// Whether a link leads to a node.
+    #[inline]
+    pub(super) fn is_last(&self, end: End) -> bool {
+        (end.vertex as usize) < self.nics.len()
+    }
+
+    /// A packet has got a link that leads to a switch: sees what it is to ask for there.
+    #[inline]
+    pub(super) fn head_for(&mut self, packet: u32, end: End) {
+        let state = self.packets.get_mut(packet);
+        let channel = self.lanes.channel(state.lane);
+        let Header { from, links, .. } = state.header;
+        let lot = || tie(self.seed, from, state.number, u32::from(links));
+        state.run = self.ways.next(&mut state.header, end, lot);
+        state.input = end.port * self.rules.channels + channel;
+    }
+
+    /// What decides among headers that wait for a group and are equally old.
+    #[inline]
+    pub(super) fn turn(&self, group: u32, now: Cycles) -> Turn {
+        Turn {
+            tie: self.rules.age.tie,
+            served: self.links.served(group),
+            seed: self.seed,
+            now,
+            group,
+        }
+    }
+
+    /// Packets whose age counts from before this are equally old.
+    #[inline]
+    pub(super) fn horizon(&self, now: Cycles) -> Cycles {
+        let saturates = self.rules.age.saturates;
+        saturates.map_or(0, |age| now.saturating_sub(age))
+    }
+
+    /// The tail of a packet arrives.
+    fn deliver<H: Handler<Tag = T>>(&mut self, packet: u32, now: Cycles, handler: &mut H) {
+        let state = *self.packets.get(packet);
+        let Header {
+            from, to, links, ..
+        } = state.header;
+        let nic = &mut self.nics[to as usize];
+        if nic.ready > now {
+            nic.ready += self.rules.interface.receive;
+            nic.dma += self.rules.interface.receive;
+        }
+        let message = self.messages.get_mut(state.message);
+        nic.received += 1;
+        if message.data {
+            nic.bytes += u64::from(state.payload);
+        }
+        handler.packet(&PacketSeen {
+            tag: message.message.tag,
+            from,
+            to,
+            request: !message.data,
+            number: state.number,
+            payload: state.payload,
+            injected: state.injected,
+            arrived: now,
+            path: self.packets.path(packet),
+            lanes: self.lanes,
+        });
+        message.arrived += 1;
+        let switches = u64::from(links) - 1;
+        let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
+        message.completed = message.completed.max(known);
+        let done = message.arrived == message.packets;
+        self.packets.remove(packet);
+        if !done {
+            return;
+        }
+        if !message.data {
+            return self.reply(state.message, now);
+        }
+        let delivery = Delivery {
+            message: message.message,
+            generated: message.generated,
+            injected: message.injected.expect("what arrives was injected"),
+            arrived: now,
+            completed: match message.message.kind {
+                MessageKind::Write => message.completed,
+                MessageKind::Read => now,
+            },
+            packets: message.packets,
+        };
+        self.messages.remove(state.message);
+        handler.delivered(&delivery, &mut self.offers);
+        self.take_offers();
+    }
+}
+
+/// Ticks that a packet takes on a link, its last or not, that it starts on at `start`.
+#[inline]
+pub(super) fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
+    let ticks = u64::from(packet.ticks);
+    match rules.late {
+        Some(late) if last && start - packet.injected > late.older_than => ticks + late.extra,
+        _ => ticks,
+    }
+}

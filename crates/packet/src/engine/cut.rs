@@ -1,0 +1,445 @@
+//! Cut-through: finite buffers, and credits that tell what room there is.
+
+use super::core::{Core, Holding, NEVER, ticks_on};
+use super::equals::one_of_equals;
+use super::event::{Event, Kind};
+use super::group::Waiter;
+use super::lanes::Lanes;
+use super::links::Look;
+use super::outputs::OutputBuffers;
+use super::packets::Step;
+use super::returns::Returns;
+use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
+use crate::rules::Outputs;
+use crate::ways::{Run, Ways, one_of};
+use isthmus_kernel::Cycles;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A virtual channel of a link and the buffer behind it.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    /// Bytes of room that the sender knows of.
+    pub(super) credits: u32,
+    /// When the tail of the packet before the first has left.
+    clear: Cycles,
+    /// Room that the sender will know of.
+    returning: Returns,
+    /// Packets in the buffer or on the link to it.
+    packets: VecDeque<u32>,
+}
+
+/// The links of a network with cut-through.
+#[derive(Debug, Clone)]
+pub(super) struct Buffers {
+    pub(super) lanes: Vec<Lane>,
+    pub(super) transmitter: Vec<Cycles>,
+    /// Whether a group is to be looked at when the tick ends.
+    pub(super) looked: Vec<bool>,
+    numbers: Lanes,
+    buffer: u32,
+    pub(super) credit: Cycles,
+    /// Buffers behind the crossbars of the switches, if there are such.
+    pub(super) outputs: Option<Box<OutputBuffers>>,
+    /// When the header of each packet comes, or came, to the switch it goes to; kept where that
+    /// matters.
+    pub(super) heads: Option<Vec<Cycles>>,
+    /// How packets choose among links.
+    pub(super) adaptive: Adaptive,
+}
+
+impl Buffers {
+    pub fn new(
+        links: u32,
+        numbers: Lanes,
+        buffer: u32,
+        credit: Cycles,
+        outputs: Option<Outputs>,
+    ) -> Self {
+        let lane = Lane {
+            credits: buffer,
+            clear: 0,
+            returning: Returns::new(),
+            packets: VecDeque::new(),
+        };
+        Self {
+            lanes: vec![lane; numbers.count(links)],
+            transmitter: vec![0; links as usize],
+            looked: vec![false; links as usize],
+            numbers,
+            buffer,
+            credit,
+            outputs: outputs.map(|outputs| Box::new(OutputBuffers::new(links, outputs))),
+            heads: None,
+            adaptive: Adaptive::default(),
+        }
+    }
+
+    /// Notes when the header of a packet comes to the switch it goes to.
+    #[inline]
+    fn note_head(&mut self, packet: u32, time: Cycles) {
+        if let Some(heads) = &mut self.heads {
+            if heads.len() <= packet as usize {
+                heads.resize(packet as usize + 1, 0);
+            }
+            heads[packet as usize] = time;
+        }
+    }
+
+    /// When the header of a packet came to the switch it is at, if that is kept.
+    pub(super) fn head(&self, packet: u32) -> Option<Cycles> {
+        Some(self.heads.as_ref()?[packet as usize])
+    }
+
+    /// The lanes of a link.
+    #[inline]
+    pub(super) fn lanes_of(&self, link: u32) -> Range<usize> {
+        self.numbers.of(link)
+    }
+
+    /// Takes in the credits that have come back.
+    #[inline]
+    pub(super) fn collect(&mut self, run: Run, now: Cycles) {
+        for link in run.iter() {
+            let range = self.lanes_of(link);
+            for lane in &mut self.lanes[range] {
+                lane.credits += lane.returning.take(now);
+            }
+        }
+    }
+
+    /// When a link, whose credits have been collected, may change for the better, as far as known.
+    #[inline]
+    pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
+        let free = self.transmitter[link as usize];
+        if free > now {
+            return free;
+        }
+        let lanes = self.lanes[self.lanes_of(link)].iter();
+        lanes.fold(NEVER, |first, lane| first.min(lane.returning.next()))
+    }
+
+    /// The lane of a link with most room, the first of those; it must hold `bytes`.
+    pub(super) fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
+        let mut best = None;
+        let mut most = 0;
+        for lane in self.lanes_of(link) {
+            let credits = self.lanes[lane].credits;
+            if credits >= bytes && credits > most {
+                best = Some(lane as u32);
+                most = credits;
+            }
+        }
+        best
+    }
+
+    /// Bytes of room behind a link, all its lanes together.
+    pub(super) fn credits(&self, link: u32) -> u64 {
+        let lanes = self.lanes[self.lanes_of(link)].iter();
+        lanes.map(|lane| u64::from(lane.credits)).sum()
+    }
+
+    /// Whether a packet of `bytes` can start on a link.
+    #[inline]
+    pub(super) fn fits(&self, link: u32, bytes: u32, now: Cycles) -> bool {
+        self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some()
+    }
+
+    /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
+    /// as known.
+    pub fn room_at(&mut self, run: Run, bytes: u32, now: Cycles) -> Option<Cycles> {
+        self.collect(run, now);
+        if run.iter().any(|link| self.fits(link, bytes, now)) {
+            return Some(now);
+        }
+        let changes = run.iter().map(|link| self.next_change(link, now));
+        let time = changes.fold(NEVER, Cycles::min);
+        (time < NEVER).then_some(time)
+    }
+
+    /// The most room in a lane of these links, if their transmitters are free.
+    fn room(&self, run: Run, now: Cycles) -> u32 {
+        let idle = run
+            .iter()
+            .filter(|&link| self.transmitter[link as usize] <= now);
+        let lanes = idle.flat_map(|link| &self.lanes[self.lanes_of(link)]);
+        lanes.map(|lane| lane.credits).max().unwrap_or(0)
+    }
+
+    /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
+    /// of those by lot or by the rule for those; there the one with most room, the first of those.
+    fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
+        // Room in all lanes of a link that it fits on.
+        let room = |link: u32| {
+            if self.transmitter[link as usize] > now {
+                return None;
+            }
+            let (mut total, mut most) = (0, 0);
+            for lane in &self.lanes[self.lanes_of(link)] {
+                total += u64::from(lane.credits);
+                most = most.max(lane.credits);
+            }
+            let merit = match self.adaptive.load {
+                LinkLoad::Room => total,
+                LinkLoad::Idle => 0,
+            };
+            (most >= bytes).then_some(merit)
+        };
+        let (mut link, mut ties, mut best) = (run.first, 0, None);
+        for other in run.iter() {
+            let room = room(other);
+            if room > best {
+                (link, ties, best) = (other, 1, room);
+            } else if room == best {
+                ties += 1;
+            }
+        }
+        if ties > 1 && self.adaptive.tie == LinkTie::Random {
+            let mut skip = one_of(ties, lot());
+            while skip > 0 {
+                link += 1;
+                skip -= u32::from(room(link) == best);
+            }
+        } else if ties > 1 {
+            let equals = run.iter().filter(|&link| room(link) == best);
+            let free = |link: u32| self.transmitter[link as usize];
+            link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
+        }
+        self.roomiest(link, bytes).expect("a link has room")
+    }
+}
+
+impl Holding for Buffers {
+    const LANES: bool = false;
+
+    fn clear(&mut self) {
+        for lane in &mut self.lanes {
+            lane.credits = self.buffer;
+            lane.returning.clear();
+            lane.packets.clear();
+            lane.clear = 0;
+        }
+        self.transmitter.fill(0);
+        self.looked.fill(false);
+        if let Some(outputs) = &mut self.outputs {
+            outputs.clear();
+        }
+    }
+
+    #[inline]
+    fn links_free<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        _node: u32,
+        run: Run,
+        message: u32,
+        now: Cycles,
+    ) -> Option<Cycles> {
+        let left = core.messages.get(message).left;
+        let payload = left.min(u64::from(core.rules.payload));
+        let wire = core.rules.wire_bytes(payload) as u32;
+        core.holding.room_at(run, wire, now)
+    }
+
+    fn inject<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        packet: u32,
+        run: Run,
+        now: Cycles,
+    ) -> Cycles {
+        let state = core.packets.get(packet);
+        let lot = || state.lot(core.seed);
+        let lane = core.holding.choose(run, state.wire, now, lot);
+        core.cut_grant(packet, lane, run.first, now);
+        now
+    }
+
+    /// Only the first packet of its buffer may ask for an output, once the one before has left.
+    fn arrive<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        packet: u32,
+        _alone: bool,
+        now: Cycles,
+    ) {
+        let state = core.packets.get_mut(packet);
+        state.ready = true;
+        let state = *state;
+        let lane = &core.holding.lanes[state.lane as usize];
+        if lane.packets.front() != Some(&packet) {
+            return;
+        }
+        let clear = lane.clear;
+        if clear > now {
+            return core.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
+        }
+        let group = state.run.first;
+        let since = match core.rules.age.from {
+            AgeFrom::Message => core.messages.get(state.message).generated,
+            AgeFrom::Injection => state.injected,
+            AgeFrom::Arrival => core.holding.head(packet).unwrap_or(now),
+            AgeFrom::Request => now,
+        };
+        core.groups[group as usize].waiting.push(Waiter {
+            since,
+            input: state.input,
+            packet,
+        });
+        let look = &mut core.links.get_mut(group).look;
+        *look = (*look).min(Look::UNKNOWN);
+        core.cut_look(group);
+    }
+
+    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, _alone: bool, now: Cycles) {
+        let look = &mut core.links.get_mut(group).look;
+        // If it is to be looked at later, whoever waited for this has been served since.
+        if *look == Look::at(now) {
+            *look = Look::UNKNOWN;
+            core.cut_look(group);
+        }
+    }
+
+    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
+        core.output_wake(link, now);
+    }
+
+    /// Groups are looked at, then packets start from output buffers.
+    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles) {
+        let outputs = core.holding.outputs.is_some();
+        while let Some(group) = core.dirty_groups.pop() {
+            if outputs {
+                core.output_settle(group, now);
+            } else {
+                core.cut_arbitrate(group, now);
+            }
+        }
+        while let Some(link) = core.dirty_outputs.pop() {
+            core.output_send(link, now);
+        }
+    }
+
+    fn call(&self, lane: u32, run: Run) -> u64 {
+        run.iter()
+            .fold(self.lanes[lane as usize].clear, |read, link| {
+                let lane = &self.lanes[self.lanes_of(link).start];
+                read ^ u64::from(lane.credits) ^ self.transmitter[link as usize]
+            })
+    }
+}
+
+impl<T: Copy, W: Ways> Core<T, W, Buffers> {
+    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
+    #[inline]
+    fn cut_look(&mut self, group: u32) {
+        let looked = &mut self.holding.looked[group as usize];
+        if !*looked {
+            *looked = true;
+            self.dirty_groups.push(group);
+        }
+    }
+
+    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
+    #[inline]
+    pub(super) fn cut_look_at(&mut self, group: u32, time: Cycles) {
+        if self.links.get_mut(group).look.sooner(time) {
+            self.queue.push(time, Event::new(Kind::Wake, 0, group));
+        }
+    }
+
+    /// Gives links of a group to waiting headers as long as transmitters are free and something
+    /// fits.
+    pub(super) fn cut_arbitrate(&mut self, group: u32, now: Cycles) {
+        let horizon = self.horizon(now);
+        let run = Run {
+            first: group,
+            links: self.groups[group as usize].links,
+        };
+        self.holding.looked[group as usize] = false;
+        self.holding.collect(run, now);
+        loop {
+            let network = &self.holding;
+            if self.groups[group as usize].waiting.is_empty() {
+                self.links.get_mut(group).look = Look::NOBODY;
+                return;
+            }
+            let turn = self.turn(group, now);
+            let waiters = &mut self.groups[group as usize];
+            let room = network.room(run, now);
+            let packets = &self.packets;
+            let fits = |packet: u32| packets.get(packet).wire <= room;
+            let Some(index) = waiters.oldest(horizon, turn, fits) else {
+                let changes = run.iter().map(|link| network.next_change(link, now));
+                let time = changes.fold(NEVER, Cycles::min);
+                return self.cut_look_at(group, time);
+            };
+            let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
+            self.links.serve(group, input);
+            let state = self.packets.get(packet);
+            let lot = || state.lot(self.seed);
+            let lane = network.choose(run, state.wire, now, lot);
+            let tail = now + u64::from(state.ticks);
+            self.cut_leave(packet, tail);
+            self.cut_grant(packet, lane, group, now);
+        }
+    }
+
+    /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
+    #[inline]
+    pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
+        let state = *self.packets.get(packet);
+        let lane = state.lane;
+        let network = &mut self.holding;
+        let back = tail + network.credit;
+        let outputs = network.outputs.is_some();
+        let from = &mut network.lanes[lane as usize];
+        from.packets.pop_front();
+        from.clear = tail;
+        from.returning.push(back, state.wire);
+        if let Some(&next) = from.packets.front()
+            && self.packets.get(next).ready
+        {
+            self.queue.push(tail, Event::new(Kind::Arrive, 0, next));
+        }
+        if state.header.links == 1 {
+            let nic = &self.nics[state.header.from as usize];
+            if !nic.run.is_empty() {
+                let time = nic.ready.max(back);
+                self.inject_at(state.header.from, time);
+            }
+        } else if outputs {
+            self.output_look_at(self.lanes.link(lane), back);
+        } else {
+            let path = self.packets.path(packet);
+            let group = path[path.len() - 1].group;
+            self.cut_look_at(group, back);
+        }
+    }
+
+    /// A packet gets a link and room behind it.
+    #[inline]
+    pub(super) fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
+        let link = self.lanes.link(lane);
+        let hop = self.rules.hop;
+        let end = self.links.ledger(link).end;
+        let last = self.is_last(end);
+        let state = self.packets.step(packet, Step { lane, group });
+        state.ready = false;
+        let wire = state.wire;
+        let ticks = ticks_on(&self.rules, last, state, now);
+        self.links.take(link, now, ticks);
+        let network = &mut self.holding;
+        network.transmitter[link as usize] = now + ticks;
+        let credit = network.credit;
+        let to = &mut network.lanes[lane as usize];
+        to.credits -= wire;
+        if last {
+            to.returning.push(now + ticks + credit, wire);
+            self.queue
+                .push(now + ticks, Event::new(Kind::Deliver, link, packet));
+        } else {
+            to.packets.push_back(packet);
+            network.note_head(packet, now + hop);
+            self.head_for(packet, end);
+            let time = now + hop;
+            self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
+        }
+    }
+}

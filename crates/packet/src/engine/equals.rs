@@ -1,0 +1,26 @@
+//! Choices among links that are equally good.
+
+use crate::readings::LinkTie;
+use crate::ways::one_of;
+use isthmus_kernel::Cycles;
+
+/// The one of links that are equally good that a packet takes: `free` tells from when on the
+/// transmitter of each is free.
+pub(super) fn one_of_equals(
+    rule: LinkTie,
+    mut equals: impl Iterator<Item = u32> + Clone,
+    free: impl Fn(u32) -> Cycles,
+    lot: impl FnOnce() -> u64,
+) -> Option<u32> {
+    let first = match rule {
+        LinkTie::Lowest => return equals.next(),
+        LinkTie::Random => None,
+        LinkTie::LongestIdle => equals.clone().map(&free).min(),
+    };
+    let mut best = equals.filter(|&link| first.is_none_or(|first| free(link) == first));
+    let at = match best.clone().count() {
+        0 | 1 => 0,
+        count => one_of(count as u32, lot()),
+    };
+    best.nth(at as usize)
+}

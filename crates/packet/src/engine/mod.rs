@@ -1,0 +1,149 @@
+//! The event-driven engine.
+//!
+//! Only headers move: a header's start on a link gives the time at which its tail has left, and
+//! its start on the last link the time at which the acknowledgement has passed each link on its
+//! way back. So a lane that comes free costs no event unless something waits for it, and a packet
+//! costs one event for each switch, one at each end, and one for each time that it has to wait.
+//!
+//! # Order within a tick
+//! What is told of comes first, in the order of the crate's rules. What only asks for something is
+//! answered when the tick ends, so that its order does not matter, and the queue does not sort it.
+//!
+//! # Data
+//! In a large tree an event finds little of what it is about in the processor's caches, so that
+//! the engine's cost is that of the lines it touches, above all of those it has to wait for.
+//! Therefore:
+//! - What decides who gets a link is a record of 32 bytes: the four links up of a switch of a 4-ary
+//!   tree are two lines. What is counted of a link and where it leads is another record, touched
+//!   once for each packet, when that gets the link (see `links`).
+//! - Then the packet also learns for which links it is to ask next. So its arrival at the switch
+//!   touches its own record, which is one line, and those links.
+//! - For how long circuits hold lanes is counted when a lane is given away the next time, as its
+//!   record still has the time at which it came free. Freeing lanes costs nothing more.
+//! - The list of a `Group` is touched only when headers have to wait.
+//! - Events of a slot of the queue are known together, and so is the way back of an acknowledgement:
+//!   in large trees what they are about is called for before the first is served, so that the misses
+//!   overlap.
+
+mod circuit;
+mod core;
+mod cut;
+mod equals;
+mod event;
+mod group;
+mod lanes;
+mod links;
+mod messages;
+mod nic;
+mod outputs;
+mod packets;
+mod queue;
+mod returns;
+mod window;
+
+use crate::readings::AgeFrom;
+use crate::rules::Switching;
+use crate::traffic::{Handler, Message};
+use crate::ways::Ways;
+use crate::{Counters, Error, Rules};
+use circuit::Circuits;
+use core::Core;
+use cut::Buffers;
+use isthmus_kernel::{Cycles, Ran};
+pub(crate) use lanes::Lanes;
+pub(crate) use packets::Step;
+use std::sync::Arc;
+
+/// The engine: see the rules of the crate.
+#[derive(Debug, Clone)]
+pub struct Engine<T, W>(Network<T, W>);
+
+/// An engine of its own for each way of holding links, so that no event asks which one it is.
+#[derive(Debug, Clone)]
+enum Network<T, W> {
+    Circuits(Core<T, W, Circuits>),
+    CutThrough(Core<T, W, Buffers>),
+}
+
+/// Evaluates an expression with the core of an engine, whichever it is.
+macro_rules! core_of {
+    ($engine:expr, $core:ident => $then:expr) => {
+        match $engine {
+            Network::Circuits($core) => $then,
+            Network::CutThrough($core) => $then,
+        }
+    };
+}
+
+impl<T: Copy, W: Ways> Engine<T, W> {
+    /// An idle engine at time 0. The seed decides between equally good links.
+    ///
+    /// # Errors
+    /// If the rules cannot be followed.
+    pub fn new(ways: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
+        rules.check()?;
+        let lanes = Lanes::new(rules.channels);
+        Ok(Self(match rules.switching {
+            Switching::Circuit { in_flight } => {
+                let circuits = Circuits { in_flight };
+                Network::Circuits(Core::new(ways, rules, seed, lanes, circuits))
+            }
+            Switching::CutThrough {
+                buffer,
+                credit,
+                outputs,
+            } => {
+                let arrivals = rules.age.from == AgeFrom::Arrival;
+                let mut buffers = Buffers::new(ways.link_count(), lanes, buffer, credit, outputs);
+                buffers.heads = (arrivals || outputs.is_some()).then(Vec::new);
+                buffers.adaptive = rules.adaptive;
+                Network::CutThrough(Core::new(ways, rules, seed, lanes, buffers))
+            }
+        }))
+    }
+
+    /// Goes back to an idle engine at time 0, with another seed. Keeps the memory.
+    pub fn clear(&mut self, seed: u64) {
+        core_of!(&mut self.0, core => core.clear(seed));
+    }
+
+    /// The present time: what was due before has been served.
+    pub fn now(&self) -> Cycles {
+        core_of!(&self.0, core => core.now)
+    }
+
+    /// Messages offered and not delivered, and packets on their way.
+    pub fn under_way(&self) -> (usize, usize) {
+        core_of!(&self.0, core => core.under_way())
+    }
+
+    /// Offers a message for `time`. Messages of a node and time are generated in the order in
+    /// which they are offered.
+    ///
+    /// # Panics
+    /// If the time has passed, a node or queue does not exist, or the node writes to itself.
+    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+        core_of!(&mut self.0, core => core.send(time, message));
+    }
+
+    /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`]. It is
+    /// asked after each tick in which something happened.
+    ///
+    /// # Panics
+    /// If the handler offers a message that [`Engine::send`] would not take.
+    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        core_of!(&mut self.0, core => core.run_until(limit, handler))
+    }
+
+    /// Counts from now on: of what is held now, what is left.
+    pub fn count_from_now(&mut self) {
+        core_of!(&mut self.0, core => core.count_from_now());
+    }
+
+    /// The counts without what lies ahead of now, gathered from all links and nodes: none is more
+    /// than the ticks that have passed since [`Engine::count_from_now`], for lanes times their
+    /// number.
+    pub fn counted(&self) -> Counters {
+        core_of!(&self.0, core => core.counted())
+    }
+}

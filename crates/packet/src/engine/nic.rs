@@ -1,0 +1,239 @@
+//! The nodes' interfaces: queues of messages, DMA engine, injection.
+
+use super::core::{Core, Holding, NEVER};
+use super::event::{Event, Kind};
+use super::messages::State;
+use super::packets::Packet;
+use crate::rules::tie;
+use crate::traffic::Message;
+use crate::ways::{Header, Run, Ways};
+use isthmus_kernel::Cycles;
+use std::collections::VecDeque;
+
+/// A node's interface. What each attempt to inject looks at is one line of the processor's caches.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(super) struct Nic {
+    /// When the DMA engine has done with its last packet.
+    pub ready: Cycles,
+    /// When the next attempt to inject is to come; never if none is.
+    pub wake: Cycles,
+    /// Messages whose packets are being sent, in the order of their turns.
+    pub run: VecDeque<u32>,
+    /// Packets that the first of them may send before the next has its turn.
+    left: u32,
+    /// Packets sent so far.
+    number: u32,
+    /// Whether it is to be looked at at the end of this tick.
+    pub dirty: bool,
+    /// Ticks for which the DMA engine is taken, packets it has sent, bytes of data that have arrived,
+    /// and packets: see [`Counters`](crate::Counters).
+    pub dma: u64,
+    pub sent: u64,
+    pub bytes: u64,
+    pub received: u64,
+    /// Messages by queue: the first is being sent or will be next.
+    queues: Vec<VecDeque<u32>>,
+    /// Reads whose requests have arrived and whose turnaround has not passed.
+    replies: VecDeque<u32>,
+    /// Messages to be generated and when, in order of time.
+    to_come: VecDeque<(Cycles, u32)>,
+}
+
+const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
+
+impl Nic {
+    pub fn new(queues: u32, slice: u32) -> Self {
+        Self {
+            ready: 0,
+            dma: 0,
+            sent: 0,
+            bytes: 0,
+            received: 0,
+            wake: NEVER,
+            run: VecDeque::new(),
+            left: slice,
+            number: 0,
+            dirty: false,
+            queues: vec![VecDeque::new(); queues as usize],
+            replies: VecDeque::new(),
+            to_come: VecDeque::new(),
+        }
+    }
+}
+
+impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+    /// Takes a message in for later.
+    pub(super) fn accept(&mut self, time: Cycles, message: Message<T>) {
+        let read = message.kind == crate::Kind::Read;
+        let bytes = if read {
+            u64::from(self.rules.interface.request)
+        } else {
+            message.bytes
+        };
+        let slot = self.messages.insert(State {
+            message,
+            generated: time,
+            injected: None,
+            data: !read,
+            bytes,
+            left: bytes,
+            packets: self.rules.packets(bytes),
+            arrived: 0,
+            completed: 0,
+            state: self.ways.state(message.from, message.to),
+        });
+        let to_come = &mut self.nics[message.from as usize].to_come;
+        let at = to_come.partition_point(|&(earlier, _)| earlier <= time);
+        to_come.insert(at, (time, slot));
+        self.queue
+            .push(time, Event::new(Kind::Generate, message.from, 0));
+    }
+
+    /// The next message of a node enters its queue.
+    pub(super) fn generate(&mut self, node: u32, now: Cycles) -> u32 {
+        let nic = &mut self.nics[node as usize];
+        let (_, message) = nic.to_come.pop_front().expect("an event for each message");
+        let number = self.messages.get(message).message.queue;
+        let queue = &mut nic.queues[number as usize];
+        queue.push_back(message);
+        if queue.len() == 1 {
+            let time = now + self.rules.interface.start;
+            self.queue.push(time, Event::new(Kind::Start, node, number));
+        }
+        message
+    }
+
+    /// The request of a read has arrived: its server is to send the data.
+    pub(super) fn reply(&mut self, message: u32, now: Cycles) {
+        let packets = &self.rules;
+        let state = self.messages.get_mut(message);
+        state.data = true;
+        state.bytes = state.message.bytes;
+        state.left = state.bytes;
+        state.packets = packets.packets(state.bytes);
+        state.arrived = 0;
+        let server = state.message.to;
+        self.nics[server as usize].replies.push_back(message);
+        let interface = &self.rules.interface;
+        self.queue.push(
+            now + interface.turnaround,
+            Event::new(Kind::Start, server, interface.queues),
+        );
+    }
+
+    /// The DMA of the first message of a queue starts.
+    pub(super) fn start(&mut self, node: u32, queue: u32) {
+        let nic = &mut self.nics[node as usize];
+        let message = match nic.queues.get(queue as usize) {
+            Some(queue) => queue[0],
+            None => nic.replies.pop_front().expect("an event for each reply"),
+        };
+        nic.run.push_back(message);
+        self.look_at_nic(node);
+    }
+
+    /// Tries to inject at `time`, unless that will be tried before.
+    #[inline]
+    pub(super) fn inject_at(&mut self, node: u32, time: Cycles) {
+        let nic = &mut self.nics[node as usize];
+        if time < nic.wake {
+            nic.wake = time;
+            self.queue.push(time, Event::new(Kind::Inject, 0, node));
+        }
+    }
+
+    #[inline]
+    pub(super) fn look_at_nic(&mut self, node: u32) {
+        let nic = &mut self.nics[node as usize];
+        if !nic.dirty {
+            nic.dirty = true;
+            self.dirty_nics.push(node);
+        }
+    }
+
+    /// Injects a packet if there is one and nothing is in the way, and sees to it that this is
+    /// tried again in time.
+    pub(super) fn inject(&mut self, node: u32, now: Cycles) {
+        while let Some(&message) = self.nics[node as usize].run.front() {
+            let (header, run) = self.heading(node, message);
+            let free = S::links_free(self, node, run, message, now);
+            let ready = self.nics[node as usize].ready;
+            match free {
+                Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
+                Some(free) => return self.inject_at(node, free.max(ready)),
+                // Whoever makes it known tells.
+                None => return,
+            }
+        }
+    }
+
+    /// The header of the next packet of a message, and the links that it may take from its source.
+    #[inline]
+    fn heading(&self, node: u32, message: u32) -> (Header, Run) {
+        let number = self.nics[node as usize].number;
+        let state = self.messages.get(message);
+        let mut header = Header {
+            from: node,
+            to: state.ends().1,
+            links: 0,
+            state: state.state,
+        };
+        let run = (self.ways).first(&mut header, || tie(self.seed, node, number, 0));
+        (header, run)
+    }
+
+    fn inject_now(&mut self, header: Header, run: Run, message: u32, now: Cycles) {
+        let (rules, node) = (&self.rules, header.from);
+        let state = self.messages.get_mut(message);
+        let payload = state.left.min(u64::from(rules.payload));
+        state.left -= payload;
+        let last = state.left == 0;
+        let wire = rules.wire_bytes(payload);
+        let nic = &mut self.nics[node as usize];
+        let number = nic.number;
+        nic.number = nic.number.wrapping_add(1);
+        let taken = rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
+        nic.ready = now + taken;
+        nic.dma += taken;
+        nic.sent += 1;
+        nic.left -= 1;
+        if last {
+            nic.run.pop_front();
+            nic.left = rules.interface.slice;
+        } else if nic.left == 0 {
+            nic.run.rotate_left(1);
+            nic.left = rules.interface.slice;
+        }
+        if last && !(state.data && state.message.kind == crate::Kind::Read) {
+            let number = state.message.queue;
+            let queue = &mut nic.queues[number as usize];
+            queue.pop_front();
+            if let Some(&next) = queue.front() {
+                let time = self.messages.get(next).generated + rules.interface.start;
+                if time <= now {
+                    nic.run.push_back(next);
+                } else {
+                    self.queue.push(time, Event::new(Kind::Start, node, number));
+                }
+            }
+        }
+        let packet = self.packets.insert(Packet {
+            injected: now,
+            message,
+            header,
+            ticks: (wire * rules.byte) as u32,
+            wire: wire as u32,
+            payload: payload as u32,
+            number,
+            lane: 0,
+            run,
+            input: 0,
+            ready: false,
+        });
+        let start = S::inject(self, packet, run, now);
+        self.packets.get_mut(packet).injected = start;
+        let message = self.messages.get_mut(message);
+        message.injected.get_or_insert(start);
+    }
+}

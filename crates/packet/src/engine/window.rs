@@ -1,0 +1,81 @@
+//! Counting from one moment to another, to the tick.
+
+use super::core::{Core, Holding, NEVER};
+use crate::Counters;
+use crate::ways::Ways;
+
+impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+    pub fn count_from_now(&mut self) {
+        let left = self.beyond_now();
+        let held: Vec<u64> = (left.held.iter().zip(&left.open))
+            .map(|(known, &open)| known.wrapping_sub(self.now.wrapping_mul(open)))
+            .collect();
+        self.links.restart_counts(&left.busy, &held);
+        for (nic, dma) in self.nics.iter_mut().zip(left.dma) {
+            (nic.dma, nic.sent, nic.bytes, nic.received) = (dma, 0, 0, 0);
+        }
+    }
+
+    pub fn counted(&self) -> Counters {
+        let left = self.beyond_now();
+        let links = self.links.iter();
+        let busy: Vec<u64> = (links.zip(&left.busy))
+            .map(|((_, ledger), left)| ledger.busy - left)
+            .collect();
+        let held = if S::LANES {
+            (self.links.held().iter())
+                .zip(left.held.iter().zip(&left.open))
+                .map(|(&count, (&known, &open))| {
+                    let so_far = count.wrapping_add(self.now.wrapping_mul(open));
+                    so_far.wrapping_sub(known)
+                })
+                .collect()
+        } else {
+            busy.clone()
+        };
+        Counters {
+            busy,
+            packets: (self.links.iter().map(|(_, ledger)| ledger.packets)).collect(),
+            held,
+            dma: (self.nics.iter().zip(&left.dma))
+                .map(|(nic, left)| nic.dma - left)
+                .collect(),
+            sent: self.nics.iter().map(|nic| nic.sent).collect(),
+            bytes: self.nics.iter().map(|nic| nic.bytes).collect(),
+            received: self.nics.iter().map(|nic| nic.received).collect(),
+        }
+    }
+
+    /// What links and DMA engines are taken for beyond now.
+    fn beyond_now(&self) -> Ahead {
+        let now = self.now;
+        let ahead = |time: u64| time.saturating_sub(now);
+        let links = self.links.iter().count();
+        let (mut held, mut open) = (vec![0; links], vec![0; links]);
+        if S::LANES {
+            for (link, (held, open)) in (0..).zip(held.iter_mut().zip(&mut open)) {
+                for time in self.links.free(link) {
+                    match time {
+                        NEVER => *open += 1,
+                        known => *held += ahead(known),
+                    }
+                }
+            }
+        }
+        Ahead {
+            busy: (self.links.iter().map(|(link, _)| ahead(link.transmitter))).collect(),
+            dma: self.nics.iter().map(|nic| ahead(nic.ready)).collect(),
+            held,
+            open,
+        }
+    }
+}
+
+/// What is taken beyond now: ticks of each transmitter, DMA engine and link's lanes, and of each
+/// link the lanes that are held until nobody knows when.
+struct Ahead {
+    busy: Vec<u64>,
+    dma: Vec<u64>,
+    held: Vec<u64>,
+    open: Vec<u64>,
+}
