@@ -40,6 +40,11 @@ pub enum Error {
         /// Bytes of the longest packet.
         packet: u64,
     },
+    /// Output buffers, in which packets of all classes of channels would wait behind one another.
+    SharedOutputs {
+        /// The classes.
+        classes: u32,
+    },
 }
 
 impl fmt::Display for Error {
@@ -61,6 +66,11 @@ impl fmt::Display for Error {
             Self::SmallBuffer { of, buffer, packet } => write!(
                 f,
                 "{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}"
+            ),
+            Self::SharedOutputs { classes } => write!(
+                f,
+                "packets of {classes} classes of channels would share output buffers, and could wait for \
+                 one another for ever; leave the buffers out"
             ),
         }
     }

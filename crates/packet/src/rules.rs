@@ -91,7 +91,8 @@ pub struct Rules {
     pub acknowledge: Cycles,
     /// What the acknowledgement takes for each switch on the way back.
     pub acknowledge_hop: Cycles,
-    /// Virtual channels of each link and direction, 1 to [`CHANNELS_MAX`].
+    /// Virtual channels of each link and direction, in each class of them that the network has; 1
+    /// to [`CHANNELS_MAX`] in all.
     pub channels: u32,
     /// How packets hold links.
     pub switching: Switching,
@@ -174,6 +175,24 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the rules can be followed where links have so many classes of channels.
+    pub(crate) fn check_classes(&self, classes: u32) -> Result<(), Error> {
+        let most = CHANNELS_MAX / classes;
+        if self.channels > most {
+            return Err(Error::TooMany {
+                what: "channels",
+                value: self.channels,
+                most,
+            });
+        }
+        match self.switching {
+            Switching::CutThrough {
+                outputs: Some(_), ..
+            } if classes > 1 => Err(Error::SharedOutputs { classes }),
+            _ => Ok(()),
+        }
     }
 
     /// Blocks of a payload.

@@ -14,6 +14,7 @@
 //! - [`graph`]: networks of any shape, read from files, and routings of them;
 //! - [`rings`]: fabrics of directed rings, and routes over them;
 //! - [`trees`]: fat trees, and routes through them;
+//! - [`Wiring`], [`Dragonfly`]: nodes and switches joined by cables;
 //! - [`distance`]: hops, histograms of them, and connected parts, for all of these networks.
 //!
 //! ```
@@ -36,6 +37,7 @@ mod adjacency;
 mod broadcast;
 pub mod deadlock;
 pub mod distance;
+mod dragonfly;
 mod faults;
 pub mod graph;
 mod hypercube;
@@ -45,9 +47,11 @@ pub mod placement;
 mod ranks;
 pub mod rings;
 pub mod trees;
+mod wiring;
 
 pub use adjacency::Adjacency;
 pub use broadcast::{BroadcastError, BroadcastTree};
+pub use dragonfly::{Dragonfly, DragonflyError};
 pub use faults::{
     CubeFaults, DisconnectedError, FaultError, FaultyCube, FaultyRoute, RouteError, RoutingScheme,
 };
@@ -55,3 +59,4 @@ pub use graph::{Graph, GraphError, GraphProblem};
 pub use hypercube::{DimensionError, Hop, Hypercube, MAX_DIMENSION, Route};
 pub use incomplete::{IncompleteHypercube, NodeCountError};
 pub use placement::{Budget, Coverage, DominatingSet, Placement, PlacementError};
+pub use wiring::Wiring;

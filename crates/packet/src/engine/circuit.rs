@@ -10,7 +10,7 @@ use super::group::Waiter;
 use super::links::{Links, Look};
 use super::packets::{Packet, Step};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::ways::{Run, Ways, one_of};
+use crate::ways::{Header, Run, Ways, one_of};
 use isthmus_kernel::Cycles;
 use std::hint::black_box;
 
@@ -40,7 +40,14 @@ impl Links {
     /// When a node can inject over some of its links, of whose lanes `in_flight` may be held, or
     /// should be asked again, as far as known.
     #[inline]
-    pub fn free_at(&self, run: Run, all: Run, in_flight: u32, now: Cycles) -> Option<Cycles> {
+    pub fn free_at(
+        &self,
+        run: Run,
+        class: Option<u16>,
+        all: Run,
+        in_flight: u32,
+        now: Cycles,
+    ) -> Option<Cycles> {
         let (mut held, mut next) = (0, NEVER);
         for link in all.iter() {
             for free in self.free(link) {
@@ -50,18 +57,22 @@ impl Links {
                 }
             }
         }
-        if held < in_flight && run.iter().any(|link| self.first_free(link, now).is_ok()) {
+        if held < in_flight
+            && run
+                .iter()
+                .any(|link| self.first_free(link, class, now).is_ok())
+        {
             return Some(now);
         }
         (next < NEVER).then_some(next)
     }
 
     #[inline]
-    fn merit(&self, link: u32, load: LinkLoad, now: Cycles) -> Merit {
-        let held = self.not_free(link, now);
+    fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
+        let held = self.not_free(link, class, now);
         Merit {
             held: match load {
-                LinkLoad::Idle if held < self.most_not_free() => 0,
+                LinkLoad::Idle if held < self.most_not_free(class) => 0,
                 _ => held,
             },
             start: self.get(link).transmitter.max(now),
@@ -70,29 +81,29 @@ impl Links {
 
     /// What these links have for a packet.
     #[inline]
-    fn choice(&self, run: Run, load: LinkLoad, now: Cycles) -> Choice {
+    fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
-            return match self.first_free(run.first, now) {
+            return match self.first_free(run.first, class, now) {
                 Ok(lane) => Choice::Lane(lane),
                 Err(next) => Choice::Busy(next),
             };
         }
         let (mut at, mut ties) = (run.first, 1);
-        let mut best = self.merit(run.first, load, now);
+        let mut best = self.merit(run.first, class, load, now);
         for link in run.first + 1..run.first + run.links {
-            let merit = self.merit(link, load, now);
+            let merit = self.merit(link, class, load, now);
             if merit < best {
                 (at, ties, best) = (link, 1, merit);
             } else if merit == best {
                 ties += 1;
             }
         }
-        if best.held < self.most_not_free() {
+        if best.held < self.most_not_free(class) {
             return Choice::Links(at, ties, best);
         }
         let next = run
             .iter()
-            .filter_map(|link| self.first_free(link, now).err());
+            .filter_map(|link| self.first_free(link, class, now).err());
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
@@ -103,6 +114,7 @@ impl Links {
         &self,
         choice: Choice,
         run: Run,
+        class: Option<u16>,
         rule: Adaptive,
         now: Cycles,
         lot: impl FnOnce() -> u64,
@@ -116,16 +128,16 @@ impl Links {
             let mut skip = one_of(ties, lot());
             while skip > 0 {
                 link += 1;
-                skip -= u32::from(self.merit(link, rule.load, now) == best);
+                skip -= u32::from(self.merit(link, class, rule.load, now) == best);
             }
         } else if ties > 1 {
             let equals = run
                 .iter()
-                .filter(|&link| self.merit(link, rule.load, now) == best);
+                .filter(|&link| self.merit(link, class, rule.load, now) == best);
             let free = |link| self.get(link).transmitter;
             link = one_of_equals(rule.tie, equals, free, lot).unwrap_or(link);
         }
-        self.first_free(link, now)
+        self.first_free(link, class, now)
     }
 }
 
@@ -144,13 +156,14 @@ impl Holding for Circuits {
     #[inline]
     fn links_free<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        node: u32,
+        header: &Header,
         run: Run,
         _message: u32,
         now: Cycles,
     ) -> Option<Cycles> {
-        let all = core.ways.of_node(node);
-        (core.links).free_at(run, all, core.holding.in_flight, now)
+        let all = core.ways.of_node(header.from);
+        let class = class_of::<W>(header);
+        (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
     fn inject<T: Copy, W: Ways>(
@@ -182,7 +195,8 @@ impl Holding for Circuits {
             core.asking.push(packet);
             return;
         }
-        if *look == Look::ALONE {
+        // Those who wait may be of classes that have no free lanes.
+        if *look == Look::ALONE || !W::PLAIN && look.is_later() {
             *look = Look::TICK_ENDS;
             core.dirty_groups.push(group);
         }
@@ -225,9 +239,24 @@ impl Holding for Circuits {
         }
     }
 
+    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+        let held = core.links.free(link).filter(|&free| free > core.now);
+        held.count() as u64
+    }
+
+    fn weight(_packet: &Packet) -> u64 {
+        1
+    }
+
     fn call(&self, _lane: u32, _run: Run) -> u64 {
         0
     }
+}
+
+/// The class of channels that a packet may take, if there are several.
+#[inline]
+fn class_of<W: Ways>(header: &Header) -> Option<u16> {
+    (!W::PLAIN).then_some(header.class)
 }
 
 impl<T: Copy, W: Ways> Core<T, W, Circuits> {
@@ -237,8 +266,9 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<u32, Cycles> {
         let lot = || packet.lot(self.seed);
         let rule = self.rules.adaptive;
-        let choice = self.links.choice(run, rule.load, now);
-        self.links.draw(choice, run, rule, now, lot)
+        let class = class_of::<W>(&packet.header);
+        let choice = self.links.choice(run, class, rule.load, now);
+        self.links.draw(choice, run, class, rule, now, lot)
     }
 
     /// Serves a header that asks for links for which nobody waits, or lets it wait.
@@ -296,18 +326,38 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
                 return;
             }
             let turn = self.turn(group, now);
+            let (links, packets) = (&self.links, &self.packets);
             let waiters = &mut self.groups[group as usize];
-            let choice = self.links.choice(run, rule.load, now);
-            if let Choice::Busy(next) = choice {
+            let choice = |packet: u32| {
+                let class = class_of::<W>(&packets.get(packet).header);
+                links.choice(run, class, rule.load, now)
+            };
+            let busy = |packet: u32| match choice(packet) {
+                Choice::Busy(next) => Some(next),
+                Choice::Lane(_) | Choice::Links(..) => None,
+            };
+            // In a plain network all have the same choice.
+            let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
+            let index = match shared {
+                Some(Choice::Busy(_)) => None,
+                Some(_) => waiters.oldest(horizon, turn, |_| true),
+                None => waiters.oldest(horizon, turn, |packet| busy(packet).is_none()),
+            };
+            let Some(index) = index else {
+                let next = match shared {
+                    Some(Choice::Busy(next)) => next,
+                    _ => (waiters.waiting.iter())
+                        .filter_map(|waiter| busy(waiter.packet))
+                        .fold(NEVER, Cycles::min),
+                };
                 return self.look_at(group, next);
-            }
-            let index = waiters.oldest(horizon, turn, |_| true);
-            let index = index.expect("there are waiting headers");
+            };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
+            let state = packets.get(packet);
+            let (class, lot) = (class_of::<W>(&state.header), || state.lot(self.seed));
+            let choice = shared.unwrap_or_else(|| choice(packet));
+            let lane = links.draw(choice, run, class, rule, now, lot);
             self.links.serve(group, input);
-            let state = self.packets.get(packet);
-            let lot = || state.lot(self.seed);
-            let lane = self.links.draw(choice, run, rule, now, lot);
             self.grant(packet, lane.expect("one is free"), group, now);
         }
     }
@@ -321,14 +371,15 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         let state = self.packets.step(packet, Step { lane, group });
         let ticks = ticks_on(&self.rules, last, state, start);
         self.links.take(link, start, ticks);
+        let length = self.length(link);
         if last {
-            let tail = start + ticks;
+            let tail = start + ticks + length;
             self.queue
                 .push(tail, Event::new(Kind::Deliver, link, packet));
             self.release(packet, tail + self.rules.acknowledge);
         } else {
             self.head_for(packet, end);
-            let time = start + self.rules.hop;
+            let time = start + self.rules.hop + length;
             self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
         }
         start
@@ -344,12 +395,14 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         }
         let mut free = time;
         for &Step { lane, group } in path[1..].iter().rev() {
+            free += self.length(self.lanes.link(lane));
             self.links.release(lane, free);
             if self.links.get_mut(group).look.sooner(free) {
                 self.queue.push(free, Event::new(Kind::Wake, 0, group));
             }
             free += hop;
         }
+        free += self.length(self.lanes.link(path[0].lane));
         self.links.release(path[0].lane, free);
         let nic = &self.nics[node as usize];
         if !nic.run.is_empty() {

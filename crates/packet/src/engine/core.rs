@@ -11,7 +11,7 @@ use super::queue::Queue;
 use crate::Rules;
 use crate::rules::tie;
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
-use crate::ways::{End, Header, Run, Ways};
+use crate::ways::{End, Header, LocalView, Run, Ways};
 use isthmus_kernel::{Cycles, Ran};
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -33,11 +33,11 @@ pub(super) trait Holding: Clone + Debug + Sized {
     /// Forgets everything.
     fn clear(&mut self);
 
-    /// When one of these links of a node can take the next packet of the message, or should be asked
+    /// When one of these links of its node can take the next packet of the message, or should be asked
     /// again, as far as known.
     fn links_free<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        node: u32,
+        header: &Header,
         run: Run,
         message: u32,
         now: Cycles,
@@ -63,6 +63,12 @@ pub(super) trait Holding: Clone + Debug + Sized {
 
     /// At the end of a tick: gives links to those who wait.
     fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles);
+
+    /// See [`LocalView::taken`].
+    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64;
+
+    /// How much a packet counts that waits: see [`LocalView::waiting`].
+    fn weight(packet: &Packet) -> u64;
 
     /// Calls for what a packet's next links are asked, unless it is in the processor's caches.
     fn call(&self, lane: u32, run: Run) -> u64;
@@ -97,8 +103,27 @@ pub(super) struct Core<T, W, H> {
     /// has asked for that.
     reminders: Vec<VecDeque<(Cycles, T)>>,
     offers: Offers<T>,
+    /// Of each link its length, unless the network is plain.
+    lengths: Vec<Cycles>,
     /// Whether it pays to look ahead.
     pub(super) large: bool,
+}
+
+impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
+    fn free_at(&self, link: u32) -> Cycles {
+        self.links.get(link).transmitter
+    }
+
+    fn taken(&self, link: u32) -> u64 {
+        S::taken(self, link)
+    }
+
+    fn waiting(&self, first: u32) -> u64 {
+        let waiting = self.groups[first as usize].waiting.iter();
+        waiting
+            .map(|waiter| S::weight(self.packets.get(waiter.packet)))
+            .sum()
+    }
 }
 
 impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
@@ -109,7 +134,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let mut links = Links::new((0..count).map(|link| ways.end(link)), lanes);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
-            group.inputs = ports * rules.channels;
+            group.inputs = ports * lanes.channels();
             group.links = run.links;
         }
         links.clear(&groups);
@@ -131,6 +156,10 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             dirty_nics: Vec::new(),
             dirty_outputs: Vec::new(),
             reminders: Vec::new(),
+            lengths: match W::PLAIN {
+                true => Vec::new(),
+                false => (0..count).map(|link| ways.length(link)).collect(),
+            },
             large,
             ways,
             now: 0,
@@ -367,6 +396,15 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         (end.vertex as usize) < self.nics.len()
     }
 
+    /// Ticks that a signal takes from one end of a link to the other.
+    #[inline]
+    pub(super) fn length(&self, link: u32) -> Cycles {
+        if W::PLAIN {
+            return 0;
+        }
+        self.lengths[link as usize]
+    }
+
     /// A packet has got a link that leads to a switch: sees what it is to ask for there.
     #[inline]
     pub(super) fn head_for(&mut self, packet: u32, end: End) {
@@ -375,7 +413,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let Header { from, links, .. } = state.header;
         let lot = || tie(self.seed, from, state.number, u32::from(links));
         state.run = self.ways.next(&mut state.header, end, lot);
-        state.input = end.port * self.rules.channels + channel;
+        state.input = end.port * self.lanes.channels() + channel;
     }
 
     /// What decides among headers that wait for a group and are equally old.
@@ -397,12 +435,26 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         saturates.map_or(0, |age| now.saturating_sub(age))
     }
 
+    /// When the sender of a packet that has arrived now knows of that.
+    #[inline]
+    fn known(&self, packet: u32, now: Cycles) -> Cycles {
+        let path = self.packets.path(packet);
+        let switches = path.len() as u64 - 1;
+        let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
+        if W::PLAIN {
+            return known;
+        }
+        let lengths = path
+            .iter()
+            .map(|step| self.length(self.lanes.link(step.lane)));
+        known + lengths.sum::<Cycles>()
+    }
+
     /// The tail of a packet arrives.
     fn deliver<H: Handler<Tag = T>>(&mut self, packet: u32, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
-        let Header {
-            from, to, links, ..
-        } = state.header;
+        let known = self.known(packet, now);
+        let Header { from, to, .. } = state.header;
         let nic = &mut self.nics[to as usize];
         if nic.ready > now {
             nic.ready += self.rules.interface.receive;
@@ -426,8 +478,6 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             lanes: self.lanes,
         });
         message.arrived += 1;
-        let switches = u64::from(links) - 1;
-        let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
         message.completed = message.completed.max(known);
         let done = message.arrived == message.packets;
         self.packets.remove(packet);

@@ -7,11 +7,11 @@ use super::group::Waiter;
 use super::lanes::Lanes;
 use super::links::Look;
 use super::outputs::OutputBuffers;
-use super::packets::Step;
+use super::packets::{Packet, Step};
 use super::returns::Returns;
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::rules::Outputs;
-use crate::ways::{Run, Ways, one_of};
+use crate::rules::{CHANNELS_MAX, Outputs};
+use crate::ways::{Header, Run, Ways, one_of};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -91,6 +91,11 @@ impl Buffers {
         Some(self.heads.as_ref()?[packet as usize])
     }
 
+    /// Classes of lanes.
+    fn classes(&self) -> u16 {
+        (self.numbers.channels() / self.numbers.each()) as u16
+    }
+
     /// The lanes of a link.
     #[inline]
     pub(super) fn lanes_of(&self, link: u32) -> Range<usize> {
@@ -119,11 +124,11 @@ impl Buffers {
         lanes.fold(NEVER, |first, lane| first.min(lane.returning.next()))
     }
 
-    /// The lane of a link with most room, the first of those; it must hold `bytes`.
-    pub(super) fn roomiest(&self, link: u32, bytes: u32) -> Option<u32> {
+    /// The lane of a link and class with most room, the first of those; it must hold `bytes`.
+    pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<u32> {
         let mut best = None;
         let mut most = 0;
-        for lane in self.lanes_of(link) {
+        for lane in self.numbers.of_class(link, class) {
             let credits = self.lanes[lane].credits;
             if credits >= bytes && credits > most {
                 best = Some(lane as u32);
@@ -141,15 +146,15 @@ impl Buffers {
 
     /// Whether a packet of `bytes` can start on a link.
     #[inline]
-    pub(super) fn fits(&self, link: u32, bytes: u32, now: Cycles) -> bool {
-        self.transmitter[link as usize] <= now && self.roomiest(link, bytes).is_some()
+    pub(super) fn fits(&self, link: u32, class: u16, bytes: u32, now: Cycles) -> bool {
+        self.transmitter[link as usize] <= now && self.roomiest(link, class, bytes).is_some()
     }
 
     /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
     /// as known.
-    pub fn room_at(&mut self, run: Run, bytes: u32, now: Cycles) -> Option<Cycles> {
+    pub fn room_at(&mut self, run: Run, class: u16, bytes: u32, now: Cycles) -> Option<Cycles> {
         self.collect(run, now);
-        if run.iter().any(|link| self.fits(link, bytes, now)) {
+        if run.iter().any(|link| self.fits(link, class, bytes, now)) {
             return Some(now);
         }
         let changes = run.iter().map(|link| self.next_change(link, now));
@@ -157,25 +162,32 @@ impl Buffers {
         (time < NEVER).then_some(time)
     }
 
-    /// The most room in a lane of these links, if their transmitters are free.
-    fn room(&self, run: Run, now: Cycles) -> u32 {
+    /// The most room in a lane of this class of these links, if their transmitters are free.
+    fn room(&self, run: Run, class: u16, now: Cycles) -> u32 {
         let idle = run
             .iter()
             .filter(|&link| self.transmitter[link as usize] <= now);
-        let lanes = idle.flat_map(|link| &self.lanes[self.lanes_of(link)]);
+        let lanes = idle.flat_map(|link| &self.lanes[self.numbers.of_class(link, class)]);
         lanes.map(|lane| lane.credits).max().unwrap_or(0)
     }
 
     /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
     /// of those by lot or by the rule for those; there the one with most room, the first of those.
-    fn choose(&self, run: Run, bytes: u32, now: Cycles, lot: impl FnOnce() -> u64) -> u32 {
-        // Room in all lanes of a link that it fits on.
+    fn choose(
+        &self,
+        run: Run,
+        class: u16,
+        bytes: u32,
+        now: Cycles,
+        lot: impl FnOnce() -> u64,
+    ) -> u32 {
+        // Room in all lanes of its class of a link that it fits on.
         let room = |link: u32| {
             if self.transmitter[link as usize] > now {
                 return None;
             }
             let (mut total, mut most) = (0, 0);
-            for lane in &self.lanes[self.lanes_of(link)] {
+            for lane in &self.lanes[self.numbers.of_class(link, class)] {
                 total += u64::from(lane.credits);
                 most = most.max(lane.credits);
             }
@@ -205,7 +217,7 @@ impl Buffers {
             let free = |link: u32| self.transmitter[link as usize];
             link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
         }
-        self.roomiest(link, bytes).expect("a link has room")
+        self.roomiest(link, class, bytes).expect("a link has room")
     }
 }
 
@@ -229,7 +241,7 @@ impl Holding for Buffers {
     #[inline]
     fn links_free<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        _node: u32,
+        header: &Header,
         run: Run,
         message: u32,
         now: Cycles,
@@ -237,7 +249,7 @@ impl Holding for Buffers {
         let left = core.messages.get(message).left;
         let payload = left.min(u64::from(core.rules.payload));
         let wire = core.rules.wire_bytes(payload) as u32;
-        core.holding.room_at(run, wire, now)
+        core.holding.room_at(run, header.class, wire, now)
     }
 
     fn inject<T: Copy, W: Ways>(
@@ -248,7 +260,8 @@ impl Holding for Buffers {
     ) -> Cycles {
         let state = core.packets.get(packet);
         let lot = || state.lot(core.seed);
-        let lane = core.holding.choose(run, state.wire, now, lot);
+        let class = state.header.class;
+        let lane = core.holding.choose(run, class, state.wire, now, lot);
         core.cut_grant(packet, lane, run.first, now);
         now
     }
@@ -316,6 +329,17 @@ impl Holding for Buffers {
         }
     }
 
+    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+        let buffers = &core.holding;
+        let lanes = &buffers.lanes[buffers.lanes_of(link)];
+        let taken = |lane: &Lane| buffers.buffer - lane.credits - lane.returning.due(core.now);
+        lanes.iter().map(|lane| u64::from(taken(lane))).sum()
+    }
+
+    fn weight(packet: &Packet) -> u64 {
+        packet.wire.into()
+    }
+
     fn call(&self, lane: u32, run: Run) -> u64 {
         run.iter()
             .fold(self.lanes[lane as usize].clear, |read, link| {
@@ -362,9 +386,16 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             }
             let turn = self.turn(group, now);
             let waiters = &mut self.groups[group as usize];
-            let room = network.room(run, now);
+            let mut rooms = [0; CHANNELS_MAX as usize];
+            let classes = if W::PLAIN { 1 } else { network.classes() };
+            for (class, room) in (0..classes).zip(&mut rooms) {
+                *room = network.room(run, class, now);
+            }
             let packets = &self.packets;
-            let fits = |packet: u32| packets.get(packet).wire <= room;
+            let fits = |packet: u32| {
+                let state = packets.get(packet);
+                state.wire <= rooms[usize::from(state.header.class)]
+            };
             let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let changes = run.iter().map(|link| network.next_change(link, now));
                 let time = changes.fold(NEVER, Cycles::min);
@@ -374,7 +405,8 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             self.links.serve(group, input);
             let state = self.packets.get(packet);
             let lot = || state.lot(self.seed);
-            let lane = network.choose(run, state.wire, now, lot);
+            let class = state.header.class;
+            let lane = network.choose(run, class, state.wire, now, lot);
             let tail = now + u64::from(state.ticks);
             self.cut_leave(packet, tail);
             self.cut_grant(packet, lane, group, now);
@@ -386,8 +418,9 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
     pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
         let state = *self.packets.get(packet);
         let lane = state.lane;
+        let length = self.length(self.lanes.link(lane));
         let network = &mut self.holding;
-        let back = tail + network.credit;
+        let back = tail + network.credit + length;
         let outputs = network.outputs.is_some();
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
@@ -425,20 +458,22 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         let wire = state.wire;
         let ticks = ticks_on(&self.rules, last, state, now);
         self.links.take(link, now, ticks);
+        let length = self.length(link);
         let network = &mut self.holding;
         network.transmitter[link as usize] = now + ticks;
         let credit = network.credit;
         let to = &mut network.lanes[lane as usize];
         to.credits -= wire;
         if last {
-            to.returning.push(now + ticks + credit, wire);
+            let tail = now + ticks + length;
+            to.returning.push(tail + credit + length, wire);
             self.queue
-                .push(now + ticks, Event::new(Kind::Deliver, link, packet));
+                .push(tail, Event::new(Kind::Deliver, link, packet));
         } else {
             to.packets.push_back(packet);
-            network.note_head(packet, now + hop);
+            let time = now + hop + length;
+            network.note_head(packet, time);
             self.head_for(packet, end);
-            let time = now + hop;
             self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
         }
     }

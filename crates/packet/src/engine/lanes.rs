@@ -8,12 +8,17 @@ use std::ops::Range;
 pub(crate) struct Lanes {
     channels: u32,
     shift: u32,
+    /// Channels of a class.
+    each: u32,
 }
 
 impl Lanes {
-    pub fn new(channels: u32) -> Self {
+    /// Those of links with so many classes of so many channels each.
+    pub fn new(classes: u32, each: u32) -> Self {
+        let channels = classes * each;
         Self {
             channels,
+            each,
             shift: channels.next_power_of_two().trailing_zeros(),
         }
     }
@@ -42,6 +47,20 @@ impl Lanes {
     #[inline]
     pub fn channel(self, lane: u32) -> u32 {
         lane & ((1 << self.shift) - 1)
+    }
+
+    /// Lanes of a link that are of one class.
+    #[inline]
+    pub fn each(self) -> u32 {
+        self.each
+    }
+
+    /// The lanes of a link that are of one class.
+    #[inline]
+    pub fn of_class(self, link: u32, class: u16) -> Range<usize> {
+        let begin = (link as usize) << self.shift;
+        let begin = begin + usize::from(class) * self.each as usize;
+        begin..begin + self.each as usize
     }
 
     /// The lanes of a link.

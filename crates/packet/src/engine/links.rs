@@ -6,6 +6,7 @@ use super::lanes::Lanes;
 use super::packets::Step;
 use crate::ways::{End, Run};
 use isthmus_kernel::Cycles;
+use std::ops::Range;
 
 /// Lanes whose times are in the record of the link; those of further ones lie elsewhere.
 const WITHIN: usize = 2;
@@ -205,9 +206,13 @@ impl Links {
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// The first lane of a link that is free; otherwise when one is, as far as known.
+    /// The first lane of a link, of one class if that is given, that is free; otherwise when one is, as
+    /// far as known.
     #[inline]
-    pub fn first_free(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
+    pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<u32, Cycles> {
+        if let Some(class) = class {
+            return self.first_free_from(link, self.of_class(class), now);
+        }
         let [first, second] = self.get(link).free;
         if first <= now {
             return Ok(self.lanes.lane(link, 0));
@@ -219,13 +224,20 @@ impl Links {
         if self.more_each == 0 {
             return Err(next);
         }
-        self.first_free_of_more(link, now)
+        let more = WITHIN..WITHIN + self.more_each;
+        self.first_free_from(link, more, now)
             .map_err(|more| more.min(next))
     }
 
-    fn first_free_of_more(&self, link: u32, now: Cycles) -> Result<u32, Cycles> {
+    fn first_free_from(
+        &self,
+        link: u32,
+        channels: Range<usize>,
+        now: Cycles,
+    ) -> Result<u32, Cycles> {
         let mut next = NEVER;
-        for (channel, free) in self.free(link).enumerate().skip(WITHIN) {
+        let count = channels.len();
+        for (channel, free) in (self.free(link).enumerate().skip(channels.start)).take(count) {
             if free <= now {
                 return Ok(self.lanes.lane(link, channel as u32));
             }
@@ -234,10 +246,20 @@ impl Links {
         Err(next)
     }
 
-    /// Lanes of a link that are not free, one more if it has only one: [`Links::most_not_free`] if
-    /// all are.
+    /// The channels of a class.
+    fn of_class(&self, class: u16) -> Range<usize> {
+        self.lanes.of_class(0, class)
+    }
+
+    /// Lanes of a link, of one class if that is given, that are not free; of all one more if there is
+    /// only one. [`Links::most_not_free`] if all are.
     #[inline]
-    pub fn not_free(&self, link: u32, now: Cycles) -> u32 {
+    pub fn not_free(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
+        if let Some(class) = class {
+            let Range { start, end } = self.of_class(class);
+            let lanes = self.free(link).skip(start).take(end - start);
+            return lanes.map(|free| u32::from(free > now)).sum();
+        }
         let [first, second] = self.get(link).free;
         let mut count = u32::from(first > now) + u32::from(second > now);
         if self.more_each > 0 {
@@ -249,8 +271,11 @@ impl Links {
 
     /// See [`Links::not_free`].
     #[inline]
-    pub fn most_not_free(&self) -> u32 {
-        (WITHIN + self.more_each) as u32
+    pub fn most_not_free(&self, class: Option<u16>) -> u32 {
+        match class {
+            Some(_) => self.lanes.each(),
+            None => (WITHIN + self.more_each) as u32,
+        }
     }
 
     /// Gives away a lane that is free now. When it is free again is not known. Answers when the

@@ -82,7 +82,9 @@ impl<T: Copy, W: Ways> Engine<T, W> {
     /// If the rules cannot be followed.
     pub fn new(ways: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
         rules.check()?;
-        let lanes = Lanes::new(rules.channels);
+        let classes = ways.classes();
+        rules.check_classes(classes)?;
+        let lanes = Lanes::new(classes, rules.channels);
         Ok(Self(match rules.switching {
             Switching::Circuit { in_flight } => {
                 let circuits = Circuits { in_flight };

@@ -157,7 +157,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     pub(super) fn inject(&mut self, node: u32, now: Cycles) {
         while let Some(&message) = self.nics[node as usize].run.front() {
             let (header, run) = self.heading(node, message);
-            let free = S::links_free(self, node, run, message, now);
+            let free = S::links_free(self, &header, run, message, now);
             let ready = self.nics[node as usize].ready;
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
@@ -178,13 +178,20 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             to: state.ends().1,
             links: 0,
             state: state.state,
+            class: 0,
         };
         let run = (self.ways).first(&mut header, || tie(self.seed, node, number, 0));
         (header, run)
     }
 
-    fn inject_now(&mut self, header: Header, run: Run, message: u32, now: Cycles) {
-        let (rules, node) = (&self.rules, header.from);
+    fn inject_now(&mut self, mut header: Header, run: Run, message: u32, now: Cycles) {
+        let node = header.from;
+        if !W::PLAIN {
+            let (seed, number) = (self.seed, self.nics[node as usize].number);
+            let lot = || tie(seed, node, number, 0);
+            self.ways.set_out(&mut header, self, lot);
+        }
+        let rules = &self.rules;
         let state = self.messages.get_mut(message);
         let payload = state.left.min(u64::from(rules.payload));
         state.left -= payload;

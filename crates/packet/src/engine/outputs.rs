@@ -1,4 +1,5 @@
-//! Cut-through with output buffers: packets cross into them faster than links carry them.
+//! Cut-through with output buffers: packets cross into them faster than links carry them. There is
+//! one class of channels only.
 
 use super::core::{Core, NEVER};
 use super::cut::Buffers;
@@ -210,11 +211,11 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         while let Some(&packet) = self.outputs().outputs[link as usize].packets.front() {
             let &Packet { wire, run: of, .. } = self.packets.get(packet);
             let network = &self.holding;
-            if !network.fits(link, wire, now) {
+            if !network.fits(link, 0, wire, now) {
                 let time = network.next_change(link, now);
                 return self.output_look_at(link, time);
             }
-            let lane = network.roomiest(link, wire).expect("it fits");
+            let lane = network.roomiest(link, 0, wire).expect("it fits");
             self.cut_grant(packet, lane, of.first, now);
             let tail = self.holding.transmitter[link as usize];
             let output = &mut self.outputs().outputs[link as usize];

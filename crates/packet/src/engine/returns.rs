@@ -44,6 +44,15 @@ impl Returns {
         }
     }
 
+    /// Those that are known by now.
+    pub fn due(&self, now: Cycles) -> u32 {
+        if self.next > now {
+            return 0;
+        }
+        let later = self.later.iter().take_while(|&&(time, _)| time <= now);
+        self.bytes + later.map(|&(_, bytes)| bytes).sum::<u32>()
+    }
+
     /// Takes those that are known by now.
     #[inline]
     pub fn take(&mut self, now: Cycles) -> u32 {

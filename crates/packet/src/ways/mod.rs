@@ -5,10 +5,16 @@
 //! a packet may take on from a vertex is a [`Run`] of links beside one another; it waits for all of
 //! them together and takes the best when it is served.
 
+mod dragonfly;
+mod table;
 mod tree;
 
+use isthmus_kernel::Cycles;
+use isthmus_topology::Wiring;
 use std::fmt::Debug;
 
+pub use dragonfly::{Dragonfly, Routing};
+pub use table::{Hop, Rule, Table, TableError};
 pub use tree::FatTree;
 
 /// A network, and how packets find their way through it.
@@ -16,6 +22,10 @@ pub use tree::FatTree;
 /// The engine asks for a packet's next links when it has got a link, and for its first ones whenever
 /// its node tries to inject it; so answers depend on nothing but the arguments.
 pub trait Ways: Debug {
+    /// Whether there is one class of channels, no link has a length, and no way is chosen at the
+    /// injection: the engine then leaves out what serves those.
+    const PLAIN: bool = false;
+
     /// Number of nodes.
     fn node_count(&self) -> u32;
 
@@ -27,6 +37,22 @@ pub trait Ways: Debug {
 
     /// Where a link leads.
     fn end(&self, link: u32) -> End;
+
+    /// Ticks that a signal takes from one end of a link to the other, beside [`Rules::hop`]. None by
+    /// default.
+    ///
+    /// [`Rules::hop`]: crate::Rules::hop
+    fn length(&self, _link: u32) -> Cycles {
+        0
+    }
+
+    /// Classes of virtual channels, 1 or more, each of [`Rules::channels`] on every link. One by
+    /// default.
+    ///
+    /// [`Rules::channels`]: crate::Rules::channels
+    fn classes(&self) -> u32 {
+        1
+    }
 
     /// All runs that packets may wait for at a switch, and the ports of that switch. No link is in
     /// two of them.
@@ -41,8 +67,13 @@ pub trait Ways: Debug {
     /// The links that a packet may take from its node. `lot` decides where chance does.
     fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run;
 
-    /// The links that a packet may take from the switch to which its last one leads. `lot` decides
-    /// where chance does.
+    /// A packet is injected: what is left to decide about its way, with a look at the links of the
+    /// switches beside its node. Nothing by default.
+    fn set_out(&self, _header: &mut Header, _view: &impl LocalView, _lot: impl FnOnce() -> u64) {}
+
+    /// The links that a packet may take from the switch to which its last one leads; the class in
+    /// its header is that of the last one's channel, and then that of theirs. `lot` decides where
+    /// chance does.
     fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run;
 }
 
@@ -92,6 +123,31 @@ pub struct Header {
     pub links: u16,
     /// What the network's own rule remembers: see [`Ways::state`].
     pub state: u16,
+    /// The class of the channels that it may take, from 0.
+    pub class: u16,
+}
+
+/// What is known of a network when a packet is injected, before anything of that is done.
+pub trait LocalView {
+    /// From when on the transmitter of a link is free.
+    fn free_at(&self, link: u32) -> Cycles;
+
+    /// Bytes that were sent over a link and are not known to have left the buffer behind it; with
+    /// circuits, how many hold its lanes.
+    fn taken(&self, link: u32) -> u64;
+
+    /// Bytes of the packets whose headers wait for the run that begins with this link; with circuits,
+    /// how many wait.
+    fn waiting(&self, first: u32) -> u64;
+}
+
+/// Where a link of a wiring leads: its port is that of the link of the same cable which leads back.
+fn end(wiring: &Wiring, link: u32) -> End {
+    let vertex = wiring.target(link);
+    End {
+        vertex,
+        port: wiring.reverse(link) - wiring.out_of(vertex).start,
+    }
 }
 
 /// The one of `count` that a lot falls on: see [`crate::tie`].

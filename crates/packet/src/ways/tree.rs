@@ -76,6 +76,8 @@ impl FatTree {
 }
 
 impl Ways for FatTree {
+    const PLAIN: bool = true;
+
     fn node_count(&self) -> u32 {
         self.tree.node_count()
     }

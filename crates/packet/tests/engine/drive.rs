@@ -1,42 +1,14 @@
-//! The engine against the tick-by-tick reference: every packet, with its times and its way, and
-//! everything else that is told, in order, on random trees, rules and loads.
+//! What drives engine and reference with the same random rules and loads, and compares what they tell.
 
-mod reference;
-
+use crate::reference::{Answers, Cases, Network, Reference, Told};
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
-use isthmus_packet::ways::{FatTree, Ways};
+use isthmus_packet::ways::Ways;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Late,
     LinkLoad, LinkTie, Message, Offers, Outputs, PacketSeen, Rules, Switching,
 };
-use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
-use reference::{Answers, Cases, Network, Reference, Told};
-use std::cell::Cell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-fn shape() -> impl Strategy<Value = Shape> {
-    let k_ary = (2u32..5, 1u32..4)
-        .prop_filter("few nodes", |(k, n)| k.pow(*n) <= 27)
-        .prop_map(|(arity, levels)| Shape::KAry { arity, levels });
-    let level = || (2u32..5, 1u32..4, prop_oneof![3 => Just(1u32), 1 => Just(2)]);
-    let any = (prop::collection::vec(level(), 1..4), any::<bool>()).prop_map(|(levels, one)| {
-        let mut up: Vec<u32> = levels.iter().map(|level| level.1).collect();
-        let mut parallel: Vec<u32> = levels.iter().map(|level| level.2).collect();
-        if one {
-            (up[0], parallel[0]) = (1, 1);
-        }
-        Shape::Generalised {
-            down: levels.iter().map(|level| level.0).collect(),
-            up,
-            parallel,
-        }
-    });
-    let few = |shape: &Shape| shape.check().is_ok() && shape.node_count().unwrap() <= 32;
-    prop_oneof![1 => k_ary, 2 => any.prop_filter("few nodes", few)]
-}
 
 fn interface() -> impl Strategy<Value = Interface> {
     (
@@ -75,17 +47,7 @@ const AGE_TIES: [AgeTie; 3] = [AgeTie::RoundRobin, AgeTie::Random, AgeTie::Lowes
 const LOADS: [LinkLoad; 2] = [LinkLoad::Room, LinkLoad::Idle];
 const LINK_TIES: [LinkTie; 3] = [LinkTie::Random, LinkTie::LongestIdle, LinkTie::Lowest];
 
-fn ascent() -> impl Strategy<Value = Ascent> {
-    prop::sample::select(vec![
-        Ascent::Adaptive,
-        Ascent::Adaptive,
-        Ascent::Destination,
-        Ascent::Source,
-        Ascent::Random,
-    ])
-}
-
-fn rules() -> impl Strategy<Value = Rules> {
+pub fn rules() -> impl Strategy<Value = Rules> {
     let age = (
         prop::sample::select(AGES.to_vec()),
         prop::option::of(prop_oneof![0u64..60, 60u64..400]),
@@ -156,7 +118,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 
 /// How messages are drawn.
 #[derive(Debug, Clone)]
-struct Load {
+pub struct Load {
     /// Messages that are offered beforehand.
     first: u32,
     /// Messages that answer deliveries (closed loop) or generations (open loop), in all.
@@ -169,10 +131,10 @@ struct Load {
     bytes: u64,
     /// In sixteenths: reads, messages to node 0, generations that are answered.
     sixteenths: [u32; 3],
-    seed: u64,
+    pub seed: u64,
 }
 
-fn load() -> impl Strategy<Value = Load> {
+pub fn load() -> impl Strategy<Value = Load> {
     (
         prop_oneof![1u32..12, 12u32..60],
         0u32..60,
@@ -350,10 +312,10 @@ impl Handler for Source {
 
 /// All that a run shows: what was told, at the end of each part what is under way, and what was
 /// counted after the first one.
-type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
+pub type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
 
-const PARTS: u64 = 3;
-const PART: Cycles = 1500;
+pub const PARTS: u64 = 3;
+pub const PART: Cycles = 1500;
 
 fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
     let mut source = Source::new(ways.node_count(), &rules, load);
@@ -370,7 +332,18 @@ fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
             engine.count_from_now();
         }
     }
-    (source.told, parts, engine.counted())
+    let shown = (source.told.clone(), parts, engine.counted());
+    // To the end: everything is delivered, and nothing twice.
+    engine.run_until(Cycles::MAX, &mut source);
+    assert_eq!(engine.under_way(), (0, 0));
+    let delivered = source.told.iter().filter_map(|told| match told {
+        Told::Delivered { tag, .. } => Some(*tag),
+        _ => None,
+    });
+    let mut delivered: Vec<u32> = delivered.collect();
+    delivered.sort_unstable();
+    assert!(delivered.into_iter().eq(1..=source.tag));
+    shown
 }
 
 fn by_reference(network: &dyn Network, rules: Rules, load: &Load) -> (Shown, Cases) {
@@ -390,118 +363,32 @@ fn by_reference(network: &dyn Network, rules: Rules, load: &Load) -> (Shown, Cas
     ((source.told, parts, reference.counters), reference.cases)
 }
 
-#[test]
-fn engine_and_reference_tell_the_same() {
-    let cases = 250;
-    let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
-    let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
-    let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
-    let behind = Cell::new(0u64);
-    let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
-    let spent = [const { Cell::new(Duration::ZERO) }; 2];
-    let mut runner = TestRunner::new(Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    });
-    runner
-        .run(
-            &(shape(), ascent(), rules(), load()),
-            |(shape, ascent, rules, load)| {
-                let tree = Tree::new(&shape).unwrap();
-                let start = Instant::now();
-                let fast = by_engine(FatTree::new(&tree, ascent), rules, &load);
-                let middle = Instant::now();
-                let network = (tree, ascent);
-                let (slow, cases) = by_reference(&network, rules, &load);
-                spent[0].set(spent[0].get() + (middle - start));
-                spent[1].set(spent[1].get() + middle.elapsed());
-                if let Some(at) =
-                    (0..fast.0.len().max(slow.0.len())).find(|&at| fast.0.get(at) != slow.0.get(at))
-                {
-                    let difference = format!(
-                        "told as number {at}: engine {:?}, reference {:?}",
-                        fast.0.get(at),
-                        slow.0.get(at)
-                    );
-                    return Err(TestCaseError::fail(difference));
-                }
-                prop_assert_eq!(&fast.1, &slow.1, "under way");
-                prop_assert_eq!(&fast.2, &slow.2, "counters");
-                let lanes = u64::from(rules.channels) * (PARTS - 1) * PART;
-                prop_assert!(fast.2.held.iter().all(|&held| held <= lanes));
-                add(&held, fast.2.held.iter().sum());
-                let count =
-                    |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
-                add(&packets, count(|told| matches!(told, Told::Packet { .. })));
-                add(
-                    &delivered,
-                    count(|told| matches!(told, Told::Delivered { .. })),
-                );
-                let circuit = matches!(rules.switching, Switching::Circuit { .. });
-                add(&circuits, u64::from(circuit));
-                let buffered = matches!(
-                    rules.switching,
-                    Switching::CutThrough {
-                        outputs: Some(_),
-                        ..
-                    }
-                );
-                add(&outputs, u64::from(buffered));
-                add(&waited, cases.waited);
-                add(&sooner, cases.sooner);
-                add(&ahead, cases.ahead);
-                add(&behind, cases.behind);
-                for rule in 0..3 {
-                    add(&age_ties[rule], cases.age_ties[rule]);
-                    add(&link_ties[rule], cases.link_ties[rule].get());
-                }
-                add(
-                    &reminded,
-                    count(|told| matches!(told, Told::Reminded { .. })),
-                );
-                add(&open, u64::from(fast.1[PARTS as usize - 1].0 > 0));
-                let links = network.of_node(0).len();
-                add(&several, u64::from(links > 1));
-                Ok(())
-            },
-        )
-        .unwrap();
-    println!(
-        "{cases} random trees, rules and loads ({} of circuits, {} with several links at each \
-         node): {} packets, {} messages delivered, {} runs ended with messages under way: no \
-         difference",
-        circuits.get(),
-        several.get(),
-        packets.get(),
-        delivered.get(),
-        open.get(),
-    );
-    println!(
-        "{} of them with output buffers: {} packets waited there, {} left their input sooner than over a \
-         link, {} crossed ahead of their tails; {} reminders",
-        outputs.get(),
-        waited.get(),
-        sooner.get(),
-        ahead.get(),
-        reminded.get(),
-    );
-    let counts = |of: &[Cell<u64>; 3]| of.each_ref().map(Cell::get);
-    println!(
-        "Among packets equally old {:?} went around, by lot, and by number; of links loaded alike {:?} were \
-         taken by lot, idle for longest, and by number; {} packets waited behind others while their age counted",
-        counts(&age_ties),
-        counts(&link_ties),
-        behind.get(),
-    );
-    assert!(counts(&age_ties).iter().all(|&ties| ties > 50));
-    assert!(counts(&link_ties).iter().all(|&ties| ties > 200) && behind.get() > 200);
-    assert!(outputs.get() > 60 && waited.get() > 1_000 && sooner.get() > 1_000);
-    assert!(ahead.get() > 1_000 && reminded.get() > 500);
-    eprintln!(
-        "engine {:?}, reference {:?}",
-        spent[0].get(),
-        spent[1].get()
-    );
-    assert!(packets.get() > 10_000 && circuits.get() > 100 && held.get() > 100_000);
+/// What both tell, if it is the same, and what the reference has met.
+///
+/// # Errors
+/// The first difference.
+pub fn both<W: Ways>(
+    ways: W,
+    network: &dyn Network,
+    rules: Rules,
+    load: &Load,
+) -> Result<(Shown, Cases), TestCaseError> {
+    let fast = by_engine(ways, rules, load);
+    let (slow, cases) = by_reference(network, rules, load);
+    let told = 0..fast.0.len().max(slow.0.len());
+    if let Some(at) = told
+        .into_iter()
+        .find(|&at| fast.0.get(at) != slow.0.get(at))
+    {
+        return Err(TestCaseError::fail(format!(
+            "told as number {at}: engine {:?}, reference {:?}",
+            fast.0.get(at),
+            slow.0.get(at)
+        )));
+    }
+    prop_assert_eq!(&fast.1, &slow.1, "under way");
+    prop_assert_eq!(&fast.2, &slow.2, "counters");
+    let lanes = u64::from(network.classes() * rules.channels) * (PARTS - 1) * PART;
+    prop_assert!(fast.2.held.iter().all(|&held| held <= lanes));
+    Ok((fast, cases))
 }

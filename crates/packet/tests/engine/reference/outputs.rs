@@ -98,7 +98,7 @@ impl Reference<'_> {
         for link in 0..self.outputs.len() {
             while let Some(&number) = self.outputs[link].queue.first() {
                 let link = link as u32;
-                let Some(lane) = self.lane(link..link + 1, &self.flights[number]) else {
+                let Some(lane) = self.lane((link..link + 1, 0), &self.flights[number]) else {
                     break;
                 };
                 let flight = &mut self.flights[number];

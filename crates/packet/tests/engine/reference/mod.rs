@@ -10,11 +10,12 @@ use isthmus_kernel::Cycles;
 use isthmus_packet::{
     AgeFrom, AgeTie, Counters, Kind, Lane, LinkLoad, LinkTie, Message, Rules, Switching, lot, tie,
 };
-pub use network::Network;
+pub use network::{Network, Seen, drawn};
 pub use outputs::Cases;
 use outputs::Place;
-pub use state::{Answer, Answers, Told};
-use state::{Channel, Flight, Node, Output, Transfer};
+pub use state::{Answer, Answers, Flight, Told};
+use state::{Channel, Node, Output, Transfer};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub struct Reference<'n> {
@@ -43,6 +44,7 @@ impl<'n> Reference<'n> {
     pub fn new(network: &'n dyn Network, rules: Rules, seed: u64) -> Self {
         let links = network.links() as usize;
         let node_count = network.nodes() as usize;
+        let channels = network.classes() * rules.channels;
         let node = Node {
             queues: vec![Vec::new(); rules.interface.queues as usize],
             ..Node::default()
@@ -56,7 +58,7 @@ impl<'n> Reference<'n> {
             transfers: Vec::new(),
             flights: Vec::new(),
             nodes: vec![node; node_count],
-            channels: vec![vec![Channel::default(); rules.channels as usize]; links],
+            channels: vec![vec![Channel::default(); channels as usize]; links],
             transmitters: vec![0; links],
             outputs: vec![Output::default(); links],
             reminders: Vec::new(),
@@ -163,21 +165,31 @@ impl<'n> Reference<'n> {
     fn acknowledged(&self, flight: &Flight, at: usize) -> Option<Cycles> {
         let behind = (flight.path.len() - 1 - at) as u64;
         let start = flight.tail? + self.rules.acknowledge;
-        Some(start + behind * self.rules.acknowledge_hop)
+        let lengths = flight.path[at..]
+            .iter()
+            .map(|lane| self.network.length(lane.link));
+        Some(start + behind * self.rules.acknowledge_hop + lengths.sum::<Cycles>())
     }
 
     fn acknowledgements(&mut self) {
-        for (number, flight) in self.flights.iter().enumerate() {
-            for (at, lane) in flight.path.iter().enumerate() {
-                if self.acknowledged(flight, at) != Some(self.now) {
-                    continue;
-                }
+        for number in 0..self.flights.len() {
+            let flight = &self.flights[number];
+            if flight.over || flight.tail.is_none() {
+                continue;
+            }
+            let passed = (0..flight.path.len())
+                .filter(|&at| self.acknowledged(flight, at) == Some(self.now))
+                .map(|at| flight.path[at]);
+            let passed: Vec<Lane> = passed.collect();
+            let over = self.acknowledged(flight, 0) < Some(self.now);
+            for lane in passed {
                 let channel = &mut self.channels[lane.link as usize][lane.channel as usize];
                 if matches!(self.rules.switching, Switching::Circuit { .. }) {
                     assert_eq!(channel.holder, Some(number));
                     channel.holder = None;
                 }
             }
+            self.flights[number].over = over;
         }
     }
 
@@ -327,7 +339,12 @@ impl<'n> Reference<'n> {
         loop {
             let mut served = false;
             // By the first link of what is waited for.
-            for first in 0..self.network.links() {
+            let wanted = self
+                .flights
+                .iter()
+                .filter_map(|flight| flight.wanted.as_ref());
+            let firsts: BTreeSet<u32> = wanted.map(|(links, _)| links.start).collect();
+            for first in firsts {
                 while self.serve(first) {
                     served = true;
                 }
@@ -342,7 +359,7 @@ impl<'n> Reference<'n> {
     fn input(&self, flight: &Flight) -> (u32, u32) {
         let lane = flight.path[flight.path.len() - 1];
         let (port, ports) = self.network.port(lane.link);
-        let channels = self.rules.channels;
+        let channels = self.network.classes() * self.rules.channels;
         (port * channels + lane.channel, ports * channels)
     }
 
@@ -354,12 +371,12 @@ impl<'n> Reference<'n> {
             let Some(wanted) = &flight.wanted else {
                 continue;
             };
-            if wanted.start != first {
+            if wanted.0.start != first {
                 continue;
             }
             let place = match self.outputs_of() {
                 None => self.lane(wanted.clone(), flight).map(Place::Lane),
-                Some(_) => self.output(wanted.clone(), number).map(Place::Output),
+                Some(_) => self.output(wanted.0.clone(), number).map(Place::Output),
             };
             let Some(place) = place else {
                 continue;
@@ -408,12 +425,41 @@ impl<'n> Reference<'n> {
         u64::from(buffer) - taken.map(|(_, bytes, _)| bytes).sum::<u64>()
     }
 
+    /// Bytes sent over a link and not known to have left the buffer behind it, or lanes of it held.
+    fn taken(&self, link: u32) -> u64 {
+        let channels = self.channels[link as usize].iter();
+        match self.rules.switching {
+            Switching::Circuit { .. } => channels.filter(|c| c.holder.is_some()).count() as u64,
+            Switching::CutThrough { buffer, .. } => {
+                channels.map(|c| u64::from(buffer) - self.room(c)).sum()
+            }
+        }
+    }
+
+    /// Bytes of the packets whose headers wait for links from this one on, or how many there are.
+    fn waiting(&self, first: u32) -> u64 {
+        let wants = |flight: &&Flight| {
+            let wanted = flight.wanted.as_ref();
+            wanted.is_some_and(|(links, _)| links.start == first)
+        };
+        let waiting = self.flights.iter().filter(wants);
+        match self.rules.switching {
+            Switching::Circuit { .. } => waiting.count() as u64,
+            Switching::CutThrough { .. } => waiting.map(|flight| flight.wire).sum(),
+        }
+    }
+
     /// The lane of one of these links that a packet gets now, if any.
-    fn lane(&self, wanted: Range<u32>, flight: &Flight) -> Option<Lane> {
+    fn lane(&self, (wanted, class): (Range<u32>, u32), flight: &Flight) -> Option<Lane> {
         let now = self.now;
+        let first = (class * self.rules.channels) as usize;
+        let of_class = |link: u32| {
+            let channels = &self.channels[link as usize][first..];
+            &channels[..self.rules.channels as usize]
+        };
         // What makes a link better, the greatest first.
         let merit = |link: u32| -> Option<(u64, u64)> {
-            let channels = &self.channels[link as usize];
+            let channels = of_class(link);
             let transmitter = self.transmitters[link as usize];
             match self.rules.switching {
                 Switching::Circuit { .. } => {
@@ -437,7 +483,7 @@ impl<'n> Reference<'n> {
         let most = wanted.clone().filter_map(merit).max()?;
         let best: Vec<u32> = wanted.filter(|&link| merit(link) == Some(most)).collect();
         let link = self.decide(best, flight);
-        let channels = &self.channels[link as usize];
+        let channels = of_class(link);
         let channel = match self.rules.switching {
             Switching::Circuit { .. } => channels.iter().position(|c| c.holder.is_none())?,
             Switching::CutThrough { .. } => {
@@ -448,7 +494,7 @@ impl<'n> Reference<'n> {
         };
         Some(Lane {
             link,
-            channel: channel as u32,
+            channel: (first + channel) as u32,
         })
     }
 
@@ -482,17 +528,19 @@ impl<'n> Reference<'n> {
         };
         let flight = &self.flights[number];
         let lane = flight.path[flight.path.len() - 1];
+        let length = self.network.length(lane.link);
         let channel = &mut self.channels[lane.link as usize][lane.channel as usize];
         assert_eq!(channel.buffer.remove(0), number);
         channel.clear = tail;
         let taken = channel.taken.iter_mut().find(|(.., who)| *who == number);
-        taken.unwrap().0 = Some(tail + credit);
+        taken.unwrap().0 = Some(tail + credit + length);
     }
 
     /// A packet gets a lane.
     fn go(&mut self, number: usize, lane: Lane) {
         let now = self.now;
         let last = self.network.target(lane.link) < self.network.nodes();
+        let length = self.network.length(lane.link);
         let mut ticks = self.ticks(&self.flights[number]);
         let flight = &mut self.flights[number];
         let channel = &mut self.channels[lane.link as usize][lane.channel as usize];
@@ -514,7 +562,7 @@ impl<'n> Reference<'n> {
             }
             Switching::CutThrough { credit, .. } => {
                 assert_eq!(start, now);
-                let known = last.then_some(now + ticks + credit);
+                let known = last.then_some(now + ticks + length + credit + length);
                 channel.taken.push((known, flight.wire, number));
                 if !last {
                     channel.buffer.push(number);
@@ -525,9 +573,9 @@ impl<'n> Reference<'n> {
         self.counters.packets[lane.link as usize] += 1;
         flight.path.push(lane);
         if last {
-            flight.tail = Some(start + ticks);
+            flight.tail = Some(start + ticks + length);
         } else {
-            flight.asks = start + self.rules.hop;
+            flight.asks = start + self.rules.hop + length;
         }
     }
 
@@ -550,7 +598,7 @@ impl<'n> Reference<'n> {
         };
         let payload = transfer.unsent.min(u64::from(self.rules.payload));
         let blocks = payload.div_ceil(u64::from(self.rules.block));
-        let flight = Flight {
+        let mut flight = Flight {
             message,
             from: at,
             to,
@@ -563,7 +611,9 @@ impl<'n> Reference<'n> {
             crossed: None,
             tail: None,
             wanted: None,
+            via: None,
             since: 0,
+            over: false,
         };
         if let Switching::Circuit { in_flight } = self.rules.switching {
             let links = self.network.of_node(at);
@@ -576,6 +626,14 @@ impl<'n> Reference<'n> {
         let Some(lane) = self.lane(wanted, &flight) else {
             return false;
         };
+        let lot = self.lot(&flight);
+        let taken = |link: u32| self.taken(link);
+        let waiting = |link: u32| self.waiting(link);
+        let seen = Seen {
+            taken: &taken,
+            waiting: &waiting,
+        };
+        flight.via = self.network.set_out(&flight, &seen, lot);
         self.flights.push(flight);
         self.go(self.flights.len() - 1, lane);
         let injected = self.flights[self.flights.len() - 1].injected;

@@ -63,10 +63,14 @@ pub struct Flight {
     pub crossed: Option<(u32, Cycles)>,
     /// When its tail arrives at its node.
     pub tail: Option<Cycles>,
-    /// The links that it waits for: fixed when it asks.
-    pub wanted: Option<Range<u32>>,
+    /// The links that it waits for, and the class of their channels: fixed when it asks.
+    pub wanted: Option<(Range<u32>, u32)>,
+    /// What its network remembers of it.
+    pub via: Option<u32>,
     /// From when its age counts.
     pub since: Cycles,
+    /// Whether its sender has known of its arrival for a tick.
+    pub over: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
 //! Engine and reference in the suite of all engines: a binary tree of eight nodes, with circuits and
 //! with cut-through.
 
-mod reference;
-
+use crate::reference::{Answers, Reference, Told};
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_kernel::{Cycles, Ran};
 use isthmus_packet::ways::FatTree;
@@ -11,7 +10,6 @@ use isthmus_packet::{
     Rules, Switching,
 };
 use isthmus_topology::trees::{Ascent, Shape, Tree};
-use reference::{Answers, Reference, Told};
 use std::sync::{Arc, LazyLock};
 
 const CIRCUIT: bool = true;

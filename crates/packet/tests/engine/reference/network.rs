@@ -1,8 +1,16 @@
 //! Where links lead, and which of them lead on: asked anew at every step, without tables.
 
 use super::state::Flight;
+use isthmus_kernel::Cycles;
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 use std::ops::Range;
+
+/// What is known of links when a packet is injected: how much of each is taken, and how much waits
+/// for it.
+pub struct Seen<'a> {
+    pub taken: &'a dyn Fn(u32) -> u64,
+    pub waiting: &'a dyn Fn(u32) -> u64,
+}
 
 /// A network. Its vertices are its nodes, then its switches.
 pub trait Network {
@@ -19,8 +27,28 @@ pub trait Network {
     /// The links of a node.
     fn of_node(&self, node: u32) -> Range<u32>;
 
-    /// The links that a packet may take from a vertex.
-    fn wanted(&self, at: u32, flight: &Flight, lot: u64) -> Range<u32>;
+    /// The links that a packet may take from a vertex, and the class of their channels.
+    fn wanted(&self, at: u32, flight: &Flight, lot: u64) -> (Range<u32>, u32);
+
+    /// Classes of channels.
+    fn classes(&self) -> u32 {
+        1
+    }
+
+    /// Ticks that a signal takes from one end of a link to the other.
+    fn length(&self, _link: u32) -> Cycles {
+        0
+    }
+
+    /// What a packet that is injected remembers for its way.
+    fn set_out(&self, _flight: &Flight, _seen: &Seen<'_>, _lot: u64) -> Option<u32> {
+        None
+    }
+}
+
+/// The one of `count` that a lot falls on.
+pub fn drawn(count: usize, lot: u64) -> usize {
+    ((u128::from(lot) * count as u128) >> 64) as usize
 }
 
 impl Network for (Tree, Ascent) {
@@ -52,7 +80,7 @@ impl Network for (Tree, Ascent) {
         self.0.ascents(Vertex::Node(node))
     }
 
-    fn wanted(&self, at: u32, flight: &Flight, lot: u64) -> Range<u32> {
+    fn wanted(&self, at: u32, flight: &Flight, lot: u64) -> (Range<u32>, u32) {
         let (tree, ascent) = (&self.0, self.1);
         let (from, to) = (flight.from, flight.to);
         let switch = at.checked_sub(tree.node_count());
@@ -62,13 +90,14 @@ impl Network for (Tree, Ascent) {
             None => (tree.ascents(vertex), tree.chosen(ascent, from, to, vertex)),
             Some((switch, run)) => (run, tree.chosen_descent(ascent, from, to, switch)),
         };
-        match (chosen, ascent) {
+        let links = match (chosen, ascent) {
             (Some(link), _) => link..link + 1,
             (None, Ascent::Random) => {
-                let link = all.start + ((u128::from(lot) * all.len() as u128) >> 64) as u32;
+                let link = all.start + drawn(all.len(), lot) as u32;
                 link..link + 1
             }
             (None, _) => all,
-        }
+        };
+        (links, 0)
     }
 }

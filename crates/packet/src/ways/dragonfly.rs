@@ -1,0 +1,365 @@
+//! Ways through a dragonfly.
+
+use super::{End, Header, LocalView, Run, Ways, one_of};
+use isthmus_kernel::Cycles;
+use isthmus_topology::{self as topology, Wiring};
+
+/// How packets find their way through a dragonfly (Kim, Dally, Scott and Abts, ISCA 2008, section
+/// 4). Packets within a group always take the one link between their routers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Routing {
+    /// Over a link between the two groups.
+    #[default]
+    Minimal,
+    /// By a third group, drawn by lot.
+    Valiant,
+    /// By a third group, drawn by lot, if that is quicker when the packet is injected: if the shorter
+    /// queue of the first links of a minimal way times the links of that way is longer than the same
+    /// of the other. A queue is what is taken of a link and what waits for it (UGAL-L of the paper).
+    Ugal,
+}
+
+/// A dragonfly and how packets find their way.
+///
+/// A packet goes by the router it is at, if that has a link to the next group; otherwise by the
+/// router of any of those links. The class of channels is the number of groups that it has left: it
+/// rises along every way, within a group after the global link to it, so that no circle of waiting
+/// can close (section 4.2). The state of a header is the group to go by.
+#[derive(Debug, Clone)]
+pub struct Dragonfly {
+    shape: topology::Dragonfly,
+    wiring: Wiring,
+    routing: Routing,
+    /// Of each pair of groups the global links from the first to the second, each with the router that
+    /// it leaves and the one it enters.
+    global: Vec<Global>,
+    lengths: [Cycles; 2],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Global {
+    link: u32,
+    from: u32,
+    to: u32,
+}
+
+/// No group to go by.
+const NONE: u16 = u16::MAX;
+
+impl Dragonfly {
+    /// Makes the tables. Signals take `local` ticks along a link within a group and `global` ticks
+    /// along one between groups.
+    ///
+    /// # Panics
+    /// If there are 65,535 groups or more.
+    pub fn new(
+        shape: &topology::Dragonfly,
+        routing: Routing,
+        local: Cycles,
+        global: Cycles,
+    ) -> Self {
+        let (groups, links) = (shape.groups(), shape.links());
+        assert!(groups < NONE.into(), "{groups} groups");
+        let wiring = shape.wiring();
+        let nodes = shape.node_count();
+        let mut table = vec![Global::default(); (groups * groups * links) as usize];
+        let place = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
+        // The global cables are the last.
+        let cables = wiring.link_count() / 2;
+        let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
+        for a in 0..groups {
+            for b in a + 1..groups {
+                for number in 0..links {
+                    let link = wiring.forward(cable);
+                    let back = wiring.reverse(link);
+                    let (from, to) = (wiring.target(back) - nodes, wiring.target(link) - nodes);
+                    table[place(a, b, number)] = Global { link, from, to };
+                    table[place(b, a, number)] = Global {
+                        link: back,
+                        from: to,
+                        to: from,
+                    };
+                    cable += 1;
+                }
+            }
+        }
+        Self {
+            shape: *shape,
+            wiring,
+            routing,
+            global: table,
+            lengths: [local, global],
+        }
+    }
+
+    fn group(&self, router: u32) -> u32 {
+        router / self.shape.routers()
+    }
+
+    /// The router of a node.
+    fn router(&self, node: u32) -> u32 {
+        node / self.shape.nodes()
+    }
+
+    fn first_out(&self, router: u32) -> u32 {
+        self.wiring.out_of(self.shape.node_count() + router).start
+    }
+
+    /// The link from a router to another of its group.
+    fn local(&self, from: u32, to: u32) -> u32 {
+        let routers = self.shape.routers();
+        let place = to % routers - u32::from(to > from);
+        self.first_out(from) + self.shape.nodes() + place
+    }
+
+    fn global(&self, from: u32, to: u32) -> &[Global] {
+        let (groups, links) = (self.shape.groups(), self.shape.links());
+        let begin = ((from * groups + to) * links) as usize;
+        &self.global[begin..begin + links as usize]
+    }
+
+    /// The link from a router towards another group.
+    fn towards(&self, router: u32, group: u32, lot: u64) -> u32 {
+        let all = self.global(self.group(router), group);
+        let own = || all.iter().filter(|global| global.from == router);
+        match own().count() {
+            0 => self.local(router, all[one_of(all.len() as u32, lot) as usize].from),
+            count => {
+                let global = own().nth(one_of(count as u32, lot) as usize);
+                global.map_or(0, |global| global.link)
+            }
+        }
+    }
+
+    /// A group that is neither of two, by lot; `None` if there is no other.
+    fn third(&self, [a, b]: [u32; 2], lot: u64) -> Option<u32> {
+        let others = self.shape.groups().checked_sub(2).filter(|&n| n > 0)?;
+        let drawn = one_of(others, lot);
+        let drawn = drawn + u32::from(drawn >= a.min(b));
+        Some(drawn + u32::from(drawn >= a.max(b)))
+    }
+
+    /// The shortest queue, times the links of the way, of all ways from a router to another over the
+    /// given groups.
+    fn cost(&self, from: u32, to: u32, groups: &[u32], view: &impl LocalView) -> u64 {
+        let Some((&group, rest)) = groups.split_first() else {
+            return 0;
+        };
+        let costs = self.global(self.group(from), group).iter().map(|global| {
+            let first = match global.from == from {
+                true => global.link,
+                false => self.local(from, global.from),
+            };
+            let links = u64::from(global.from != from) + 1 + self.links(global.to, to, rest);
+            (view.taken(first) + view.waiting(first)) * links
+        });
+        costs.min().unwrap_or(0)
+    }
+
+    /// Links of the shortest way from a router to another over the given groups.
+    fn links(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
+        let Some((&group, rest)) = groups.split_first() else {
+            return u64::from(from != to);
+        };
+        let ways = self
+            .global(self.group(from), group)
+            .iter()
+            .map(|global| u64::from(global.from != from) + 1 + self.links(global.to, to, rest));
+        ways.min().unwrap_or(0)
+    }
+}
+
+impl Ways for Dragonfly {
+    fn node_count(&self) -> u32 {
+        self.wiring.node_count()
+    }
+
+    fn link_count(&self) -> u32 {
+        self.wiring.link_count()
+    }
+
+    fn longest(&self) -> u32 {
+        match self.routing {
+            Routing::Minimal => 5,
+            Routing::Valiant | Routing::Ugal => 7,
+        }
+    }
+
+    fn end(&self, link: u32) -> End {
+        super::end(&self.wiring, link)
+    }
+
+    fn length(&self, link: u32) -> Cycles {
+        let nodes = self.node_count();
+        let ends = [link, self.wiring.reverse(link)];
+        let [a, b] = ends.map(|link| self.wiring.target(link).checked_sub(nodes));
+        match (a, b) {
+            (Some(a), Some(b)) => self.lengths[usize::from(self.group(a) != self.group(b))],
+            _ => 0,
+        }
+    }
+
+    fn classes(&self) -> u32 {
+        match self.routing {
+            Routing::Minimal => 2,
+            Routing::Valiant | Routing::Ugal => 3,
+        }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
+        let nodes = self.node_count();
+        let switches = nodes..nodes + self.wiring.switch_count();
+        switches.flat_map(|switch| {
+            let out = self.wiring.out_of(switch);
+            let ports = out.end - out.start;
+            out.map(move |link| (Run::one(link), ports))
+        })
+    }
+
+    fn of_node(&self, node: u32) -> Run {
+        Run::one(node)
+    }
+
+    fn state(&self, _from: u32, _to: u32) -> u16 {
+        NONE
+    }
+
+    #[inline]
+    fn first(&self, header: &mut Header, _lot: impl FnOnce() -> u64) -> Run {
+        self.of_node(header.from)
+    }
+
+    fn set_out(&self, header: &mut Header, view: &impl LocalView, lot: impl FnOnce() -> u64) {
+        let [from, to] = [header.from, header.to].map(|node| self.router(node));
+        let ends = [self.group(from), self.group(to)];
+        if self.routing == Routing::Minimal || ends[0] == ends[1] {
+            return;
+        }
+        let Some(third) = self.third(ends, lot()) else {
+            return;
+        };
+        let cost = |groups: &[u32]| self.cost(from, to, groups, view);
+        if self.routing == Routing::Valiant || cost(&[ends[1]]) > cost(&[third, ends[1]]) {
+            header.state = third as u16;
+        }
+    }
+
+    #[inline]
+    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+        let router = at.vertex - self.node_count();
+        let group = self.group(router);
+        // Ports are those of nodes, then those within the group, then the global ones.
+        header.class += u16::from(at.port >= self.shape.nodes() + self.shape.routers() - 1);
+        if u32::from(header.state) == group {
+            header.state = NONE;
+        }
+        let last = self.router(header.to);
+        let next = match header.state {
+            NONE => self.group(last),
+            third => third.into(),
+        };
+        Run::one(if next != group {
+            self.towards(router, next, lot())
+        } else if router != last {
+            self.local(router, last)
+        } else {
+            header.class = 0;
+            self.first_out(router) + header.to % self.shape.nodes()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_topology::deadlock::Dependencies;
+
+    struct Nothing;
+
+    impl LocalView for Nothing {
+        fn free_at(&self, _: u32) -> Cycles {
+            0
+        }
+
+        fn taken(&self, _: u32) -> u64 {
+            0
+        }
+
+        fn waiting(&self, _: u32) -> u64 {
+            0
+        }
+    }
+
+    /// All ways that lots can lead a packet, as links with their classes.
+    fn walk(
+        ways: &Dragonfly,
+        header: Header,
+        link: u32,
+        so_far: &mut Vec<(u32, u16)>,
+        seen: &mut impl FnMut(&[(u32, u16)]),
+    ) {
+        so_far.push((link, header.class));
+        let at = ways.end(link);
+        if at.vertex < ways.node_count() {
+            assert_eq!(at.vertex, header.to);
+            seen(so_far);
+        } else {
+            // Lots by which each of a few links is drawn.
+            let mut tried = Vec::new();
+            for lot in (0..4).map(|part| part << 62) {
+                let mut header = header;
+                let run = ways.next(&mut header, at, || lot);
+                assert_eq!(run.links, 1);
+                if !tried.contains(&run.first) {
+                    tried.push(run.first);
+                    walk(ways, header, run.first, so_far, seen);
+                }
+            }
+        }
+        so_far.pop();
+    }
+
+    #[test]
+    fn ways_are_short_and_cannot_wait_in_a_circle() {
+        for (shape, routing, longest) in [
+            ((2, 4, 9, 1), Routing::Minimal, 5),
+            ((1, 3, 5, 2), Routing::Minimal, 5),
+            ((1, 3, 5, 2), Routing::Valiant, 7),
+            // Each router has links to every group.
+            ((1, 2, 4, 4), Routing::Valiant, 5),
+        ] {
+            let (nodes, routers, groups, links) = shape;
+            let shape = topology::Dragonfly::new(nodes, routers, groups, links).unwrap();
+            let ways = Dragonfly::new(&shape, routing, 0, 0);
+            let classes = ways.classes();
+            let channel = |&(link, class): &(u32, u16)| link * classes + u32::from(class);
+            let count = (ways.link_count() * classes) as usize;
+            let mut dependencies = Dependencies::new(count);
+            let mut most = 0;
+            for from in 0..ways.node_count() {
+                for to in (0..ways.node_count()).filter(|&to| to != from) {
+                    let thirds =
+                        (0..groups).map(|group| u64::MAX / u64::from(groups) * u64::from(group));
+                    for lot in thirds {
+                        let mut header = Header {
+                            from,
+                            to,
+                            links: 0,
+                            state: ways.state(from, to),
+                            class: 0,
+                        };
+                        let run = ways.first(&mut header, || lot);
+                        ways.set_out(&mut header, &Nothing, || lot);
+                        walk(&ways, header, run.first, &mut Vec::new(), &mut |way| {
+                            most = most.max(way.len());
+                            assert!(way.iter().all(|&(_, class)| u32::from(class) < classes));
+                            dependencies.add_path(way.iter().map(|step| channel(step) as usize));
+                        });
+                    }
+                }
+            }
+            assert_eq!(most, longest);
+            assert!(dependencies.check().is_ok(), "{routing:?}");
+        }
+    }
+}

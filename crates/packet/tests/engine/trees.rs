@@ -1,0 +1,133 @@
+//! The engine against the tick-by-tick reference: every packet, with its times and its way, and
+//! everything else that is told, in order, on random trees, rules and loads.
+
+use crate::drive::{PARTS, both, load, rules};
+use crate::reference::{Network, Told};
+use isthmus_packet::Switching;
+use isthmus_packet::ways::FatTree;
+use isthmus_topology::trees::{Ascent, Shape, Tree};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let k_ary = (2u32..5, 1u32..4)
+        .prop_filter("few nodes", |(k, n)| k.pow(*n) <= 27)
+        .prop_map(|(arity, levels)| Shape::KAry { arity, levels });
+    let level = || (2u32..5, 1u32..4, prop_oneof![3 => Just(1u32), 1 => Just(2)]);
+    let any = (prop::collection::vec(level(), 1..4), any::<bool>()).prop_map(|(levels, one)| {
+        let mut up: Vec<u32> = levels.iter().map(|level| level.1).collect();
+        let mut parallel: Vec<u32> = levels.iter().map(|level| level.2).collect();
+        if one {
+            (up[0], parallel[0]) = (1, 1);
+        }
+        Shape::Generalised {
+            down: levels.iter().map(|level| level.0).collect(),
+            up,
+            parallel,
+        }
+    });
+    let few = |shape: &Shape| shape.check().is_ok() && shape.node_count().unwrap() <= 32;
+    prop_oneof![1 => k_ary, 2 => any.prop_filter("few nodes", few)]
+}
+
+fn ascent() -> impl Strategy<Value = Ascent> {
+    prop::sample::select(vec![
+        Ascent::Adaptive,
+        Ascent::Adaptive,
+        Ascent::Destination,
+        Ascent::Source,
+        Ascent::Random,
+    ])
+}
+
+#[test]
+fn engine_and_reference_tell_the_same() {
+    let cases = 250;
+    let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
+    let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
+    let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
+    let behind = Cell::new(0u64);
+    let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    runner
+        .run(
+            &(shape(), ascent(), rules(), load()),
+            |(shape, ascent, rules, load)| {
+                let tree = Tree::new(&shape).unwrap();
+                let network = (tree.clone(), ascent);
+                let (fast, cases) = both(FatTree::new(&tree, ascent), &network, rules, &load)?;
+                add(&held, fast.2.held.iter().sum());
+                let count =
+                    |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
+                add(&packets, count(|told| matches!(told, Told::Packet { .. })));
+                add(
+                    &delivered,
+                    count(|told| matches!(told, Told::Delivered { .. })),
+                );
+                let circuit = matches!(rules.switching, Switching::Circuit { .. });
+                add(&circuits, u64::from(circuit));
+                let buffered = matches!(
+                    rules.switching,
+                    Switching::CutThrough {
+                        outputs: Some(_),
+                        ..
+                    }
+                );
+                add(&outputs, u64::from(buffered));
+                add(&waited, cases.waited);
+                add(&sooner, cases.sooner);
+                add(&ahead, cases.ahead);
+                add(&behind, cases.behind);
+                for rule in 0..3 {
+                    add(&age_ties[rule], cases.age_ties[rule]);
+                    add(&link_ties[rule], cases.link_ties[rule].get());
+                }
+                add(
+                    &reminded,
+                    count(|told| matches!(told, Told::Reminded { .. })),
+                );
+                add(&open, u64::from(fast.1[PARTS as usize - 1].0 > 0));
+                let links = network.of_node(0).len();
+                add(&several, u64::from(links > 1));
+                Ok(())
+            },
+        )
+        .unwrap();
+    println!(
+        "{cases} random trees, rules and loads ({} of circuits, {} with several links at each \
+         node): {} packets, {} messages delivered, {} runs ended with messages under way: no \
+         difference",
+        circuits.get(),
+        several.get(),
+        packets.get(),
+        delivered.get(),
+        open.get(),
+    );
+    println!(
+        "{} of them with output buffers: {} packets waited there, {} left their input sooner than over a \
+         link, {} crossed ahead of their tails; {} reminders",
+        outputs.get(),
+        waited.get(),
+        sooner.get(),
+        ahead.get(),
+        reminded.get(),
+    );
+    let counts = |of: &[Cell<u64>; 3]| of.each_ref().map(Cell::get);
+    println!(
+        "Among packets equally old {:?} went around, by lot, and by number; of links loaded alike {:?} were \
+         taken by lot, idle for longest, and by number; {} packets waited behind others while their age counted",
+        counts(&age_ties),
+        counts(&link_ties),
+        behind.get(),
+    );
+    assert!(counts(&age_ties).iter().all(|&ties| ties > 50));
+    assert!(counts(&link_ties).iter().all(|&ties| ties > 200) && behind.get() > 200);
+    assert!(outputs.get() > 60 && waited.get() > 1_000 && sooner.get() > 1_000);
+    assert!(ahead.get() > 1_000 && reminded.get() > 500);
+    assert!(packets.get() > 10_000 && circuits.get() > 100 && held.get() > 100_000);
+}

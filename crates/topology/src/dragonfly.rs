@@ -1,0 +1,216 @@
+//! Dragonflies (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology",
+//! ISCA 2008).
+
+use crate::Wiring;
+use std::fmt;
+
+/// Most nodes of a dragonfly.
+const NODES_MAX: u64 = 1 << 20;
+
+/// Groups of routers: within a group each is joined to each, and each group is joined to each other.
+///
+/// Nodes, routers and groups are numbered from 0, nodes by their routers and these by their groups;
+/// the vertices of the [`Wiring`] are the nodes, then the routers. The global ports of a group go
+/// around: port q of group G leads to the group 1 + q mod (groups - 1) after it. They are spread over
+/// the routers of the group as evenly as can be, those of the lowest numbers first.
+///
+/// ```
+/// use isthmus_topology::Dragonfly;
+///
+/// // The example of the paper's Figure 5: 2 nodes and 2 global ports to a router, 4 routers to a group.
+/// let dragonfly = Dragonfly::new(2, 4, 9, 1)?;
+/// assert_eq!((dragonfly.node_count(), dragonfly.router_count()), (72, 36));
+/// # Ok::<(), isthmus_topology::DragonflyError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dragonfly {
+    nodes: u32,
+    routers: u32,
+    groups: u32,
+    links: u32,
+}
+
+/// Why there is no such dragonfly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DragonflyError {
+    /// A number that must be 1 or more is 0.
+    Zero {
+        /// What it counts.
+        what: &'static str,
+    },
+    /// More nodes than there may be.
+    TooLarge {
+        /// How many there would be.
+        nodes: u64,
+    },
+}
+
+impl fmt::Display for DragonflyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero { what } => write!(f, "{what}: there must be 1 or more"),
+            Self::TooLarge { nodes } => {
+                write!(f, "{nodes} nodes; there may be {NODES_MAX} at most")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DragonflyError {}
+
+impl Dragonfly {
+    /// So many nodes to a router, routers to a group, groups, and global links to each pair of groups.
+    ///
+    /// # Errors
+    /// A number that is 0, or too many nodes.
+    pub fn new(nodes: u32, routers: u32, groups: u32, links: u32) -> Result<Self, DragonflyError> {
+        for (what, count) in [
+            ("nodes to a router", nodes),
+            ("routers to a group", routers),
+            ("groups", groups),
+            ("links to a pair of groups", links),
+        ] {
+            if count == 0 {
+                return Err(DragonflyError::Zero { what });
+            }
+        }
+        let all = [nodes, routers, groups].map(u64::from);
+        let all = all.into_iter().fold(1, u64::saturating_mul);
+        let links_out = u64::from(links) * u64::from(groups);
+        if all > NODES_MAX || links_out > NODES_MAX {
+            return Err(DragonflyError::TooLarge {
+                nodes: all.max(links_out),
+            });
+        }
+        Ok(Self {
+            nodes,
+            routers,
+            groups,
+            links,
+        })
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        self.nodes * self.router_count()
+    }
+
+    /// Number of routers.
+    pub fn router_count(&self) -> u32 {
+        self.routers * self.groups
+    }
+
+    /// Nodes of a router.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// Routers of a group.
+    pub fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> u32 {
+        self.groups
+    }
+
+    /// Global links between two groups.
+    pub fn links(&self) -> u32 {
+        self.links
+    }
+
+    /// The router with a global port of its group.
+    fn at_port(&self, group: u32, port: u32) -> u32 {
+        let ports = u64::from(self.links) * u64::from(self.groups - 1);
+        let router = u64::from(port) * u64::from(self.routers) / ports;
+        group * self.routers + router as u32
+    }
+
+    /// The routers at the two ends of a global link between two groups, that of `from` first.
+    ///
+    /// # Panics
+    /// If the groups are the same, or there is no such group or link.
+    pub fn ends(&self, from: u32, to: u32, link: u32) -> (u32, u32) {
+        assert!(
+            from != to && from.max(to) < self.groups && link < self.links,
+            "link {link} from group {from} to group {to}"
+        );
+        let others = self.groups - 1;
+        let around = |a: u32, b: u32| (b + self.groups - a - 1) % self.groups;
+        let port = |a, b| link * others + around(a, b);
+        (
+            self.at_port(from, port(from, to)),
+            self.at_port(to, port(to, from)),
+        )
+    }
+
+    /// The cables: those of the nodes, then those within groups, then, by pairs of groups of which
+    /// the second is the higher, the global ones.
+    pub fn wiring(&self) -> Wiring {
+        let node_count = self.node_count();
+        let mut cables: Vec<(u32, u32)> = (0..node_count)
+            .map(|node| (node, node_count + node / self.nodes))
+            .collect();
+        let groups = 0..self.groups;
+        for group in groups.clone() {
+            let routers = group * self.routers..(group + 1) * self.routers;
+            for a in routers.clone() {
+                cables.extend((a + 1..routers.end).map(|b| (node_count + a, node_count + b)));
+            }
+        }
+        for from in groups {
+            for to in from + 1..self.groups {
+                cables.extend((0..self.links).map(|link| {
+                    let (a, b) = self.ends(from, to, link);
+                    (node_count + a, node_count + b)
+                }));
+            }
+        }
+        Wiring::new(node_count, self.router_count(), &cables)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest dragonfly for h = 2 of the paper's Figure 5, and some with ports left over.
+    #[test]
+    fn global_ports_are_spread_evenly() {
+        for (nodes, routers, groups, links) in
+            [(2, 4, 9, 1), (1, 3, 5, 2), (1, 4, 4, 1), (2, 1, 6, 1)]
+        {
+            let dragonfly = Dragonfly::new(nodes, routers, groups, links).unwrap();
+            let wiring = dragonfly.wiring();
+            let node_count = dragonfly.node_count();
+            let ports = (0..dragonfly.router_count()).map(|router| {
+                let of = |target: u32| match target.checked_sub(node_count) {
+                    None => 0,
+                    Some(other) if other / routers == router / routers => 1,
+                    Some(_) => 2,
+                };
+                let mut counts = [0; 3];
+                for link in wiring.out_of(node_count + router) {
+                    counts[of(wiring.target(link))] += 1;
+                }
+                assert_eq!(counts[..2], [nodes, routers - 1]);
+                counts[2]
+            });
+            let ports: Vec<u32> = ports.collect();
+            assert!(ports.iter().max().unwrap() - ports.iter().min().unwrap() <= 1);
+            assert_eq!(ports.iter().sum::<u32>(), groups * (groups - 1) * links);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        let error = |nodes, groups| Dragonfly::new(nodes, 4, groups, 1).unwrap_err().to_string();
+        assert_eq!(error(0, 2), "nodes to a router: there must be 1 or more");
+        assert_eq!(error(1, 0), "groups: there must be 1 or more");
+        assert_eq!(
+            error(1 << 20, 2),
+            "8388608 nodes; there may be 1048576 at most"
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Nodes and switches, joined by cables.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The directed links of nodes and switches that are joined by cables, each a link in either
+/// direction.
+///
+/// Vertices are the nodes, from 0, then the switches. Links are numbered by the vertex that they
+/// leave; those out of one vertex are in the order of its cables, except that parallel ones stand
+/// beside the first of them.
+///
+/// ```
+/// use isthmus_topology::Wiring;
+///
+/// // Nodes 0 and 1 at switches 2 and 3, which two cables join.
+/// let wiring = Wiring::new(2, 2, &[(0, 2), (2, 3), (1, 3), (2, 3)]);
+/// assert_eq!(wiring.out_of(2), 2..5);
+/// let targets: Vec<u32> = wiring.out_of(2).map(|link| wiring.target(link)).collect();
+/// assert_eq!(targets, [0, 3, 3]);
+/// assert_eq!(wiring.target(wiring.reverse(3)), 2);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wiring {
+    nodes: u32,
+    /// Where the links out of each vertex start; one entry more than vertices.
+    first: Vec<u32>,
+    targets: Vec<u32>,
+    reverse: Vec<u32>,
+    /// Of each cable the link from its first end to its second.
+    forward: Vec<u32>,
+}
+
+impl Wiring {
+    /// What these cables make of so many nodes and switches.
+    ///
+    /// # Panics
+    /// If an end of a cable is no vertex, or both are the same.
+    pub fn new(nodes: u32, switches: u32, cables: &[(u32, u32)]) -> Self {
+        let vertices = nodes + switches;
+        let mut out: Vec<Vec<(u32, usize)>> = vec![Vec::new(); vertices as usize];
+        for (cable, &(a, b)) in cables.iter().enumerate() {
+            assert!(
+                a < vertices && b < vertices && a != b,
+                "cable {cable} joins {a} and {b}; the vertices are 0 to {}",
+                vertices.saturating_sub(1)
+            );
+            out[a as usize].push((b, cable));
+            out[b as usize].push((a, cable));
+        }
+        let mut wiring = Self {
+            nodes,
+            first: vec![0],
+            targets: Vec::with_capacity(2 * cables.len()),
+            reverse: vec![0; 2 * cables.len()],
+            forward: vec![0; cables.len()],
+        };
+        let mut backward = vec![0; cables.len()];
+        for (vertex, links) in (0..).zip(&mut out) {
+            let mut rank = BTreeMap::new();
+            for (place, &(target, _)) in links.iter().enumerate() {
+                rank.entry(target).or_insert(place);
+            }
+            links.sort_by_key(|&(target, cable)| (rank[&target], cable));
+            for &(target, cable) in links.iter() {
+                let link = wiring.targets.len() as u32;
+                wiring.targets.push(target);
+                if cables[cable].0 == vertex {
+                    wiring.forward[cable] = link;
+                } else {
+                    backward[cable] = link;
+                }
+            }
+            wiring.first.push(wiring.targets.len() as u32);
+        }
+        for (&forward, &backward) in wiring.forward.iter().zip(&backward) {
+            wiring.reverse[forward as usize] = backward;
+            wiring.reverse[backward as usize] = forward;
+        }
+        wiring
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        self.nodes
+    }
+
+    /// Number of switches.
+    pub fn switch_count(&self) -> u32 {
+        self.first.len() as u32 - 1 - self.nodes
+    }
+
+    /// Number of links.
+    pub fn link_count(&self) -> u32 {
+        self.targets.len() as u32
+    }
+
+    /// The links out of a vertex.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn out_of(&self, vertex: u32) -> Range<u32> {
+        self.first[vertex as usize]..self.first[vertex as usize + 1]
+    }
+
+    /// The vertex that a link leads to.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn target(&self, link: u32) -> u32 {
+        self.targets[link as usize]
+    }
+
+    /// The link of the same cable in the other direction.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn reverse(&self, link: u32) -> u32 {
+        self.reverse[link as usize]
+    }
+
+    /// The link of a cable from its first end to its second.
+    ///
+    /// # Panics
+    /// If there is no such cable.
+    pub fn forward(&self, cable: usize) -> u32 {
+        self.forward[cable]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn links_are_the_cables_in_both_directions(
+            ends in prop::collection::vec((0u32..9, 1u32..9), 0..40),
+            nodes in 0u32..9,
+        ) {
+            let cables: Vec<(u32, u32)> = ends.iter().map(|&(a, step)| (a, (a + step) % 9)).collect();
+            let wiring = Wiring::new(nodes, 9 - nodes, &cables);
+            prop_assert_eq!(wiring.link_count() as usize, 2 * cables.len());
+            let mut seen = vec![false; 2 * cables.len()];
+            for (cable, &(a, b)) in cables.iter().enumerate() {
+                let forward = wiring.forward(cable);
+                let back = wiring.reverse(forward);
+                prop_assert!(wiring.out_of(a).contains(&forward) && wiring.out_of(b).contains(&back));
+                prop_assert_eq!((wiring.target(forward), wiring.target(back)), (b, a));
+                prop_assert_eq!(wiring.reverse(back), forward);
+                for link in [forward, back] {
+                    prop_assert!(!std::mem::replace(&mut seen[link as usize], true));
+                }
+            }
+            for vertex in 0..9 {
+                // Each neighbour in one piece.
+                let mut targets: Vec<u32> = wiring.out_of(vertex).map(|l| wiring.target(l)).collect();
+                targets.dedup();
+                let count = targets.len();
+                targets.sort_unstable();
+                targets.dedup();
+                prop_assert_eq!(targets.len(), count);
+            }
+        }
+    }
+}
