@@ -1,6 +1,7 @@
 //! Measures one thing and prints it as JSON; `bench/run.py` calls it and keeps the results.
 
 mod clock;
+mod dragonfly;
 mod fattree;
 mod fingerprint;
 mod growth;
@@ -25,6 +26,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   reference     messages=2000
   sci           side=6 load=34 time_us=200 runs=20 symbols=0
   fattree       levels=3 time_us=100000 runs=3 uniform=0
+  dragonfly     radix=4 offered=0.6 adaptive=0 ticks=100000 runs=3
   tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
   parts
   fingerprint";
@@ -116,6 +118,17 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&fattree::run(load)))
+        }
+        "dragonfly" => {
+            let load = dragonfly::Load {
+                radix: values.take("radix", 4)?,
+                offered: values.take("offered", 0.6)?,
+                adaptive: values.take("adaptive", 0)? != 0,
+                ticks: values.take("ticks", 100_000)?,
+                runs: values.take("runs", 3)?,
+            };
+            values.end()?;
+            Ok(json(&dragonfly::run(load)))
         }
         "tree" => {
             let load = tree::Load {

@@ -67,7 +67,7 @@ impl Links {
         (next < NEVER).then_some(next)
     }
 
-    #[inline]
+    #[inline(always)]
     fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
         let held = self.not_free(link, class, now);
         Merit {
@@ -80,7 +80,7 @@ impl Links {
     }
 
     /// What these links have for a packet.
-    #[inline]
+    #[inline(always)]
     fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
             return match self.first_free(run.first, class, now) {
@@ -109,7 +109,7 @@ impl Links {
 
     /// The lane that a packet gets: of the best links that by lot, or by the rule for those, there
     /// the first free one.
-    #[inline]
+    #[inline(always)]
     fn draw(
         &self,
         choice: Choice,

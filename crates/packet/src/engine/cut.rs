@@ -10,17 +10,14 @@ use super::outputs::OutputBuffers;
 use super::packets::{Packet, Step};
 use super::returns::Returns;
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::rules::{CHANNELS_MAX, Outputs};
+use crate::rules::Outputs;
 use crate::ways::{Header, Run, Ways, one_of};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// A virtual channel of a link and the buffer behind it.
 #[derive(Debug, Clone)]
 pub(super) struct Lane {
-    /// Bytes of room that the sender knows of.
-    pub(super) credits: u32,
     /// When the tail of the packet before the first has left.
     clear: Cycles,
     /// Room that the sender will know of.
@@ -29,11 +26,27 @@ pub(super) struct Lane {
     packets: VecDeque<u32>,
 }
 
+/// What is to happen at a link.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// From when on its transmitter is free.
+    transmitter: Cycles,
+    /// When the next credits come back; never if none do.
+    credits: Cycles,
+}
+
+const IDLE: Times = Times {
+    transmitter: 0,
+    credits: NEVER,
+};
+
 /// The links of a network with cut-through.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Vec<Lane>,
-    pub(super) transmitter: Vec<Cycles>,
+    /// Of each lane the bytes of room that the sender knows of.
+    credits: Vec<u32>,
+    times: Vec<Times>,
     /// Whether a group is to be looked at when the tick ends.
     pub(super) looked: Vec<bool>,
     numbers: Lanes,
@@ -57,14 +70,14 @@ impl Buffers {
         outputs: Option<Outputs>,
     ) -> Self {
         let lane = Lane {
-            credits: buffer,
             clear: 0,
             returning: Returns::new(),
             packets: VecDeque::new(),
         };
         Self {
+            credits: vec![buffer; numbers.count(links)],
             lanes: vec![lane; numbers.count(links)],
-            transmitter: vec![0; links as usize],
+            times: vec![IDLE; links as usize],
             looked: vec![false; links as usize],
             numbers,
             buffer,
@@ -91,37 +104,49 @@ impl Buffers {
         Some(self.heads.as_ref()?[packet as usize])
     }
 
-    /// Classes of lanes.
-    fn classes(&self) -> u16 {
-        (self.numbers.channels() / self.numbers.each()) as u16
-    }
-
-    /// The lanes of a link.
-    #[inline]
-    pub(super) fn lanes_of(&self, link: u32) -> Range<usize> {
-        self.numbers.of(link)
-    }
-
     /// Takes in the credits that have come back.
     #[inline]
     pub(super) fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
-            let range = self.lanes_of(link);
-            for lane in &mut self.lanes[range] {
-                lane.credits += lane.returning.take(now);
+            let times = &mut self.times[link as usize];
+            if times.credits > now {
+                continue;
+            }
+            times.credits = NEVER;
+            let lanes = self.numbers.of(link);
+            let credits = &mut self.credits[lanes.clone()];
+            for (lane, credits) in self.lanes[lanes].iter_mut().zip(credits) {
+                *credits += lane.returning.take(now);
+                times.credits = times.credits.min(lane.returning.next());
             }
         }
+    }
+
+    /// Room behind a lane will be known at `time`.
+    #[inline]
+    fn give_back(&mut self, lane: u32, time: Cycles, bytes: u32) {
+        self.lanes[lane as usize].returning.push(time, bytes);
+        let times = &mut self.times[self.numbers.link(lane) as usize];
+        times.credits = times.credits.min(time);
+    }
+
+    /// From when on the transmitter of a link is free.
+    #[inline]
+    pub(super) fn transmitter(&self, link: u32) -> Cycles {
+        self.times[link as usize].transmitter
     }
 
     /// When a link, whose credits have been collected, may change for the better, as far as known.
     #[inline]
     pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
-        let free = self.transmitter[link as usize];
-        if free > now {
-            return free;
+        let Times {
+            transmitter,
+            credits,
+        } = self.times[link as usize];
+        match transmitter > now {
+            true => transmitter,
+            false => credits,
         }
-        let lanes = self.lanes[self.lanes_of(link)].iter();
-        lanes.fold(NEVER, |first, lane| first.min(lane.returning.next()))
     }
 
     /// The lane of a link and class with most room, the first of those; it must hold `bytes`.
@@ -129,7 +154,7 @@ impl Buffers {
         let mut best = None;
         let mut most = 0;
         for lane in self.numbers.of_class(link, class) {
-            let credits = self.lanes[lane].credits;
+            let credits = self.credits[lane];
             if credits >= bytes && credits > most {
                 best = Some(lane as u32);
                 most = credits;
@@ -140,14 +165,14 @@ impl Buffers {
 
     /// Bytes of room behind a link, all its lanes together.
     pub(super) fn credits(&self, link: u32) -> u64 {
-        let lanes = self.lanes[self.lanes_of(link)].iter();
-        lanes.map(|lane| u64::from(lane.credits)).sum()
+        let credits = self.credits[self.numbers.of(link)].iter();
+        credits.copied().map(u64::from).sum()
     }
 
     /// Whether a packet of `bytes` can start on a link.
     #[inline]
     pub(super) fn fits(&self, link: u32, class: u16, bytes: u32, now: Cycles) -> bool {
-        self.transmitter[link as usize] <= now && self.roomiest(link, class, bytes).is_some()
+        self.transmitter(link) <= now && self.roomiest(link, class, bytes).is_some()
     }
 
     /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
@@ -164,11 +189,9 @@ impl Buffers {
 
     /// The most room in a lane of this class of these links, if their transmitters are free.
     fn room(&self, run: Run, class: u16, now: Cycles) -> u32 {
-        let idle = run
-            .iter()
-            .filter(|&link| self.transmitter[link as usize] <= now);
-        let lanes = idle.flat_map(|link| &self.lanes[self.numbers.of_class(link, class)]);
-        lanes.map(|lane| lane.credits).max().unwrap_or(0)
+        let idle = run.iter().filter(|&link| self.transmitter(link) <= now);
+        let credits = idle.flat_map(|link| &self.credits[self.numbers.of_class(link, class)]);
+        credits.copied().max().unwrap_or(0)
     }
 
     /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
@@ -183,13 +206,13 @@ impl Buffers {
     ) -> u32 {
         // Room in all lanes of its class of a link that it fits on.
         let room = |link: u32| {
-            if self.transmitter[link as usize] > now {
+            if self.transmitter(link) > now {
                 return None;
             }
             let (mut total, mut most) = (0, 0);
-            for lane in &self.lanes[self.numbers.of_class(link, class)] {
-                total += u64::from(lane.credits);
-                most = most.max(lane.credits);
+            for &credits in &self.credits[self.numbers.of_class(link, class)] {
+                total += u64::from(credits);
+                most = most.max(credits);
             }
             let merit = match self.adaptive.load {
                 LinkLoad::Room => total,
@@ -214,7 +237,7 @@ impl Buffers {
             }
         } else if ties > 1 {
             let equals = run.iter().filter(|&link| room(link) == best);
-            let free = |link: u32| self.transmitter[link as usize];
+            let free = |link: u32| self.transmitter(link);
             link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
         }
         self.roomiest(link, class, bytes).expect("a link has room")
@@ -226,12 +249,12 @@ impl Holding for Buffers {
 
     fn clear(&mut self) {
         for lane in &mut self.lanes {
-            lane.credits = self.buffer;
             lane.returning.clear();
             lane.packets.clear();
             lane.clear = 0;
         }
-        self.transmitter.fill(0);
+        self.credits.fill(self.buffer);
+        self.times.fill(IDLE);
         self.looked.fill(false);
         if let Some(outputs) = &mut self.outputs {
             outputs.clear();
@@ -331,9 +354,16 @@ impl Holding for Buffers {
 
     fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
-        let lanes = &buffers.lanes[buffers.lanes_of(link)];
-        let taken = |lane: &Lane| buffers.buffer - lane.credits - lane.returning.due(core.now);
-        lanes.iter().map(|lane| u64::from(taken(lane))).sum()
+        let lanes = buffers.numbers.of(link);
+        let spent = u64::from(buffers.buffer) * lanes.len() as u64 - buffers.credits(link);
+        if buffers.times[link as usize].credits > core.now {
+            return spent;
+        }
+        let lanes = buffers.lanes[lanes].iter();
+        spent
+            - lanes
+                .map(|lane| u64::from(lane.returning.due(core.now)))
+                .sum::<u64>()
     }
 
     fn weight(packet: &Packet) -> u64 {
@@ -343,8 +373,8 @@ impl Holding for Buffers {
     fn call(&self, lane: u32, run: Run) -> u64 {
         run.iter()
             .fold(self.lanes[lane as usize].clear, |read, link| {
-                let lane = &self.lanes[self.lanes_of(link).start];
-                read ^ u64::from(lane.credits) ^ self.transmitter[link as usize]
+                let credits = self.credits[self.numbers.of(link).start];
+                read ^ u64::from(credits) ^ self.transmitter(link)
             })
     }
 }
@@ -386,15 +416,13 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             }
             let turn = self.turn(group, now);
             let waiters = &mut self.groups[group as usize];
-            let mut rooms = [0; CHANNELS_MAX as usize];
-            let classes = if W::PLAIN { 1 } else { network.classes() };
-            for (class, room) in (0..classes).zip(&mut rooms) {
-                *room = network.room(run, class, now);
-            }
+            // In a plain network all find the same room.
+            let shared = W::PLAIN.then(|| network.room(run, 0, now));
             let packets = &self.packets;
             let fits = |packet: u32| {
                 let state = packets.get(packet);
-                state.wire <= rooms[usize::from(state.header.class)]
+                let room = shared.unwrap_or_else(|| network.room(run, state.header.class, now));
+                state.wire <= room
             };
             let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let changes = run.iter().map(|link| network.next_change(link, now));
@@ -425,8 +453,9 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         let from = &mut network.lanes[lane as usize];
         from.packets.pop_front();
         from.clear = tail;
-        from.returning.push(back, state.wire);
-        if let Some(&next) = from.packets.front()
+        let next = from.packets.front().copied();
+        network.give_back(lane, back, state.wire);
+        if let Some(next) = next
             && self.packets.get(next).ready
         {
             self.queue.push(tail, Event::new(Kind::Arrive, 0, next));
@@ -460,13 +489,13 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         self.links.take(link, now, ticks);
         let length = self.length(link);
         let network = &mut self.holding;
-        network.transmitter[link as usize] = now + ticks;
+        network.times[link as usize].transmitter = now + ticks;
         let credit = network.credit;
+        network.credits[lane as usize] -= wire;
         let to = &mut network.lanes[lane as usize];
-        to.credits -= wire;
         if last {
             let tail = now + ticks + length;
-            to.returning.push(tail + credit + length, wire);
+            network.give_back(lane, tail + credit + length, wire);
             self.queue
                 .push(tail, Event::new(Kind::Deliver, link, packet));
         } else {

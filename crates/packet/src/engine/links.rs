@@ -208,7 +208,7 @@ impl Links {
 
     /// The first lane of a link, of one class if that is given, that is free; otherwise when one is, as
     /// far as known.
-    #[inline]
+    #[inline(always)]
     pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<u32, Cycles> {
         if let Some(class) = class {
             return self.first_free_from(link, self.of_class(class), now);
@@ -253,7 +253,7 @@ impl Links {
 
     /// Lanes of a link, of one class if that is given, that are not free; of all one more if there is
     /// only one. [`Links::most_not_free`] if all are.
-    #[inline]
+    #[inline(always)]
     pub fn not_free(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
         if let Some(class) = class {
             let Range { start, end } = self.of_class(class);
@@ -270,7 +270,7 @@ impl Links {
     }
 
     /// See [`Links::not_free`].
-    #[inline]
+    #[inline(always)]
     pub fn most_not_free(&self, class: Option<u16>) -> u32 {
         match class {
             Some(_) => self.lanes.each(),

@@ -150,7 +150,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
             // The outputs that it fits into best: those with most room, then with most credits; or
             // those whose transmitters are free.
-            let free = |link: u32| network.transmitter[link as usize];
+            let free = |link: u32| network.transmitter(link);
             let merit = |link: u32| {
                 let room = outputs.room(link, now).filter(|&room| room >= wire)?;
                 Some(match network.adaptive.load {
@@ -217,7 +217,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             }
             let lane = network.roomiest(link, 0, wire).expect("it fits");
             self.cut_grant(packet, lane, of.first, now);
-            let tail = self.holding.transmitter[link as usize];
+            let tail = self.holding.transmitter(link);
             let output = &mut self.outputs().outputs[link as usize];
             output.packets.pop_front();
             output.returning.push(tail, wire);
