@@ -251,6 +251,24 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         )
 
 
+def dragonfly(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Uniform traffic on a dragonfly of 1,056 nodes, 60% of a link offered."""
+    for routing, adaptive in (("minimal", 0), ("UGAL", 1)):
+        setting = {"adaptive": adaptive, "ticks": 20_000 if quick else 100_000, "runs": 2}
+        runs = [engine.measure("dragonfly", **setting)[0] for _ in range(1 if quick else 5)]
+        rates = [run["packets_per_s"] for run in runs]
+        yield Line(
+            id=f"dragonfly/1056-nodes-{routing.lower()}",
+            name=f"1,056-node dragonfly, uniform traffic, 60% offered, {routing} routing",
+            ours=statistics.median(rates),
+            peer=None,
+            unit="packets per CPU second",
+            ratio=None,
+            command=f"{DRIVER} dragonfly",
+            detail={"rate": spread(rates), "first": runs[0]},
+        )
+
+
 PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
     part.__name__: part
     for part in (
@@ -266,6 +284,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         sci_light,
         fat_tree,
         fat_tree_peer,
+        dragonfly,
         crosscheck,
     )
 }

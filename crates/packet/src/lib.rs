@@ -17,31 +17,36 @@
 //! payload.
 //!
 //! # Links and switches
-//! 1. A link carries one packet at a time, and has virtual channels. One virtual channel of one
-//!    link is a lane. A header that starts on a link asks for an output of the switch behind it
-//!    `hop` ticks later. At the last link's end is the node: the tail arrives when the packet has
-//!    been on that link for its length.
+//! 1. A link carries one packet at a time, and has virtual channels, in one class or more. One
+//!    virtual channel of one link is a lane. A header that starts on a link asks for an output of
+//!    the switch behind it `hop` ticks later, and the ticks of the link's length after that. At the
+//!    last link's end is the node: the tail arrives when the packet has been on that link for its
+//!    ticks and the tail has come along it.
 //! 2. *Ways.* Where several links lead on and the network lets packets choose late, as a fat tree
 //!    does with adaptive ascent, a header waits for all of them and takes the best when it is
-//!    served; otherwise it waits for one, which is fixed when it asks. Random choice, and random
-//!    choice among equals, is by [`tie`]. What follows says which link is
-//!    best by [`LinkLoad::Room`]; by [`LinkLoad::Idle`] it is, of those that the packet could have, that
-//!    whose transmitter is free, or free first. [`LinkTie`] decides among equals.
+//!    served; otherwise it waits for one, which is fixed when it starts on the link before. It may
+//!    take the lanes of one class there. What a network decides by what its links hold it decides
+//!    when the packet is injected. Random choice, and random choice among equals, is by [`tie`].
+//!    What follows says which link is best by [`LinkLoad::Room`]; by [`LinkLoad::Idle`] it is, of
+//!    those that the packet could have, that whose transmitter is free, or free first. [`LinkTie`]
+//!    decides among equals. Lanes are those of the packet's class.
 //! 3. *Circuits.* A header is served when a lane of a link that it waits for is free. It takes the
 //!    lane, the first free one of the link, and keeps it. The best link is that with most free
 //!    lanes, of those that whose transmitter is free first. The packet starts when the transmitter
-//!    is free of those that were served before; from then it takes the transmitter for its length,
+//!    is free of those that were served before; from then it takes the transmitter for its ticks,
 //!    even if its header is blocked further on: a lane's FIFO holds what has been sent. A header
 //!    that waits keeps the lanes that it has.
 //! 4. When the tail has arrived, the acknowledgement starts `acknowledge` ticks later. It frees the
-//!    lane of the last link then, and those before it `acknowledge_hop` ticks after one another;
-//!    with the first lane the packet is no longer in flight.
+//!    lane of the last link when it has come along that, and those before it `acknowledge_hop` ticks
+//!    and their own length after one another; with the first lane the packet is no longer in
+//!    flight.
 //! 5. *Cut-through.* Behind each lane is a buffer, first in, first out. Its first packet asks once
 //!    the one before has left altogether. It is served when, of a link that it waits for, the
 //!    transmitter is free and a lane has credits for all of the packet; it starts at once. The best
 //!    link is that with most credits over all its lanes, the best lane that with most, the first of
-//!    those. Credits come back `credit` ticks after the tail has left the buffer; a node takes
-//!    packets out as they come. Acknowledgements (rule 4) only tell the sender; they hold nothing.
+//!    those. Credits come back `credit` ticks, and the link's length, after the tail has left the
+//!    buffer; a node takes packets out as they come. Acknowledgements (rule 4) only tell the sender;
+//!    they hold nothing.
 //!    With [`Outputs`] each link out of a switch has a buffer at its begin, and a way into it that is
 //!    `speedup` times as fast as the link. The first packet of an input buffer is served when, of a
 //!    link that it waits for, that way is free and the output buffer has room for all of it. The best
