@@ -2,7 +2,7 @@
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
 use crate::requests::{Request, Requests};
-use isthmus_kernel::{Cycles, EventQueue, Ran};
+use isthmus_kernel::{Cycles, EventQueue, Paths, Ran, Slab};
 
 /// Marks the timers among the events, which are numbers: below it are channels to be woken. So
 /// within a cycle releases come first, then the handler's timers. Requests come last and have a
@@ -62,7 +62,7 @@ struct Worm<T> {
     ready: Cycles,
     granted: Cycles,
     length: u32,
-    /// The next worm in a channel's queue, or in the list of free places.
+    /// The next worm in a channel's queue.
     next: WormId,
     /// Channels granted so far.
     hop: u16,
@@ -101,11 +101,9 @@ pub struct Engine<T> {
     queue: EventQueue<u32>,
     requests: Requests,
     channels: Channels,
-    worms: Vec<Worm<T>>,
-    /// `stride` entries for each worm: channels still to be asked for, lanes once granted.
-    paths: Vec<u32>,
-    stride: usize,
-    free: WormId,
+    worms: Slab<Worm<T>>,
+    /// Of each worm the channels still to be asked for, lanes once granted.
+    paths: Paths<u32>,
     started: u64,
     under_way: u64,
     /// The limit to which it has run.
@@ -119,10 +117,8 @@ impl<T: Copy> Engine<T> {
             queue: EventQueue::new(),
             requests: Requests::default(),
             channels,
-            worms: Vec::new(),
-            paths: Vec::new(),
-            stride: STRIDE_MIN,
-            free: NONE,
+            worms: Slab::new(),
+            paths: Paths::new(STRIDE_MIN),
             started: 0,
             under_way: 0,
             reached: 0,
@@ -137,7 +133,6 @@ impl<T: Copy> Engine<T> {
         self.channels.clear();
         self.worms.clear();
         self.paths.clear();
-        self.free = NONE;
         self.started = 0;
         self.under_way = 0;
         self.reached = 0;
@@ -192,9 +187,6 @@ impl<T: Copy> Engine<T> {
     pub fn start(&mut self, tag: T, length: u32, path: &[ChannelId]) -> u64 {
         assert!(length > 0, "a message has at least one flit");
         assert!(!path.is_empty(), "a path has at least one channel");
-        if path.len() > self.stride {
-            self.widen(path.len());
-        }
         debug_assert!(
             (1..path.len()).all(|hop| !path[..hop].contains(&path[hop])),
             "a path must not cross a channel twice: {path:?}"
@@ -211,39 +203,18 @@ impl<T: Copy> Engine<T> {
             stalled: (length as usize) < path.len(),
             tag,
         };
-        let index = if self.free == NONE {
-            self.worms.push(worm);
-            self.paths.resize(self.worms.len() * self.stride, 0);
-            self.worms.len() - 1
-        } else {
-            let index = self.free as usize;
-            self.free = self.worms[index].next;
-            self.worms[index] = worm;
-            index
-        };
-        self.paths[index * self.stride..][..path.len()].copy_from_slice(path);
+        let number = worm.number;
+        let index = self.worms.insert(worm);
+        self.paths.make_room(index, path.len());
+        self.paths.of_mut(index, path.len()).copy_from_slice(path);
         self.started += 1;
         self.under_way += 1;
         self.requests.start(Request {
-            number: worm.number,
-            worm: index as WormId,
+            number,
+            worm: index,
             channel: path[0],
         });
-        worm.number
-    }
-
-    /// Makes room for paths of `stride` channels.
-    #[cold]
-    fn widen(&mut self, stride: usize) {
-        let mut paths = vec![0; self.worms.len() * stride];
-        for (wide, narrow) in paths
-            .chunks_exact_mut(stride)
-            .zip(self.paths.chunks_exact(self.stride))
-        {
-            wide[..self.stride].copy_from_slice(narrow);
-        }
-        self.paths = paths;
-        self.stride = stride;
+        number
     }
 
     /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`].
@@ -314,9 +285,8 @@ impl<T: Copy> Engine<T> {
         limit: Cycles,
     ) {
         let mut next = self.next_request().min(self.queue.next_time()).min(limit);
-        let index = request.worm as usize;
-        let worm = &mut self.worms[index];
-        let path = &mut self.paths[index * self.stride..][..usize::from(worm.hops)];
+        let worm = &mut self.worms[request.worm];
+        let path = self.paths.of_mut(request.worm, worm.hops.into());
         let mut hop = usize::from(worm.hop);
         let mut now = self.queue.now();
         loop {
@@ -364,9 +334,8 @@ impl<T: Copy> Engine<T> {
         lane: LaneId,
     ) -> Option<ChannelId> {
         let now = self.queue.now();
-        let worm = &mut self.worms[index as usize];
-        let base = index as usize * self.stride;
-        self.paths[base + usize::from(worm.hop)] = lane;
+        let worm = &mut self.worms[index];
+        *self.paths.step_mut(index, worm.hop.into()) = lane;
         handler.granted(worm.number, u32::from(worm.hop), now);
         worm.hop += 1;
         let worm = *worm;
@@ -376,22 +345,22 @@ impl<T: Copy> Engine<T> {
         }
         if u32::from(worm.hop) > worm.length {
             // Shorter than its path: the tail leaves the buffer of an earlier lane in this cycle.
-            let left = self.paths[base + usize::from(worm.hop) - 1 - worm.length as usize];
+            let left = usize::from(worm.hop) - 1 - worm.length as usize;
+            let left = self.paths.step(index, left);
             release(&mut self.channels, &mut self.queue, left, now + 1);
         }
-        Some(self.paths[base + usize::from(worm.hop)])
+        Some(self.paths.step(index, worm.hop.into()))
     }
 
     /// The head has crossed its last channel: all releases are known.
     #[inline]
     fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
-        let worm = self.worms[index as usize];
+        let worm = self.worms[index];
         let now = self.queue.now();
         if worm.stalled {
             self.release_all(index);
         }
-        self.worms[index as usize].next = self.free;
-        self.free = index;
+        self.worms.remove(index);
         self.under_way -= 1;
         let delivered = Delivered {
             number: worm.number,
@@ -408,13 +377,12 @@ impl<T: Copy> Engine<T> {
 
     /// Releases what a stalled worm still holds, now that its head crosses its last channel.
     fn release_all(&mut self, index: WormId) {
-        let worm = self.worms[index as usize];
+        let worm = self.worms[index];
         let now = self.queue.now();
-        let base = index as usize * self.stride;
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
         // Lanes whose buffers a short worm has left already keep the release they have.
         for hop in hops.saturating_sub(length + 1)..hops {
-            let lane = self.paths[base + hop as usize];
+            let lane = self.paths.step(index, hop as usize);
             let behind = hops - 1 - hop;
             // The one whose buffer it leaves as the head arrives was not known to be emptied.
             let time = now + (length - behind).max(1);
@@ -426,9 +394,9 @@ impl<T: Copy> Engine<T> {
     fn wait(&mut self, channel: ChannelId, index: WormId) {
         self.stall(index);
         let worms = &mut self.worms;
-        worms[index as usize].next = NONE;
+        worms[index].next = NONE;
         let wake = self.channels.enqueue(channel, index, |last, new| {
-            worms[last as usize].next = new;
+            worms[last].next = new;
         });
         self.wake_up(channel, wake);
     }
@@ -437,13 +405,13 @@ impl<T: Copy> Engine<T> {
     /// a worm shorter than its path are held from the beginning.
     #[inline]
     fn stall(&mut self, index: WormId) {
-        let worm = &mut self.worms[index as usize];
+        let worm = &mut self.worms[index];
         if worm.stalled || worm.hop == 0 {
             return;
         }
         worm.stalled = true;
         let hop = usize::from(worm.hop);
-        for &lane in &self.paths[index as usize * self.stride..][..hop] {
+        for &lane in self.paths.of(index, hop) {
             self.channels.hold(lane);
         }
     }
@@ -459,7 +427,7 @@ impl<T: Copy> Engine<T> {
         let now = self.queue.now();
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
-            let worm = &mut self.worms[index as usize];
+            let worm = &mut self.worms[index];
             // Whoever waits behind it is better woken once, when the release is known for sure.
             worm.stalled |= worm.next != NONE;
             let Some(lane) = self

@@ -47,7 +47,7 @@ impl<O: Observer> Driver<'_, O> {
                 data,
                 cause: u64::MAX,
             });
-            state.open.get_mut(open).parts += 1;
+            state.open[open].parts += 1;
             errand
         };
         let mut errands = Vec::new();
@@ -75,14 +75,14 @@ impl<O: Observer> Driver<'_, O> {
 
     /// What an errand waited for has come.
     pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: u32) {
-        match self.state.errands.get_mut(index).stage {
+        match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),
             Stage::Arrive => {
-                let errand = self.state.errands.remove(index);
+                let errand = *self.state.errands.remove(index);
                 self.arrived(engine, errand);
             }
             Stage::Store => {
-                let errand = self.state.errands.remove(index);
+                let errand = *self.state.errands.remove(index);
                 self.part_done(engine, &errand, engine.now());
             }
         }
@@ -91,7 +91,7 @@ impl<O: Observer> Driver<'_, O> {
     /// Starts the message of an errand now.
     fn send(&mut self, engine: &mut Engine<Tag>, index: u32) {
         let state = &mut *self.state;
-        let errand = *state.errands.get_mut(index);
+        let errand = state.errands[index];
         let machine = &state.machine;
         let path = &mut state.path;
         path.clear();
@@ -155,7 +155,7 @@ impl<O: Observer> Driver<'_, O> {
 
     /// The head of an errand's message has arrived; what comes next begins with the tail.
     pub(crate) fn delivered_errand(&mut self, engine: &mut Engine<Tag>, index: u32, leg: &Leg) {
-        let mut errand = self.state.errands.remove(index);
+        let mut errand = *self.state.errands.remove(index);
         errand.network += leg.header_latency();
         errand.cause = leg.number;
         match errand.step {
@@ -195,7 +195,7 @@ impl<O: Observer> Driver<'_, O> {
     /// A request or a write is at the I/O node `node`.
     fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
-        let operation = state.open.get_mut(errand.open).operation;
+        let operation = state.open[errand.open].operation;
         match operation {
             Operation::Write => self.store(engine, errand, node),
             Operation::Read => {
@@ -203,7 +203,7 @@ impl<O: Observer> Driver<'_, O> {
                     FileLayout::Contiguous => 1,
                     FileLayout::Declustered => errand.blocks,
                 };
-                state.open.get_mut(errand.open).parts += pieces - 1;
+                state.open[errand.open].parts += pieces - 1;
                 for _ in 0..pieces {
                     let piece = Errand {
                         blocks: errand.blocks / pieces,
@@ -215,7 +215,7 @@ impl<O: Observer> Driver<'_, O> {
             Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node),
             Operation::Gather => {
                 // Blocks are collected at the I/O node that serves the PE that asked for it.
-                let pe = state.open.get_mut(errand.open).pe;
+                let pe = state.open[errand.open].pe;
                 let to = state.machine.attends(state.machine.asks(pe));
                 if to == node {
                     self.store(engine, errand, node);
@@ -259,7 +259,7 @@ impl<O: Observer> Driver<'_, O> {
 
     /// The I/O node `node` fetches the data, asked for by way of `asked`, and sends them.
     fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
-        let open = self.state.open.get_mut(errand.open);
+        let open = &mut self.state.open[errand.open];
         let (pe, operation) = (open.pe, open.operation);
         if operation == Operation::Scatter {
             return self.scatter(engine, errand, node, pe);
@@ -290,7 +290,7 @@ impl<O: Observer> Driver<'_, O> {
             .group(pe)
             .filter(|&pe| machine.is_alive(pe))
             .collect();
-        state.open.get_mut(errand.open).parts += members.len() as u32 - 1;
+        state.open[errand.open].parts += members.len() as u32 - 1;
         let ready = self.serve(node, engine.now(), errand.blocks * members.len() as u32);
         for member in members {
             let step = Step::Reply {
@@ -359,7 +359,7 @@ impl<O: Observer> Driver<'_, O> {
         }
         // The chain that arrived here goes on as all of these.
         let state = &mut *self.state;
-        let open = state.open.get_mut(errand.open);
+        let open = &mut state.open[errand.open];
         open.parts = open.parts + next.len() as u32 - 1;
         let at = time + machine.startup();
         for step in next {
@@ -386,14 +386,14 @@ impl<O: Observer> Driver<'_, O> {
     /// One chain of an I/O demand has ended at `time`.
     fn part_done(&mut self, engine: &mut Engine<Tag>, errand: &Errand, time: Cycles) {
         let state = &mut *self.state;
-        let open = state.open.get_mut(errand.open);
+        let open = &mut state.open[errand.open];
         open.parts -= 1;
         open.network = open.network.max(errand.network);
         open.last = open.last.max(time);
         if open.parts > 0 {
             return;
         }
-        let open = state.open.remove(errand.open);
+        let open = *state.open.remove(errand.open);
         self.observer.completed(&Completed {
             operation: open.operation,
             network: open.network,

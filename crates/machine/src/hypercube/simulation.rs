@@ -3,9 +3,9 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::gate::Gate;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
-use crate::hypercube::operation::{Errand, Open, Slab};
+use crate::hypercube::operation::{Errand, Open};
 use isthmus_device::{Busy, IoNode};
-use isthmus_kernel::{Cycles, Ran, Streams};
+use isthmus_kernel::{Cycles, Ran, Slab, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::{Arrival, TrafficSpec};

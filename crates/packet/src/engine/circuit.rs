@@ -294,7 +294,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
             since: match self.rules.age.from {
-                AgeFrom::Message => self.messages.get(state.message).generated,
+                AgeFrom::Message => self.messages[state.message].generated,
                 AgeFrom::Injection => state.injected,
                 AgeFrom::Arrival | AgeFrom::Request => now,
             },

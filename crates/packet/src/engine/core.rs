@@ -4,7 +4,7 @@ use super::event::{Event, Kind};
 use super::group::{Group, Turn};
 use super::lanes::Lanes;
 use super::links::Links;
-use super::messages::Messages;
+use super::messages::State;
 use super::nic::Nic;
 use super::packets::{Packet, Packets};
 use super::queue::Queue;
@@ -12,7 +12,7 @@ use crate::Rules;
 use crate::rules::tie;
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
 use crate::ways::{End, Header, LocalView, Run, Ways};
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_kernel::{Cycles, Ran, Slab};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub(super) struct Core<T, W, H> {
     pub(super) seed: u64,
     pub(super) now: Cycles,
     pub(super) queue: Queue,
-    pub(super) messages: Messages<T>,
+    pub(super) messages: Slab<State<T>>,
     pub(super) packets: Packets,
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
@@ -148,7 +148,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         Self {
             nics: vec![nic; ways.node_count() as usize],
             packets: Packets::new(ways.longest()),
-            messages: Messages::default(),
+            messages: Slab::new(),
             queue: Queue::new(span),
             offers: Offers::default(),
             asking: Vec::new(),
@@ -195,7 +195,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 
     pub fn under_way(&self) -> (usize, usize) {
-        (self.messages.count(), self.packets.count())
+        (self.messages.len(), self.packets.count())
     }
 
     pub fn send(&mut self, time: Cycles, message: Message<T>) {
@@ -266,7 +266,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 }
                 Kind::Generate => {
                     let message = self.generate(event.rank(), now);
-                    let state = self.messages.get(message);
+                    let state = &self.messages[message];
                     handler.generated(now, &state.message, &mut self.offers);
                     self.take_offers();
                 }
@@ -283,7 +283,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         if limit < Cycles::MAX {
             self.now = self.now.max(limit);
         }
-        Ran::at_limit(!self.queue.is_empty(), self.messages.count() as u64)
+        Ran::at_limit(!self.queue.is_empty(), self.messages.len() as u64)
     }
 
     /// Calls for what the events of a slot are about. In a large tree it is no longer in the
@@ -314,7 +314,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                         header, message, ..
                     } = *self.packets.get(about);
                     let nic = &self.nics[header.to as usize];
-                    nic.ready ^ nic.received ^ self.messages.call(message)
+                    nic.ready ^ nic.received ^ self.messages[message].call()
                 }
                 Kind::Wake => {
                     let Group { links, waiting, .. } = &self.groups[about as usize];
@@ -327,7 +327,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 Kind::Inject => {
                     let nic = &self.nics[about as usize];
                     let message = nic.run.front();
-                    let message = message.map_or(0, |&message| self.messages.call(message));
+                    let message = message.map_or(0, |&message| self.messages[message].call());
                     message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
                 }
                 Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
@@ -460,7 +460,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             nic.ready += self.rules.interface.receive;
             nic.dma += self.rules.interface.receive;
         }
-        let message = self.messages.get_mut(state.message);
+        let message = &mut self.messages[state.message];
         nic.received += 1;
         if message.data {
             nic.bytes += u64::from(state.payload);

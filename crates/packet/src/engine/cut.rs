@@ -269,7 +269,7 @@ impl Holding for Buffers {
         message: u32,
         now: Cycles,
     ) -> Option<Cycles> {
-        let left = core.messages.get(message).left;
+        let left = core.messages[message].left;
         let payload = left.min(u64::from(core.rules.payload));
         let wire = core.rules.wire_bytes(payload) as u32;
         core.holding.room_at(run, header.class, wire, now)
@@ -309,7 +309,7 @@ impl Holding for Buffers {
         }
         let group = state.run.first;
         let since = match core.rules.age.from {
-            AgeFrom::Message => core.messages.get(state.message).generated,
+            AgeFrom::Message => core.messages[state.message].generated,
             AgeFrom::Injection => state.injected,
             AgeFrom::Arrival => core.holding.head(packet).unwrap_or(now),
             AgeFrom::Request => now,

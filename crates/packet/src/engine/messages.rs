@@ -37,61 +37,12 @@ impl<T> State<T> {
     }
 }
 
-/// All messages, in slots used again.
-#[derive(Debug, Clone)]
-pub(super) struct Messages<T> {
-    slots: Vec<State<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Messages<T> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-impl<T> Messages<T> {
-    pub fn clear(&mut self) {
-        self.slots.clear();
-        self.free.clear();
-    }
-
-    pub fn insert(&mut self, state: State<T>) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = state;
-            return slot;
-        }
-        self.slots.push(state);
-        self.slots.len() as u32 - 1
-    }
-
-    pub fn remove(&mut self, message: u32) {
-        self.free.push(message);
-    }
-
+impl<T> State<T> {
+    /// Calls for what is asked of it, unless that is in the processor's caches.
     #[inline]
-    pub fn get(&self, message: u32) -> &State<T> {
-        &self.slots[message as usize]
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self, message: u32) -> &mut State<T> {
-        &mut self.slots[message as usize]
-    }
-
-    /// Calls for a message, unless it is in the processor's caches.
-    #[inline]
-    pub fn call(&self, message: u32) -> u64 {
-        let state = self.get(message);
-        let ends = state.message.from ^ state.message.to;
-        let injected = state.injected.unwrap_or(state.left);
-        injected ^ state.arrived ^ state.packets ^ state.completed ^ u64::from(ends)
-    }
-
-    pub fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
+    pub fn call(&self) -> u64 {
+        let ends = self.message.from ^ self.message.to;
+        let injected = self.injected.unwrap_or(self.left);
+        injected ^ self.arrived ^ self.packets ^ self.completed ^ u64::from(ends)
     }
 }

@@ -94,7 +94,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     pub(super) fn generate(&mut self, node: u32, now: Cycles) -> u32 {
         let nic = &mut self.nics[node as usize];
         let (_, message) = nic.to_come.pop_front().expect("an event for each message");
-        let number = self.messages.get(message).message.queue;
+        let number = self.messages[message].message.queue;
         let queue = &mut nic.queues[number as usize];
         queue.push_back(message);
         if queue.len() == 1 {
@@ -107,7 +107,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     /// The request of a read has arrived: its server is to send the data.
     pub(super) fn reply(&mut self, message: u32, now: Cycles) {
         let packets = &self.rules;
-        let state = self.messages.get_mut(message);
+        let state = &mut self.messages[message];
         state.data = true;
         state.bytes = state.message.bytes;
         state.left = state.bytes;
@@ -172,7 +172,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     #[inline]
     fn heading(&self, node: u32, message: u32) -> (Header, Run) {
         let number = self.nics[node as usize].number;
-        let state = self.messages.get(message);
+        let state = &self.messages[message];
         let mut header = Header {
             from: node,
             to: state.ends().1,
@@ -192,7 +192,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             self.ways.set_out(&mut header, self, lot);
         }
         let rules = &self.rules;
-        let state = self.messages.get_mut(message);
+        let state = &mut self.messages[message];
         let payload = state.left.min(u64::from(rules.payload));
         state.left -= payload;
         let last = state.left == 0;
@@ -217,7 +217,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             let queue = &mut nic.queues[number as usize];
             queue.pop_front();
             if let Some(&next) = queue.front() {
-                let time = self.messages.get(next).generated + rules.interface.start;
+                let time = self.messages[next].generated + rules.interface.start;
                 if time <= now {
                     nic.run.push_back(next);
                 } else {
@@ -240,7 +240,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         });
         let start = S::inject(self, packet, run, now);
         self.packets.get_mut(packet).injected = start;
-        let message = self.messages.get_mut(message);
+        let message = &mut self.messages[message];
         message.injected.get_or_insert(start);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::rules::tie;
 use crate::ways::{Header, Run};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Paths, Slab};
 
 /// One packet: one line of the processor's caches.
 #[derive(Debug, Clone, Copy)]
@@ -54,63 +54,57 @@ pub(crate) struct Step {
     pub group: u32,
 }
 
-/// All packets, in slots used again, and the lanes that each has got.
-#[derive(Debug, Clone, Default)]
+/// All packets, and the lanes that each has got.
+#[derive(Debug, Clone)]
 pub(super) struct Packets {
-    slots: Vec<Packet>,
-    free: Vec<u32>,
-    paths: Vec<Step>,
+    slots: Slab<Packet>,
+    paths: Paths<Step>,
     /// Lanes that the longest way has.
-    stride: usize,
+    longest: usize,
 }
 
 impl Packets {
     /// None yet; their ways have so many links at most.
     pub fn new(longest: u32) -> Self {
         Self {
-            stride: longest as usize,
-            ..Self::default()
+            slots: Slab::new(),
+            paths: Paths::new(longest as usize),
+            longest: longest as usize,
         }
     }
 
     pub fn clear(&mut self) {
         self.slots.clear();
-        self.free.clear();
         self.paths.clear();
     }
 
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = packet;
-            return slot;
-        }
-        self.slots.push(packet);
-        self.paths
-            .resize(self.slots.len() * self.stride, Step::default());
-        self.slots.len() as u32 - 1
+        let slot = self.slots.insert(packet);
+        self.paths.make_room(slot, self.longest);
+        slot
     }
 
     #[inline]
     pub fn remove(&mut self, packet: u32) {
-        self.free.push(packet);
+        self.slots.remove(packet);
     }
 
     #[inline]
     pub fn get(&self, packet: u32) -> &Packet {
-        &self.slots[packet as usize]
+        &self.slots[packet]
     }
 
     #[inline]
     pub fn get_mut(&mut self, packet: u32) -> &mut Packet {
-        &mut self.slots[packet as usize]
+        &mut self.slots[packet]
     }
 
     /// The packet goes on along this lane.
     #[inline]
     pub fn step(&mut self, packet: u32, step: Step) -> &mut Packet {
-        let state = &mut self.slots[packet as usize];
-        self.paths[packet as usize * self.stride + usize::from(state.header.links)] = step;
+        let state = &mut self.slots[packet];
+        *self.paths.step_mut(packet, state.header.links.into()) = step;
         state.header.links += 1;
         state.lane = step.lane;
         state
@@ -119,19 +113,21 @@ impl Packets {
     /// Calls for the end of a packet's path, unless that is in the processor's caches.
     #[inline]
     pub fn call_path(&self, packet: u32, links: u16) -> u64 {
-        let end = packet as usize * self.stride + usize::from(links);
-        self.paths.get(end).map_or(0, |step| u64::from(step.lane))
+        if usize::from(links) == self.longest {
+            return 0;
+        }
+        self.paths.step(packet, links.into()).lane.into()
     }
 
     /// The lanes that it has got.
     #[inline]
     pub fn path(&self, packet: u32) -> &[Step] {
-        let begin = packet as usize * self.stride;
-        &self.paths[begin..begin + usize::from(self.slots[packet as usize].header.links)]
+        let links = self.slots[packet].header.links;
+        self.paths.of(packet, links.into())
     }
 
     /// Packets on their way.
     pub fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len()
     }
 }

@@ -51,13 +51,13 @@ impl<T: Copy> Engine<T> {
             None => NEVER,
         };
         let tag = self.packets.origins[packet as usize].tag;
-        let class = self.packets.flights[packet as usize].class;
+        let class = self.packets.flights[packet].class;
         self.under_way += 1;
         handler.generated(node as u32, now, tag, &mut self.offers);
         let queue = self.queue_for(packet, None);
         let wait = Waiting {
             packet,
-            port: self.packets.flights[packet as usize].on.port,
+            port: self.packets.flights[packet].on.port,
             queue: queue as u32,
         };
         let waiting = &mut self.clients[node].waiting[class.number()];
@@ -83,7 +83,7 @@ impl<T: Copy> Engine<T> {
     /// `from` of its node, or from the client.
     #[inline]
     pub(super) fn queue_for(&self, packet: u32, from: Option<u32>) -> usize {
-        let flight = &self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet];
         let port = flight.on.port as usize;
         let from = from.unwrap_or(u32::from(self.inputs[port].port));
         self.outputs[port].queue(flight.class.number(), from)
@@ -100,13 +100,13 @@ impl<T: Copy> Engine<T> {
     /// a slot of an output queue, from where it may leave at `ready`.
     #[inline]
     fn enter(&mut self, wait: Waiting, from: u32, ready: Cycles) {
-        let flight = &mut self.packets.flights[wait.packet as usize];
+        let flight = &mut self.packets.flights[wait.packet];
         flight.queue = wait.queue;
         flight.from = from;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
-        let flights = &mut self.packets.flights;
+        let flights = self.packets.flights.values_mut();
         self.queues
             .push(wait.queue as usize, wait.packet, ready, flights);
         self.waits(wait.port as usize, ready);
@@ -146,12 +146,12 @@ impl<T: Copy> Engine<T> {
         // The packet goes before those behind it from now on, but not before.
         self.advance(port, now);
         self.counters.retries[port] += 1;
-        let flight = &mut self.packets.flights[packet as usize];
+        let flight = &mut self.packets.flights[packet];
         flight.ready = now;
         flight.retries += 1;
         let queue = flight.queue as usize;
         self.queues
-            .put_back(queue, packet, &mut self.packets.flights);
+            .put_back(queue, packet, self.packets.flights.values_mut());
         self.waits(port, now);
     }
 
@@ -174,7 +174,7 @@ impl<T: Copy> Engine<T> {
         let input = &mut self.inputs[port];
         let queue = &input.queues[class];
         if queue.len > 0 {
-            let ready = self.packets.flights[queue.head as usize].ready;
+            let ready = self.packets.flights[queue.head].ready;
             let time = now.max(input.done).max(ready);
             input.crossbar = input.crossbar.min(key(time, TRANSFER));
             self.inputs_due[port] = input.due();
@@ -191,7 +191,7 @@ impl<T: Copy> Engine<T> {
             if let Some(next) = waiting.front() {
                 // Whoever has waited for long is no longer in the processor's caches: it is called
                 // for before it is needed.
-                std::hint::black_box(self.packets.flights[next.packet as usize].symbols);
+                std::hint::black_box(self.packets.flights[next.packet].symbols);
             }
             self.admit(wait, now);
         }
@@ -207,7 +207,7 @@ impl<T: Copy> Engine<T> {
         handler: &mut H,
     ) {
         let packet = send.number;
-        let flight = &self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet];
         let class = flight.class.number();
         let input = &mut self.inputs[port];
         // The packet in transfer holds its slot to the end. One that is for the client is gone
@@ -229,9 +229,9 @@ impl<T: Copy> Engine<T> {
         self.packets.put_on(packet, stretch);
         // From when on the crossbar may take it.
         let (decision, _) = self.rules.around_transfer();
-        self.packets.flights[packet as usize].ready = now + decision;
+        self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);
-        input.queues[class].push(packet, &mut self.packets.flights);
+        input.queues[class].push(packet, self.packets.flights.values_mut());
         if alone && input.done <= now && decision == 0 {
             // The transfer that the crossbar would begin later in this cycle.
             self.transfer(port, now);
@@ -248,7 +248,7 @@ impl<T: Copy> Engine<T> {
         handler: &mut H,
     ) {
         let node = self.inputs[port].node;
-        let flight = &self.packets.flights[packet as usize];
+        let flight = &self.packets.flights[packet];
         let origin = self.packets.origins[packet as usize];
         let links = self.packets.route(packet);
         let links = links.iter().map(|stretch| u32::from(stretch.hops)).sum();
@@ -286,7 +286,7 @@ impl<T: Copy> Engine<T> {
                     continue;
                 }
                 let packet = waiting.head;
-                let ready = self.packets.flights[packet as usize].ready;
+                let ready = self.packets.flights[packet].ready;
                 if ready > now {
                     let input = &mut self.inputs[port];
                     input.crossbar = input.crossbar.min(key(ready, TRANSFER));
@@ -296,9 +296,9 @@ impl<T: Copy> Engine<T> {
                 if self.queues.slots[queue].is_full() {
                     continue;
                 }
-                let flight = &self.packets.flights[packet as usize];
+                let flight = &self.packets.flights[packet];
                 let input = &mut self.inputs[port];
-                input.queues[class.number()].pop(&self.packets.flights);
+                input.queues[class.number()].pop(self.packets.flights.values());
                 input.done = now + u64::from(flight.symbols);
                 input.moving = class;
                 if input.queues.iter().any(|queue| queue.len > 0) {

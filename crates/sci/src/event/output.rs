@@ -71,7 +71,7 @@ impl<T: Copy> Engine<T> {
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
         let place = if later == 0 { ready } else { later }.trailing_zeros();
-        let flights = &mut self.packets.flights;
+        let flights = self.packets.flights.values_mut();
         let queue = base + place as usize;
         let packet = self.queues.pop(queue, flights);
         if ready & (ready - 1) != 0 {

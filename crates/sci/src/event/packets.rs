@@ -1,7 +1,7 @@
 //! The packets under way, in places that are used again.
 
 use crate::traffic::Class;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Paths, Slab};
 
 /// No packet.
 pub(super) const NONE: u32 = u32::MAX;
@@ -55,37 +55,30 @@ pub(super) struct Origin<T> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Packets<T> {
-    pub flights: Vec<Flight>,
+    pub flights: Slab<Flight>,
+    /// By the places of the flights.
     pub origins: Vec<Origin<T>>,
-    stretches: Vec<Stretch>,
-    stride: usize,
-    free: u32,
+    routes: Paths<Stretch>,
 }
 
 impl<T: Copy> Packets<T> {
     pub fn new() -> Self {
         Self {
-            flights: Vec::new(),
+            flights: Slab::new(),
             origins: Vec::new(),
-            stretches: Vec::new(),
-            stride: STRIDE_MIN,
-            free: NONE,
+            routes: Paths::new(STRIDE_MIN),
         }
     }
 
     pub fn clear(&mut self) {
         self.flights.clear();
         self.origins.clear();
-        self.stretches.clear();
-        self.free = NONE;
+        self.routes.clear();
     }
 
     /// Adds a packet whose stretches are set by [`Packets::route_mut`].
     #[inline]
     pub fn add(&mut self, class: Class, symbols: u16, stretches: usize, origin: Origin<T>) -> u32 {
-        if stretches > self.stride {
-            self.widen(stretches);
-        }
         let flight = Flight {
             next: NONE,
             queue: NONE,
@@ -100,66 +93,39 @@ impl<T: Copy> Packets<T> {
             class,
             retries: 0,
         };
-        if self.free == NONE {
-            self.flights.push(flight);
-            self.origins.push(origin);
-            self.stretches
-                .resize(self.flights.len() * self.stride, Stretch::default());
-            self.flights.len() as u32 - 1
-        } else {
-            let packet = self.free;
-            self.free = self.flights[packet as usize].next;
-            self.flights[packet as usize] = flight;
-            self.origins[packet as usize] = origin;
-            packet
+        let packet = self.flights.insert(flight);
+        match self.origins.get_mut(packet as usize) {
+            Some(place) => *place = origin,
+            None => self.origins.push(origin),
         }
-    }
-
-    #[cold]
-    fn widen(&mut self, stride: usize) {
-        let mut wide = vec![Stretch::default(); self.flights.len() * stride];
-        for (to, from) in wide
-            .chunks_exact_mut(stride)
-            .zip(self.stretches.chunks_exact(self.stride))
-        {
-            to[..self.stride].copy_from_slice(from);
-        }
-        self.stretches = wide;
-        self.stride = stride;
+        self.routes.make_room(packet, stretches);
+        packet
     }
 
     #[inline]
     pub fn remove(&mut self, packet: u32) {
-        self.flights[packet as usize].next = self.free;
-        self.free = packet;
-    }
-
-    /// The places that no packet is in.
-    pub fn free_places(&self) -> impl Iterator<Item = u32> {
-        let place = |place: u32| (place != NONE).then_some(place);
-        std::iter::successors(place(self.free), move |&packet| {
-            place(self.flights[packet as usize].next)
-        })
+        self.flights.remove(packet);
     }
 
     #[inline]
     pub fn route_mut(&mut self, packet: u32) -> &mut [Stretch] {
-        &mut self.stretches[packet as usize * self.stride..][..self.stride]
+        let stretches = usize::from(self.flights[packet].stretches);
+        self.routes.of_mut(packet, stretches)
     }
 
     /// All stretches of `packet`.
     #[inline]
     pub fn route(&self, packet: u32) -> &[Stretch] {
-        let stretches = usize::from(self.flights[packet as usize].stretches);
-        &self.stretches[packet as usize * self.stride..][..stretches]
+        let stretches = usize::from(self.flights[packet].stretches);
+        self.routes.of(packet, stretches)
     }
 
     /// Puts `packet` on its stretch number `stretch`.
     #[inline]
     pub fn put_on(&mut self, packet: u32, stretch: u16) {
-        let flight = &mut self.flights[packet as usize];
+        let flight = &mut self.flights[packet];
         flight.stretch = stretch;
-        flight.on = self.stretches[packet as usize * self.stride + usize::from(stretch)];
+        flight.on = self.routes.step(packet, stretch.into());
     }
 }
 

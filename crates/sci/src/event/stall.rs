@@ -37,19 +37,16 @@ impl<T: Copy> Engine<T> {
 
     /// When the oldest packet under way was generated.
     fn oldest(&self) -> Option<Cycles> {
-        // Places that are free, and packets that are still to come.
-        let mut absent = vec![false; self.packets.flights.len()];
-        for packet in self.packets.free_places() {
-            absent[packet as usize] = true;
-        }
+        // Without packets that are still to come.
+        let mut present = self.packets.flights.used();
         for client in &self.clients {
             for &(_, packet) in &client.to_come {
-                absent[packet as usize] = true;
+                present[packet as usize] = false;
             }
         }
-        let origins = self.packets.origins.iter().zip(absent);
+        let origins = self.packets.origins.iter().zip(present);
         origins
-            .filter(|(_, absent)| !absent)
+            .filter(|(_, present)| *present)
             .map(|(origin, _)| origin.generated)
             .min()
     }
@@ -60,7 +57,7 @@ impl<T: Copy> Engine<T> {
         let mut outputs: Vec<Option<Vec<u32>>> =
             slots.map(|slots| slots.is_full().then(Vec::new)).collect();
         let mut leads_to = |packet: u32| {
-            let flight = &self.packets.flights[packet as usize];
+            let flight = &self.packets.flights[packet];
             if let Some(targets) = &mut outputs[flight.queue as usize] {
                 let target = self.target(packet);
                 targets.push(Waiting::input(target, flight.class.number()));
@@ -70,7 +67,7 @@ impl<T: Copy> Engine<T> {
             let mut packet = queue.head;
             while packet != NONE {
                 leads_to(packet);
-                packet = self.packets.flights[packet as usize].next;
+                packet = self.packets.flights[packet].next;
             }
         }
         let mut accepted = Vec::new();
@@ -109,7 +106,7 @@ impl<T: Copy> Engine<T> {
 
     /// The interface at the end of the packet's present stretch.
     fn target(&self, packet: u32) -> u32 {
-        let on = self.packets.flights[packet as usize].on;
+        let on = self.packets.flights[packet].on;
         let next = |at: &u32| Some(self.outputs[*at as usize].next);
         let mut way = std::iter::successors(Some(on.port), next);
         way.nth(usize::from(on.hops)).expect("a ring has no end")

@@ -14,8 +14,8 @@ impl<T: Copy> Engine<T> {
         {
             self.clients[node].to_come.pop_front();
             self.under_way += 1;
-            let tag = self.packets.get(packet).tag;
-            let class = self.packets.get(packet).class;
+            let tag = self.packets[packet].tag;
+            let class = self.packets[packet].class;
             handler.generated(node as u32, time, tag, &mut self.offers);
             let exit = self.exit(packet, None);
             if self.rules.source == Source::Unbounded {
@@ -48,7 +48,7 @@ impl<T: Copy> Engine<T> {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
         }
-        self.packets.get_mut(packet).admitted = self.now;
+        self.packets[packet].admitted = self.now;
         self.take_slot(exit, packet, self.now);
         true
     }
@@ -60,7 +60,7 @@ impl<T: Copy> Engine<T> {
     /// Where a packet leaves its present node that comes in by port `from` of it, or from the
     /// client.
     pub(super) fn exit(&self, packet: u32, from: Option<usize>) -> Exit {
-        let traveller = self.packets.get(packet);
+        let traveller = &self.packets[packet];
         let mut node = traveller.node;
         for &segment in &traveller.route[..traveller.stretch] {
             let (_, end) = self.fabric.stretch(node, segment).expect("a checked route");

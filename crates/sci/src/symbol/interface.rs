@@ -29,7 +29,7 @@ impl<T: Copy> Engine<T> {
         header: Symbol,
         handler: &mut H,
     ) {
-        let action = self.actions.get(header.action());
+        let action = &self.actions[header.action()];
         let (home, symbols) = match header.kind() {
             Kind::Send => (action.target, action.symbols),
             _ => (action.source, self.rules.echo as u16),
@@ -60,7 +60,7 @@ impl<T: Copy> Engine<T> {
     /// A header has come for this interface.
     fn accept_or_refuse<H: Handler<Tag = T>>(&mut self, port: usize, number: u32, handler: &mut H) {
         self.finish_transfer(port);
-        let action = self.actions.get_mut(number);
+        let action = &mut self.actions[number];
         let (packet, class) = (action.packet, action.class);
         let input = &mut self.inputs[port];
         let used =
@@ -70,7 +70,7 @@ impl<T: Copy> Engine<T> {
         if !accepted {
             return;
         }
-        let traveller = self.packets.get_mut(packet);
+        let traveller = &mut self.packets[packet];
         traveller.stretch += 1;
         if traveller.stretch < traveller.route.len() {
             let symbols = traveller.symbols;
@@ -87,7 +87,7 @@ impl<T: Copy> Engine<T> {
         }
         input.for_client = Some(class);
         let node = input.node;
-        let traveller = self.packets.remove(packet);
+        let traveller = &*self.packets.remove(packet);
         let delivery = Delivery {
             tag: traveller.tag,
             node,
@@ -110,7 +110,7 @@ impl<T: Copy> Engine<T> {
     }
 
     fn take_echo(&mut self, port: usize, number: u32) {
-        let action = self.actions.get(number);
+        let action = &self.actions[number];
         let accepted = action.accepted.expect("the target has decided");
         let output = &mut self.outputs[port].queues[action.queue];
         let place = output
@@ -124,7 +124,7 @@ impl<T: Copy> Engine<T> {
             output[place].action = None;
             self.outputs[port].waiting += 1;
             self.counters.retries[port] += 1;
-            self.packets.get_mut(action.packet).retries += 1;
+            self.packets[action.packet].retries += 1;
         }
     }
 
@@ -167,11 +167,11 @@ impl<T: Copy> Engine<T> {
         out.waiting -= 1;
         let slot = &mut out.queues[queue][place];
         slot.ready = None;
-        let packet = self.packets.get_mut(slot.packet);
+        let packet = &mut self.packets[slot.packet];
         packet.sent.get_or_insert(self.now);
         let segment = packet.route[packet.stretch];
         let ends = self.fabric.stretch(out.node, segment);
-        let action = self.actions.add(Subaction {
+        let action = self.actions.insert(Subaction {
             packet: slot.packet,
             class: packet.class,
             symbols: packet.symbols as u16,

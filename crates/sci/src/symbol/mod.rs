@@ -14,8 +14,8 @@ mod stall;
 
 use crate::traffic::{CLASSES, Packet};
 use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
-use isthmus_kernel::{Cycles, Ran};
-use parts::{Decoder, Exit, Input, Output, Places, Sending, Subaction, Symbol, Traveller};
+use isthmus_kernel::{Cycles, Ran, Slab};
+use parts::{Decoder, Exit, Input, Output, Sending, Subaction, Symbol, Traveller};
 use std::collections::VecDeque;
 
 /// A node's client.
@@ -42,8 +42,8 @@ pub struct Engine<T> {
     inputs: Vec<Input>,
     outputs: Vec<Output>,
     clients: Vec<Client>,
-    packets: Places<Traveller<T>>,
-    actions: Places<Subaction>,
+    packets: Slab<Traveller<T>>,
+    actions: Slab<Subaction>,
     offers: Offers<T>,
     counters: Counters,
     /// Output slots ever taken.
@@ -116,7 +116,7 @@ impl<T: Copy> Engine<T> {
             sent: None,
             retries: 0,
         };
-        let number = self.packets.add(traveller);
+        let number = self.packets.insert(traveller);
         let to_come = &mut self.clients[packet.node as usize].to_come;
         let place = to_come.partition_point(|&(other, _)| other <= time);
         to_come.insert(place, (time, number));
@@ -204,8 +204,8 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
             inputs,
             outputs,
             clients: vec![Client::default(); fabric.node_count() as usize],
-            packets: Places::new(),
-            actions: Places::new(),
+            packets: Slab::new(),
+            actions: Slab::new(),
             offers: Offers::default(),
             counters: Counters::new(fabric),
             slots: 0,
@@ -222,8 +222,8 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.lines = Self::lines(&self.fabric, &self.rules);
         (self.decoders, self.inputs, self.outputs) = Self::interfaces(&self.fabric);
         self.clients.fill(Client::default());
-        self.packets = Places::new();
-        self.actions = Places::new();
+        self.packets = Slab::new();
+        self.actions = Slab::new();
         self.counters.reset();
         self.slots = 0;
         self.under_way = 0;

@@ -80,52 +80,6 @@ impl Symbol {
     }
 }
 
-/// A numbered collection whose places are used again.
-#[derive(Debug, Clone)]
-pub(super) struct Places<V> {
-    values: Vec<Option<V>>,
-    free: Vec<u32>,
-}
-
-impl<V> Places<V> {
-    pub fn new() -> Self {
-        Self {
-            values: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-
-    pub fn add(&mut self, value: V) -> u32 {
-        match self.free.pop() {
-            Some(number) => {
-                self.values[number as usize] = Some(value);
-                number
-            }
-            None => {
-                self.values.push(Some(value));
-                self.values.len() as u32 - 1
-            }
-        }
-    }
-
-    pub fn remove(&mut self, number: u32) -> V {
-        self.free.push(number);
-        self.values[number as usize].take().expect("still there")
-    }
-
-    pub fn get(&self, number: u32) -> &V {
-        self.values[number as usize].as_ref().expect("still there")
-    }
-
-    pub fn get_mut(&mut self, number: u32) -> &mut V {
-        self.values[number as usize].as_mut().expect("still there")
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &V> {
-        self.values.iter().flatten()
-    }
-}
-
 /// A packet on its way from client to client.
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {

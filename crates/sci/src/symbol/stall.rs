@@ -8,7 +8,9 @@ use isthmus_kernel::Cycles;
 
 impl<T: Copy> Engine<T> {
     pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
-        let generated = self.packets.iter().map(|packet| packet.generated);
+        let packets = self.packets.values().iter().zip(self.packets.used());
+        let present = packets.filter(|(_, used)| *used);
+        let generated = present.map(|(packet, _)| packet.generated);
         let progress = Progress {
             now: self.now,
             last_delivery: self.last_delivery,
@@ -32,12 +34,12 @@ impl<T: Copy> Engine<T> {
                 } else {
                     self.rules.output_slots
                 };
-                let accepted = |action| self.actions.get(action).accepted == Some(true);
+                let accepted = |action| self.actions[action].accepted == Some(true);
                 let full = slots.len() == limit as usize;
                 let stays = !slots.iter().any(|slot| slot.action.is_some_and(accepted));
                 outputs.push((full && stays).then(|| {
                     let target = |packet| {
-                        let traveller = self.packets.get(packet);
+                        let traveller = &self.packets[packet];
                         let segment = traveller.route[traveller.stretch];
                         let ends = self.fabric.stretch(output.node, segment);
                         Waiting::input(ends.expect("a checked route").1, traveller.class.number())
