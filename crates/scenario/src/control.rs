@@ -2,7 +2,7 @@
 //! saturated.
 
 use crate::error::Problem;
-use crate::field::Default::{Absent, Following, Value};
+use crate::field::Default::{self, Absent, Value};
 use crate::field::{Field, Kind};
 use crate::settings::Settings;
 use isthmus_units::Time;
@@ -105,7 +105,7 @@ const MESSAGES: Kind = Kind::Integer {
 };
 
 /// The rows that count messages, of a kind of machine on which they are as many by default.
-pub(crate) const fn messages_first(default: &'static str) -> Field {
+pub(crate) fn messages_first(default: &'static str) -> Field {
     Field::new(
         "stop.messages_first",
         MESSAGES,
@@ -117,7 +117,7 @@ pub(crate) const fn messages_first(default: &'static str) -> Field {
 }
 
 /// See [`messages_first`].
-pub(crate) const fn messages_max(default: &'static str) -> Field {
+pub(crate) fn messages_max(default: &'static str) -> Field {
     Field::new(
         "stop.messages_max",
         MESSAGES,
@@ -130,7 +130,7 @@ pub(crate) const fn messages_max(default: &'static str) -> Field {
 }
 
 /// See [`messages_first`].
-pub(crate) const fn messages(default: &'static str, meaning: &'static str) -> Field {
+pub(crate) fn messages(default: &'static str, meaning: &'static str) -> Field {
     Field::new(
         "stop.messages",
         MESSAGES,
@@ -143,7 +143,7 @@ pub(crate) const fn messages(default: &'static str, meaning: &'static str) -> Fi
 }
 
 /// See [`messages_first`].
-pub(crate) const fn warmup_messages(default: &'static str, meaning: &'static str) -> Field {
+pub(crate) fn warmup_messages(default: &'static str, meaning: &'static str) -> Field {
     Field::new(
         "stop.warmup_messages",
         Kind::Integer {
@@ -157,119 +157,121 @@ pub(crate) const fn warmup_messages(default: &'static str, meaning: &'static str
     .only("stop.warmup", &["fixed"])
 }
 
-pub(crate) const FIELDS: &[Field] = &[
-    Field::new(
-        "measure.percentiles",
-        Kind::Percentiles,
-        Value("[50, 90, 99]"),
-        "percentiles",
-        "Percentiles of latency to report",
-    ),
-    Field::new(
-        "measure.channels",
-        Kind::Flag,
-        Value("true"),
-        "channels",
-        "Whether to report the utilisation of channels",
-    ),
-    Field::new(
-        "measure.histograms",
-        Kind::Flag,
-        Value("true"),
-        "histograms",
-        "Whether to report histograms of latency",
-    ),
-    Field::new(
-        "measure.analysis",
-        Kind::Flag,
-        Value("true"),
-        "analysis",
-        "Whether to evaluate the queueing model beside the simulation (section 6)",
-    ),
-    Field::new(
-        "stop.rule",
-        Kind::Choice(&["precision", "fixed"]),
-        Value("\"precision\""),
-        "stopping rule",
-        "When a point ends: all measures known well enough, or after a fixed number of messages \
+pub(crate) fn fields() -> Vec<Field> {
+    vec![
+        Field::new(
+            "measure.percentiles",
+            Kind::Percentiles,
+            Value("[50, 90, 99]"),
+            "percentiles",
+            "Percentiles of latency to report",
+        ),
+        Field::new(
+            "measure.channels",
+            Kind::Flag,
+            Value("true"),
+            "channels",
+            "Whether to report the utilisation of channels",
+        ),
+        Field::new(
+            "measure.histograms",
+            Kind::Flag,
+            Value("true"),
+            "histograms",
+            "Whether to report histograms of latency",
+        ),
+        Field::new(
+            "measure.analysis",
+            Kind::Flag,
+            Value("true"),
+            "analysis",
+            "Whether to evaluate the queueing model beside the simulation (section 6)",
+        ),
+        Field::new(
+            "stop.rule",
+            Kind::Choice(&["precision", "fixed"]),
+            Value("\"precision\""),
+            "stopping rule",
+            "When a point ends: all measures known well enough, or after a fixed number of messages \
          or a fixed time",
-    ),
-    Field::new(
-        "stop.precision",
-        INSIDE,
-        Value("\"2%\""),
-        "precision",
-        "Half-width of the confidence interval of each measure, relative to its mean",
-    )
-    .only("stop.rule", &["precision"]),
-    Field::of_kind("stop.of"),
-    Field::of_kind("stop.messages_first"),
-    Field::of_kind("stop.messages_max"),
-    Field::of_kind("stop.messages"),
-    Field::new(
-        "stop.time",
-        Kind::Time {
-            zero: false,
-            usual: "us",
-        },
-        Absent("stop.messages decides"),
-        "time",
-        "Simulated time of a replication, warm-up included, in place of a number of messages",
-    )
-    .such_as("\"200 us\"")
-    .only("stop.rule", &["fixed"])
-    .instead_of(&["stop.messages"]),
-    Field::new(
-        "stop.confidence",
-        INSIDE,
-        Value("0.95"),
-        "confidence",
-        "Confidence level of the intervals",
-    ),
-    Field::new(
-        "stop.replications",
-        Kind::Integer {
-            min: 1,
-            max: 10_000,
-        },
-        Value("10"),
-        "replications",
-        "Independent replications of each point (section 5: 10)",
-    ),
-    Field::new(
-        "stop.warmup",
-        Kind::Choice(&["mser5", "fixed", "none"]),
-        Following {
-            given: &[("stop.time", "none")],
-            selector: "stop.rule",
-            words: &[("precision", "mser5"), ("fixed", "fixed")],
-        },
-        "warm-up rule",
-        "What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing",
-    ),
-    Field::of_kind("stop.warmup_messages"),
-    Field::new(
-        "stop.intervals",
-        Kind::Choice(&["replications", "batch-means"]),
-        Value("\"replications\""),
-        "intervals from",
-        "Whether intervals come from the means of replications or of batches within a run",
-    ),
-    Field::new(
-        "verdict.growth",
-        INSIDE,
-        Value("0.005"),
-        "growth limit",
-        "Growth of the backlog per message offered above which a point is saturated",
-    ),
-    Field::new(
-        "verdict.error_rate",
-        INSIDE,
-        Value("0.01"),
-        "error rate",
-        "Probability of a wrong verdict that is accepted",
-    ),
-];
+        ),
+        Field::new(
+            "stop.precision",
+            INSIDE,
+            Value("\"2%\""),
+            "precision",
+            "Half-width of the confidence interval of each measure, relative to its mean",
+        )
+        .only("stop.rule", &["precision"]),
+        Field::of_kind("stop.of"),
+        Field::of_kind("stop.messages_first"),
+        Field::of_kind("stop.messages_max"),
+        Field::of_kind("stop.messages"),
+        Field::new(
+            "stop.time",
+            Kind::Time {
+                zero: false,
+                usual: "us",
+            },
+            Absent("stop.messages decides"),
+            "time",
+            "Simulated time of a replication, warm-up included, in place of a number of messages",
+        )
+        .such_as("\"200 us\"")
+        .only("stop.rule", &["fixed"])
+        .instead_of(&["stop.messages"]),
+        Field::new(
+            "stop.confidence",
+            INSIDE,
+            Value("0.95"),
+            "confidence",
+            "Confidence level of the intervals",
+        ),
+        Field::new(
+            "stop.replications",
+            Kind::Integer {
+                min: 1,
+                max: 10_000,
+            },
+            Value("10"),
+            "replications",
+            "Independent replications of each point (section 5: 10)",
+        ),
+        Field::new(
+            "stop.warmup",
+            Kind::Choice(&["mser5", "fixed", "none"]),
+            Default::following(
+                &[("stop.time", "none")],
+                "stop.rule",
+                &[("precision", "mser5"), ("fixed", "fixed")],
+            ),
+            "warm-up rule",
+            "What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing",
+        ),
+        Field::of_kind("stop.warmup_messages"),
+        Field::new(
+            "stop.intervals",
+            Kind::Choice(&["replications", "batch-means"]),
+            Value("\"replications\""),
+            "intervals from",
+            "Whether intervals come from the means of replications or of batches within a run",
+        ),
+        Field::new(
+            "verdict.growth",
+            INSIDE,
+            Value("0.005"),
+            "growth limit",
+            "Growth of the backlog per message offered above which a point is saturated",
+        ),
+        Field::new(
+            "verdict.error_rate",
+            INSIDE,
+            Value("0.01"),
+            "error rate",
+            "Probability of a wrong verdict that is accepted",
+        ),
+    ]
+}
 
 /// What to observe.
 pub(crate) fn measure(settings: &Settings) -> Measure {

@@ -9,6 +9,7 @@ use crate::schema::Schema;
 use crate::settings::{Layer, Setting, Settings};
 use crate::suggest::closest;
 use crate::sweep::{self, Axis};
+use std::sync::Arc;
 
 /// The version of the file format that this crate reads.
 pub(crate) const VERSION: i64 = 1;
@@ -16,7 +17,7 @@ pub(crate) const VERSION: i64 = 1;
 /// What a file and its overrides say, each value checked on its own.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    pub(crate) schema: &'static Schema,
+    pub(crate) schema: Arc<Schema>,
     pub(crate) base: Settings,
     pub(crate) axes: Vec<Axis>,
 }
@@ -35,8 +36,8 @@ impl Draft {
             schema = schema.with_names(named::names(named, root)?);
         }
         let mut draft = Self {
+            base: Settings::new(schema.clone()),
             schema,
-            base: Settings::new(schema),
             axes: Vec::new(),
         };
         if let Tree::Table(entries) = &root.tree {
@@ -62,7 +63,7 @@ impl Draft {
     /// Drops what an override has made meaningless, such as the length of a burst once the
     /// arrivals are no longer bursty, unless an axis may give it a meaning again.
     fn drop_overruled(&mut self) {
-        let overruled: Vec<&str> = self
+        let overruled: Vec<Arc<str>> = self
             .schema
             .fields()
             .iter()
@@ -71,7 +72,7 @@ impl Draft {
                 let mut selectors = self.schema.selectors(field);
                 !selectors.any(|selector| self.axes.iter().any(|axis| axis.decides(selector)))
             })
-            .map(|field| field.key)
+            .map(|field| field.key.clone())
             .collect();
         for key in &overruled {
             if self.base.layer(key) < Layer::Override {
@@ -86,7 +87,7 @@ impl Draft {
         if path == "sweep" {
             return self.read_sweep("", &entry.node, layer);
         }
-        let field = self.schema.field(&path);
+        let field = self.schema.field(&path).cloned();
         match (&entry.node.tree, field) {
             (Tree::Table(entries), _) if self.schema.is_table(&path) => {
                 if layer == Layer::File {
@@ -96,20 +97,20 @@ impl Draft {
                     .iter()
                     .try_for_each(|entry| self.read_entry(&path, entry, layer))
             }
-            (_, Some(field)) => self.read_setting(field, &entry.node, layer),
+            (_, Some(field)) => self.read_setting(&field, &entry.node, layer),
             (_, None) if self.schema.is_table(&path) => Err(Problem::new(
                 path.as_str(),
                 entry.node.origin,
                 format!("{} where a table is expected", entry.node.describe()),
                 format!("write [{path}] and its fields below"),
             )),
-            _ => Err(unknown_key(self.schema, &path, entry.key_origin)),
+            _ => Err(unknown_key(&self.schema, &path, entry.key_origin)),
         }
     }
 
     fn read_setting(
         &mut self,
-        field: &'static Field,
+        field: &Arc<Field>,
         node: &Node,
         layer: Layer,
     ) -> Result<(), Problem> {
@@ -144,7 +145,7 @@ impl Draft {
         }
         let axis = match field {
             Some(field) if field.sweepable() => {
-                sweep::read_values(self.schema, field, &entry.node)?
+                sweep::read_values(&self.schema, field, &entry.node)?
             }
             Some(_) => {
                 return Err(Problem::new(
@@ -155,9 +156,9 @@ impl Draft {
                 ));
             }
             None if sweep::is_variants(&entry.node) && !path.contains('.') => {
-                sweep::read_variants(self.schema, entry)?
+                sweep::read_variants(&self.schema, entry)?
             }
-            None => return Err(sweep::unknown_axis(self.schema, &path, entry)),
+            None => return Err(sweep::unknown_axis(&self.schema, &path, entry)),
         };
         self.place(axis, layer);
         Ok(())
@@ -165,7 +166,7 @@ impl Draft {
 
     /// Adds an axis; one from an override takes the place of the one that it replaces.
     fn place(&mut self, axis: Axis, layer: Layer) {
-        let same = |other: &Axis| match (axis.field, other.field) {
+        let same = |other: &Axis| match (&axis.field, &other.field) {
             (Some(field), Some(_)) => field.decides().any(|key| other.decides(key)),
             _ => axis.key == other.key,
         };
@@ -286,18 +287,15 @@ fn has_empty_table(node: &Node) -> bool {
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
 fn is_words(key: &str) -> bool {
-    let text =
-        |field: &Field| matches!(field.kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
-    let schemas = Schema::all().iter();
-    let rows = schemas
-        .clone()
-        .flat_map(|schema| schema.machine.workload_fields);
-    let named = rows.filter(|row| named::is_row(row) && named::is_key(key, row.key));
-    let fixed = schemas.filter_map(|schema| schema.field(key));
-    fixed.chain(named).any(text)
+    let text = |kind: Kind| matches!(kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
+    Schema::all().iter().any(|schema| {
+        let fixed = schema.field(key).map(|field| field.kind);
+        let named = schema.template(key).map(|row| row.kind);
+        fixed.or(named).is_some_and(text)
+    })
 }
 
-fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static Schema, Problem> {
+fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schema>, Problem> {
     let from_override = overrides
         .iter()
         .rev()
@@ -349,12 +347,12 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
         };
     }
     let elsewhere = || {
-        let ends_so = |field: &&&Field| field.key.rsplit('.').next() == Some(name);
+        let ends_so = |field: &&Arc<Field>| field.key.rsplit('.').next() == Some(name);
         schema
             .fields()
             .iter()
             .find(ends_so)
-            .map(|field| field.key.to_owned())
+            .map(|field| field.key.to_string())
     };
     let meant = closest(name, here.iter().copied())
         .map(|name| join(parent, name))

@@ -1,6 +1,7 @@
 //! One row of the table that the parser, the checks and the reference all read.
 
 use isthmus_topology::rings::MAX_NODES;
+use std::sync::Arc;
 
 /// What a field holds and which values are possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,18 +62,14 @@ pub(crate) enum Kind {
 }
 
 /// What holds if the field is not given.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Default {
     /// It must be given.
     Required,
     /// This TOML value.
     Value(&'static str),
     /// A word that follows from which other fields are given, else from the word of another.
-    Following {
-        given: &'static [(&'static str, &'static str)],
-        selector: &'static str,
-        words: &'static [(&'static str, &'static str)],
-    },
+    Following(Following),
     /// A value that depends on others, described in words.
     Derived(&'static str),
     /// Nothing, described in words.
@@ -81,85 +78,110 @@ pub(crate) enum Default {
     OfKind,
 }
 
+impl Default {
+    /// A word that follows from `given`, else from the word of `selector`.
+    pub(crate) fn following(
+        given: &[(&str, &'static str)],
+        selector: &str,
+        words: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        let owned = |&(key, word): &(&str, &'static str)| (key.to_owned(), word);
+        Self::Following(Following {
+            given: given.iter().map(owned).collect(),
+            selector: selector.to_owned(),
+            words,
+        })
+    }
+}
+
+/// What a word follows from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Following {
+    /// Fields, and the word that each brings if it is given; the first counts.
+    pub(crate) given: Vec<(String, &'static str)>,
+    /// The field whose word decides if none of them is.
+    pub(crate) selector: String,
+    pub(crate) words: &'static [(&'static str, &'static str)],
+}
+
 /// The field that decides whether another field means anything.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Only {
-    pub(crate) selector: &'static str,
-    pub(crate) choices: &'static [&'static str],
+    pub(crate) selector: String,
+    pub(crate) choices: Vec<&'static str>,
 }
 
 /// One field of the scenario file.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
-    pub(crate) key: &'static str,
+    pub(crate) key: Arc<str>,
     pub(crate) kind: Kind,
     pub(crate) default: Default,
     /// A few words for an axis or a table head.
-    pub(crate) label: &'static str,
+    pub(crate) label: String,
     pub(crate) meaning: &'static str,
     pub(crate) only: Option<Only>,
     /// Optional table: what it requires is required only if it is there.
-    pub(crate) within: Option<&'static str>,
+    pub(crate) within: Option<String>,
     /// Fields that say the same in another way; a value for one replaces the others.
-    pub(crate) alternatives: &'static [&'static str],
+    pub(crate) alternatives: Vec<String>,
     /// Fields that this one is short for.
-    pub(crate) sets: &'static [&'static str],
+    pub(crate) sets: Vec<String>,
     /// A value as it would be written, where that of the kind would mislead.
     pub(crate) example: Option<&'static str>,
 }
 
 impl Field {
-    pub(crate) const fn new(
-        key: &'static str,
+    pub(crate) fn new(
+        key: &str,
         kind: Kind,
         default: Default,
-        label: &'static str,
+        label: &str,
         meaning: &'static str,
     ) -> Self {
         Self {
-            key,
+            key: key.into(),
             kind,
             default,
-            label,
+            label: label.to_owned(),
             meaning,
             only: None,
             within: None,
-            alternatives: &[],
-            sets: &[],
+            alternatives: Vec::new(),
+            sets: Vec::new(),
             example: None,
         }
     }
 
     /// The place of a row that each kind of machine has in a form of its own.
-    pub(crate) const fn of_kind(key: &'static str) -> Self {
+    pub(crate) fn of_kind(key: &str) -> Self {
         Self::new(key, Kind::Flag, Default::OfKind, "", "")
     }
 
-    pub(crate) const fn only(
-        mut self,
-        selector: &'static str,
-        choices: &'static [&'static str],
-    ) -> Self {
-        self.only = Some(Only { selector, choices });
+    pub(crate) fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
+        self.only = Some(Only {
+            selector: selector.to_owned(),
+            choices: choices.to_vec(),
+        });
         self
     }
 
-    pub(crate) const fn within(mut self, table: &'static str) -> Self {
-        self.within = Some(table);
+    pub(crate) fn within(mut self, table: &str) -> Self {
+        self.within = Some(table.to_owned());
         self
     }
 
-    pub(crate) const fn instead_of(mut self, alternatives: &'static [&'static str]) -> Self {
-        self.alternatives = alternatives;
+    pub(crate) fn instead_of(mut self, alternatives: &[&str]) -> Self {
+        self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    pub(crate) const fn short_for(mut self, sets: &'static [&'static str]) -> Self {
-        self.sets = sets;
+    pub(crate) fn short_for(mut self, sets: &[&str]) -> Self {
+        self.sets = sets.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    pub(crate) const fn such_as(mut self, example: &'static str) -> Self {
+    pub(crate) fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
@@ -175,19 +197,16 @@ impl Field {
 
     /// Whether an axis of the sweep may give it.
     pub(crate) fn sweepable(&self) -> bool {
-        self.key != "machine.kind"
+        &*self.key != "machine.kind"
             && (self.key.starts_with("machine.") || self.key.starts_with("workload."))
     }
 
     /// The keys that a value for this field decides: itself or what it is short for, and what it
     /// takes the place of.
-    pub(crate) fn decides(&self) -> impl Iterator<Item = &'static str> {
-        let own = if self.sets.is_empty() {
-            std::slice::from_ref(&self.key)
-        } else {
-            self.sets
-        };
-        own.iter().chain(self.alternatives).copied()
+    pub(crate) fn decides(&self) -> impl Iterator<Item = &str> {
+        let own = self.sets.is_empty().then_some(&*self.key);
+        let others = self.sets.iter().chain(&self.alternatives);
+        own.into_iter().chain(others.map(String::as_str))
     }
 }
 

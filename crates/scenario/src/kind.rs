@@ -21,13 +21,13 @@ pub(crate) struct MachineKind {
     /// The word after `machine.kind =`.
     pub(crate) name: &'static str,
     /// The fields of `[machine]` beside the kind, those of one table together.
-    pub(crate) fields: &'static [Field],
+    pub(crate) fields: fn() -> Vec<Field>,
     /// The fields of `[workload]`, those of one table together.
-    pub(crate) workload_fields: &'static [Field],
-    /// The tables among them that a file may repeat under names of its own, if there are such.
+    pub(crate) workload_fields: fn() -> Vec<Field>,
+    /// The tables in it that a file may repeat under names of its own, if there are such.
     pub(crate) named: Option<Named>,
     /// Its form of the rows of the other tables that are [`Default::OfKind`].
-    pub(crate) rows: &'static [Field],
+    pub(crate) rows: fn() -> Vec<Field>,
     pub(crate) loads: Loads,
     pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
     /// The workload, checked against the machine that it runs on.
@@ -42,8 +42,8 @@ pub(crate) struct MachineKind {
 
 impl MachineKind {
     /// Its form of the row `key` of a table that all kinds share.
-    pub(crate) fn row(&self, key: &str) -> Option<&'static Field> {
-        self.rows.iter().find(|row| row.key == key)
+    pub(crate) fn row(&self, key: &str) -> Option<Field> {
+        (self.rows)().into_iter().find(|row| &*row.key == key)
     }
 }
 
@@ -76,13 +76,15 @@ pub(crate) struct LoadValue {
 pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND, fattree::KIND];
 
 /// `machine.kind` itself.
-pub(crate) const KIND_FIELD: Field = Field::new(
-    "machine.kind",
-    Kind::Choice(&["hypercube", "sci", "fat-tree"]),
-    Default::Required,
-    "kind of machine",
-    "Kind of machine; it decides which other fields of machine and workload there are",
-);
+pub(crate) fn kind_field() -> Field {
+    Field::new(
+        "machine.kind",
+        Kind::Choice(&["hypercube", "sci", "fat-tree"]),
+        Default::Required,
+        "kind of machine",
+        "Kind of machine; it decides which other fields of machine and workload there are",
+    )
+}
 
 /// The names of all kinds.
 pub(crate) fn kind_names() -> Vec<&'static str> {

@@ -177,7 +177,7 @@ fn inner(
     };
     let mut problem = (String::new(), String::new());
     for tree in trees {
-        match Setting::read(from.field, &Node { tree, origin }, Layer::Axis) {
+        match Setting::read(&from.field, &Node { tree, origin }, Layer::Axis) {
             Ok(setting) => return Ok(setting),
             Err(error) => problem = (error.problem, error.hint),
         }

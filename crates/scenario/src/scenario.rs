@@ -24,48 +24,50 @@ pub const POINTS_MAX: usize = 10_000;
 /// Characters of a description at most.
 const DESCRIPTION_MAX: usize = 4_000;
 
-pub(crate) const HEAD_FIELDS: &[Field] = &[
-    Field::new(
-        "version",
-        Kind::Integer { min: 1, max: 1 },
-        Required,
-        "version",
-        "Version of the file format",
-    ),
-    Field::new(
-        "name",
-        Kind::Name,
-        Required,
-        "name",
-        "Name of the experiment; names the folder of its results",
-    ),
-    Field::new(
-        "title",
-        Kind::Text { max: LINE_MAX },
-        Derived("the name"),
-        "title",
-        "Title of the report",
-    ),
-    Field::new(
-        "description",
-        Kind::Text {
-            max: DESCRIPTION_MAX,
-        },
-        Value("\"\""),
-        "description",
-        "What the experiment is for, in a sentence or two",
-    ),
-    Field::new(
-        "seed",
-        Kind::Integer {
-            min: 0,
-            max: i64::MAX as u64,
-        },
-        Value("1"),
-        "seed",
-        "Master seed; the same file and seed give the same results",
-    ),
-];
+pub(crate) fn head_fields() -> Vec<Field> {
+    vec![
+        Field::new(
+            "version",
+            Kind::Integer { min: 1, max: 1 },
+            Required,
+            "version",
+            "Version of the file format",
+        ),
+        Field::new(
+            "name",
+            Kind::Name,
+            Required,
+            "name",
+            "Name of the experiment; names the folder of its results",
+        ),
+        Field::new(
+            "title",
+            Kind::Text { max: LINE_MAX },
+            Derived("the name"),
+            "title",
+            "Title of the report",
+        ),
+        Field::new(
+            "description",
+            Kind::Text {
+                max: DESCRIPTION_MAX,
+            },
+            Value("\"\""),
+            "description",
+            "What the experiment is for, in a sentence or two",
+        ),
+        Field::new(
+            "seed",
+            Kind::Integer {
+                min: 0,
+                max: i64::MAX as u64,
+            },
+            Value("1"),
+            "seed",
+            "Master seed; the same file and seed give the same results",
+        ),
+    ]
+}
 
 /// A parsed experiment; every point of it has been checked.
 #[derive(Debug, Clone)]

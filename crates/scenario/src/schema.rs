@@ -1,16 +1,16 @@
 //! The fields of the scenario file: the one table behind parser, checks and reference.
 
 use crate::control;
-use crate::field::{Default, Field, alternatives};
-use crate::kind::{KIND_FIELD, MACHINE_KINDS, MachineKind};
-use crate::named;
-use crate::scenario::HEAD_FIELDS;
+use crate::field::{Default, Field, Following, alternatives};
+use crate::kind::{MACHINE_KINDS, MachineKind, kind_field};
+use crate::named::{self, ANY, ANY_IN_WORDS};
+use crate::scenario::head_fields;
 use crate::search;
 use crate::settings::{Setting, defaults};
 use crate::sweep;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 /// One field of the scenario file, for documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,29 +40,39 @@ pub struct FieldInfo {
 /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
 /// of variants.
 pub fn fields() -> Vec<FieldInfo> {
-    let of_kinds = |table: fn(&MachineKind) -> &'static [Field]| {
-        MACHINE_KINDS
-            .iter()
-            .flat_map(move |kind| table(kind).iter().map(|field| info_of(kind, field)))
+    let of_kinds = |table: fn(&MachineKind) -> Vec<Field>| {
+        MACHINE_KINDS.iter().flat_map(move |kind| {
+            let rows = table(kind).into_iter();
+            rows.map(|field| info_of(kind, &field))
+        })
     };
-    let common = |field: &'static Field| -> Vec<FieldInfo> {
+    let workload = |kind: &MachineKind| {
+        let named = kind.named.iter().flat_map(|named| named.rows(ANY_IN_WORDS));
+        (kind.workload_fields)().into_iter().chain(named).collect()
+    };
+    let common = |field: Field| -> Vec<FieldInfo> {
         if field.default != Default::OfKind {
-            return vec![info(field)];
+            return vec![info(&field)];
         }
         let rows = MACHINE_KINDS.iter().filter_map(|kind| {
-            let row = kind.row(field.key)?;
-            Some(info_of(kind, row))
+            let row = kind.row(&field.key)?;
+            Some(info_of(kind, &row))
         });
         rows.collect()
     };
-    let before = HEAD_FIELDS.iter().chain([&KIND_FIELD]).map(info);
-    let after = control::FIELDS.iter().chain(search::FIELDS);
+    let before = head_fields().into_iter().chain([kind_field()]);
     before
-        .chain(of_kinds(|kind| kind.fields))
-        .chain(of_kinds(|kind| kind.workload_fields))
+        .map(|field| info(&field))
+        .chain(of_kinds(|kind| (kind.fields)()))
+        .chain(of_kinds(workload))
         .chain(sweep::reference())
-        .chain(after.flat_map(common))
+        .chain(common_fields().flat_map(common))
         .collect()
+}
+
+/// What files of all kinds may say beside the machine and its work.
+fn common_fields() -> impl Iterator<Item = Field> {
+    control::fields().into_iter().chain(search::fields())
 }
 
 fn info_of(kind: &MachineKind, field: &Field) -> FieldInfo {
@@ -74,26 +84,21 @@ fn info_of(kind: &MachineKind, field: &Field) -> FieldInfo {
 
 /// The documentation of one row.
 pub(crate) fn info(field: &Field) -> FieldInfo {
-    let default = match field.default {
-        Default::Required => match field.within {
+    let default = match &field.default {
+        Default::Required => match &field.within {
             Some(table) => format!("required if {table} is given"),
             None => "required".to_owned(),
         },
-        Default::Value(text) => text.to_owned(),
-        Default::Following {
-            given,
-            selector,
-            words,
-        } => named::in_words(&following(given, selector, words)),
-        Default::Derived(words) | Default::Absent(words) => words.to_owned(),
+        Default::Value(text) => (*text).to_owned(),
+        Default::Following(following) => in_words(following),
+        Default::Derived(words) | Default::Absent(words) => (*words).to_owned(),
         Default::OfKind => unreachable!("the rows of kinds stand in the place of {}", field.key),
     };
-    let applies = field.only.map_or_else(String::new, |only| {
-        let selector = named::in_words(only.selector);
-        format!("{selector} = {}", alternatives(only.choices))
+    let applies = field.only.as_ref().map_or_else(String::new, |only| {
+        format!("{} = {}", only.selector, alternatives(&only.choices))
     });
     FieldInfo {
-        key: named::in_words(field.key),
+        key: field.key.to_string(),
         holds: field.kind.expected().to_owned(),
         units: field.kind.units().to_owned(),
         default,
@@ -105,17 +110,17 @@ pub(crate) fn info(field: &Field) -> FieldInfo {
 }
 
 /// What a word follows from, in words: one clause for each word.
-fn following(given: &[(&str, &str)], selector: &str, words: &[(&str, &str)]) -> String {
+fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (leader, word) in words {
+    for (leader, word) in following.words {
         match leaders.iter_mut().find(|(other, _)| other == word) {
             Some((_, leaders)) => leaders.push(leader),
             None => leaders.push((word, vec![leader])),
         }
     }
-    let given = given
-        .iter()
-        .map(|(leader, word)| format!("\"{word}\" if {leader} is given"));
+    let given = following.given.iter();
+    let given = given.map(|(leader, word)| format!("\"{word}\" if {leader} is given"));
+    let selector = &following.selector;
     let clauses = leaders
         .iter()
         .map(|(word, leaders)| format!("\"{word}\" if {selector} = {}", alternatives(leaders)));
@@ -126,73 +131,74 @@ fn following(given: &[(&str, &str)], selector: &str, words: &[(&str, &str)]) -> 
 #[derive(Debug)]
 pub(crate) struct Schema {
     pub(crate) machine: &'static MachineKind,
-    fields: Vec<&'static Field>,
-    by_key: BTreeMap<&'static str, &'static Field>,
-    defaults: BTreeMap<&'static str, Setting>,
+    fields: Vec<Arc<Field>>,
+    by_key: BTreeMap<Arc<str>, Arc<Field>>,
+    defaults: BTreeMap<Arc<str>, Setting>,
+    /// The rows of a named table of any name.
+    templates: Vec<Field>,
     /// The names of its named tables.
     names: Vec<String>,
 }
 
 /// The schemas of files without named tables, kind by kind.
-static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+static SCHEMAS: LazyLock<Vec<Arc<Schema>>> = LazyLock::new(|| {
     let kinds = MACHINE_KINDS.iter();
-    kinds.map(|kind| Schema::new(kind, Vec::new())).collect()
+    let schema = |kind| Arc::new(Schema::new(kind, Vec::new()));
+    kinds.map(schema).collect()
 });
-
-/// The schemas of files with named tables, by the word of their kind and the names.
-static WITH_NAMES: Mutex<BTreeMap<(&str, Vec<String>), &Schema>> = Mutex::new(BTreeMap::new());
 
 impl Schema {
     fn new(machine: &'static MachineKind, names: Vec<String>) -> Self {
-        let common = control::FIELDS.iter().chain(search::FIELDS);
-        let workload = machine.workload_fields.iter();
-        let (rows, fixed): (Vec<&Field>, Vec<&Field>) =
-            workload.partition(|field| named::is_row(field));
-        let named_rows = names
-            .iter()
-            .flat_map(|name| rows.iter().map(move |row| named::row(row, name)));
-        let fields: Vec<&'static Field> = HEAD_FIELDS
-            .iter()
-            .chain([&KIND_FIELD])
-            .chain(machine.fields)
-            .chain(fixed)
-            .chain(named_rows)
-            .chain(common.map(|field| {
-                match field.default {
-                    Default::OfKind => machine
-                        .row(field.key)
-                        .unwrap_or_else(|| unreachable!("{} has no {}", machine.name, field.key)),
-                    _ => field,
-                }
-            }))
+        let named_rows = |name: &String| -> Vec<Field> {
+            let mut rows: Vec<Field> = machine.named.iter().flat_map(|n| n.rows(name)).collect();
+            for row in &mut rows {
+                row.label = format!("{} of {name}", row.label);
+            }
+            rows
+        };
+        let of_kind = |field: Field| match field.default {
+            Default::OfKind => machine
+                .row(&field.key)
+                .unwrap_or_else(|| unreachable!("{} has no {}", machine.name, field.key)),
+            _ => field,
+        };
+        let fields: Vec<Arc<Field>> = head_fields()
+            .into_iter()
+            .chain([kind_field()])
+            .chain((machine.fields)())
+            .chain((machine.workload_fields)())
+            .chain(names.iter().flat_map(named_rows))
+            .chain(common_fields().map(of_kind))
+            .map(Arc::new)
             .collect();
         let defaults = defaults(&fields)
             .unwrap_or_else(|problem| unreachable!("a default of the table is wrong: {problem:?}"));
+        let by_key = fields
+            .iter()
+            .map(|field| (field.key.clone(), field.clone()));
         Self {
             machine,
-            by_key: fields.iter().map(|&field| (field.key, field)).collect(),
+            by_key: by_key.collect(),
             defaults,
+            templates: machine
+                .named
+                .iter()
+                .flat_map(|named| named.rows(ANY))
+                .collect(),
             fields,
             names,
         }
     }
 
     /// The schema for a machine of this kind.
-    pub(crate) fn for_machine(kind: &str) -> Option<&'static Self> {
-        SCHEMAS.iter().find(|schema| schema.machine.name == kind)
+    pub(crate) fn for_machine(kind: &str) -> Option<Arc<Self>> {
+        let schema = SCHEMAS.iter().find(|schema| schema.machine.name == kind);
+        schema.cloned()
     }
 
     /// The schema for a machine of the same kind and named tables of these names.
-    pub(crate) fn with_names(&self, names: Vec<String>) -> &'static Self {
-        // Nothing that could panic halfway happens under the lock.
-        let mut known = WITH_NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (self.machine.name, names);
-        if let Some(schema) = known.get(&key) {
-            return schema;
-        }
-        let schema: &Self = Box::leak(Box::new(Self::new(self.machine, key.1.clone())));
-        known.insert(key, schema);
-        schema
+    pub(crate) fn with_names(&self, names: Vec<String>) -> Arc<Self> {
+        Arc::new(Self::new(self.machine, names))
     }
 
     /// The names of the named tables, in the order of the file.
@@ -201,27 +207,33 @@ impl Schema {
     }
 
     /// The schema of the first kind, to go on with where the file names none.
-    pub(crate) fn first() -> &'static Self {
-        &SCHEMAS[0]
+    pub(crate) fn first() -> Arc<Self> {
+        SCHEMAS[0].clone()
     }
 
     /// The schemas of all kinds.
-    pub(crate) fn all() -> &'static [Self] {
+    pub(crate) fn all() -> &'static [Arc<Self>] {
         &SCHEMAS
     }
 
-    pub(crate) fn fields(&self) -> &[&'static Field] {
+    pub(crate) fn fields(&self) -> &[Arc<Field>] {
         &self.fields
     }
 
-    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
-        self.by_key.get(key).copied()
+    pub(crate) fn field(&self, key: &str) -> Option<&Arc<Field>> {
+        self.by_key.get(key)
+    }
+
+    /// The row of a named table with the key `path`, whatever its name.
+    pub(crate) fn template(&self, path: &str) -> Option<&Field> {
+        let mut rows = self.templates.iter();
+        rows.find(|row| named::is_key(path, &row.key))
     }
 
     /// The keys that decide whether `field` means anything: of its own condition, of the condition
     /// of that one and so on.
-    pub(crate) fn selectors(&self, field: &Field) -> impl Iterator<Item = &'static str> {
-        let selector = |field: &Field| field.only.map(|only| only.selector);
+    pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
+        let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
         std::iter::successors(selector(field), move |key| selector(self.field(key)?))
     }
 
@@ -237,16 +249,16 @@ impl Schema {
         };
         let named = self.machine.named.as_ref().map(|named| named.table);
         named.is_some_and(|table| table == path || leads_on(table))
-            || self.fields.iter().any(|field| leads_on(field.key))
+            || self.fields.iter().any(|field| leads_on(&field.key))
     }
 
     /// Problem and hint about `path` if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
-        let has = |schema: &&Self| {
-            let mut rows = schema.machine.workload_fields.iter();
+        let has = |schema: &&Arc<Self>| {
+            let mut rows = schema.templates.iter();
             schema.field(path).is_some()
                 || schema.is_table(path)
-                || rows.any(|row| named::is_row(row) && named::leads_to(path, row.key))
+                || rows.any(|row| named::leads_to(path, &row.key))
         };
         let mut others = Self::all().iter();
         let other = others.find(|other| other.machine.name != self.machine.name && has(other))?;
@@ -257,10 +269,10 @@ impl Schema {
     }
 
     /// The names that may stand in the table `path` (empty: the whole file).
-    pub(crate) fn names_in(&self, path: &str) -> Vec<&'static str> {
-        let mut names: Vec<&'static str> = Vec::new();
+    pub(crate) fn names_in(&self, path: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
         let named = self.machine.named.as_ref().map(|named| named.table);
-        let keys = self.fields.iter().map(|field| field.key);
+        let keys = self.fields.iter().map(|field| &*field.key);
         for key in keys.chain(named) {
             let rest = match path {
                 "" => Some(key),
@@ -287,11 +299,11 @@ mod tests {
     /// every kind must have its form of the rows that kinds have in forms of their own.
     #[test]
     fn tables_are_in_one_piece_and_rows_of_kinds_are_in_their_places() {
-        let common = || control::FIELDS.iter().chain(search::FIELDS);
-        let of_kinds = || common().filter(|field| field.default == Default::OfKind);
+        let of_kinds = common_fields().filter(|field| field.default == Default::OfKind);
+        let of_kinds = of_kinds.count();
         let names = vec!["b".to_owned(), "a".to_owned()];
         let named = Schema::for_machine("fat-tree").map(|schema| schema.with_names(names));
-        for schema in Schema::all().iter().chain(named) {
+        for schema in Schema::all().iter().chain(&named) {
             let mut tables: Vec<&str> = Vec::new();
             // Fields that are short for others are written as those.
             let written = schema.fields().iter().filter(|field| field.sets.is_empty());
@@ -303,24 +315,23 @@ mod tests {
                 }
                 assert_ne!(field.default, Default::OfKind);
             }
-            assert_eq!(schema.machine.rows.len(), of_kinds().count());
+            assert_eq!((schema.machine.rows)().len(), of_kinds);
         }
     }
 
     #[test]
-    fn the_same_names_have_the_same_schema() {
+    fn rows_of_named_tables_are_there_once_for_each_name() {
         let Some(schema) = Schema::for_machine("fat-tree") else {
             panic!("there are fat trees")
         };
-        let of = |names: &[&str]| {
-            let names = names.iter().map(|&name| name.to_owned()).collect();
-            schema.with_names(names)
-        };
-        assert!(std::ptr::eq(of(&["x", "y"]), of(&["x", "y"])));
-        assert!(!std::ptr::eq(of(&["x", "y"]), of(&["y", "x"])));
         assert!(schema.field("workload.jobs.x.nodes").is_none());
-        let field = of(&["x"]).field("workload.jobs.x.nodes");
-        assert_eq!(field.map(|field| field.label), Some("nodes of x"));
-        assert!(of(&["x"]).default("workload.jobs.x.nodes").is_some());
+        assert!(schema.template("workload.jobs.x.nodes").is_some());
+        let of_x = schema.with_names(vec!["x".to_owned()]);
+        let field = of_x.field("workload.jobs.x.load");
+        let field = field.unwrap_or_else(|| panic!("the job has a load"));
+        assert_eq!(field.label, "offered load of x");
+        let only = field.only.as_ref().map(|only| only.selector.as_str());
+        assert_eq!(only, Some("workload.jobs.x.arrivals"));
+        assert!(of_x.default("workload.jobs.x.nodes").is_some());
     }
 }

@@ -85,25 +85,27 @@ pub struct Search {
     pub resolution: f64,
 }
 
-pub(crate) const FIELDS: &[Field] = &[
-    Field::of_kind("search.over"),
-    Field::of_kind("search.from"),
-    Field::of_kind("search.to"),
-    Field::new(
-        "search.resolution",
-        Kind::Share {
-            above_zero: true,
-            below_one: true,
-        },
-        Given("\"2%\""),
-        "resolution",
-        "Width, relative to its middle, of the interval around the knee at which to stop",
-    )
-    .within("search"),
-];
+pub(crate) fn fields() -> Vec<Field> {
+    vec![
+        Field::of_kind("search.over"),
+        Field::of_kind("search.from"),
+        Field::of_kind("search.to"),
+        Field::new(
+            "search.resolution",
+            Kind::Share {
+                above_zero: true,
+                below_one: true,
+            },
+            Given("\"2%\""),
+            "resolution",
+            "Width, relative to its middle, of the interval around the knee at which to stop",
+        )
+        .within("search"),
+    ]
+}
 
 /// The row `search.over` of a kind of machine with these load fields.
-pub(crate) const fn over(keys: &'static [&'static str]) -> Field {
+pub(crate) fn over(keys: &'static [&'static str]) -> Field {
     Field::new(
         "search.over",
         Kind::Choice(keys),
@@ -115,7 +117,7 @@ pub(crate) const fn over(keys: &'static [&'static str]) -> Field {
 }
 
 /// The row `search.from` of a kind of machine whose loads are of this kind.
-pub(crate) const fn from(kind: Kind, example: &'static str) -> Field {
+pub(crate) fn from(kind: Kind, example: &'static str) -> Field {
     Field::new(
         "search.from",
         kind,
@@ -128,7 +130,7 @@ pub(crate) const fn from(kind: Kind, example: &'static str) -> Field {
 }
 
 /// The row `search.to` of a kind of machine whose loads are of this kind.
-pub(crate) const fn to(kind: Kind, example: &'static str) -> Field {
+pub(crate) fn to(kind: Kind, example: &'static str) -> Field {
     Field::new(
         "search.to",
         kind,
@@ -207,10 +209,10 @@ impl SearchLine {
             let problem = format!("a load of {load} is impossible");
             self.settings.problem("search.over", problem, possible)
         })?;
-        let Some(field) = schema.field(key) else {
+        let Some(field) = schema.field(key).cloned() else {
             unreachable!("the loads of a kind are fields of it")
         };
-        if !self.settings.applies(field) {
+        if !self.settings.applies(&field) {
             return Err(self.settings.problem(
                 "search.over",
                 "a closed loop limits its own load",

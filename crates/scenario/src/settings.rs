@@ -9,6 +9,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Who has set a value; later ones win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +25,7 @@ pub(crate) enum Layer {
 /// One value of one field.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
-    pub(crate) field: &'static Field,
+    pub(crate) field: Arc<Field>,
     pub(crate) value: Value,
     /// The value as it goes into a file.
     pub(crate) written: toml::Value,
@@ -51,18 +52,18 @@ impl PartialEq for Setting {
 
 impl Setting {
     /// Reads `node` as a value of `field`.
-    pub(crate) fn read(field: &'static Field, node: &Node, layer: Layer) -> Result<Self, Problem> {
+    pub(crate) fn read(field: &Arc<Field>, node: &Node, layer: Layer) -> Result<Self, Problem> {
         let value = field
             .kind
             .read(node)
-            .map_err(|flaw| Problem::new(field.key, flaw.origin, flaw.problem, flaw.hint))?;
+            .map_err(|flaw| Problem::new(&*field.key, flaw.origin, flaw.problem, flaw.hint))?;
         let written = match (&value, &node.tree) {
             (Value::Text(text), _) => toml::Value::String(text.clone()),
             (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
             _ => written(node),
         };
         Ok(Self {
-            field,
+            field: field.clone(),
             value,
             written,
             origin: node.origin,
@@ -99,16 +100,17 @@ fn written(node: &Node) -> toml::Value {
 }
 
 /// Parses the default of every field that has one.
-pub(crate) fn defaults(
-    fields: &[&'static Field],
-) -> Result<BTreeMap<&'static str, Setting>, Problem> {
+pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
     let mut defaults = BTreeMap::new();
-    for &field in fields {
+    for field in fields {
         if let Default::Value(text) = field.default {
             let node = parse_value(text, Origin::Whole).ok_or_else(|| {
-                Problem::new(field.key, Origin::Whole, "the default is not TOML", "")
+                Problem::new(&*field.key, Origin::Whole, "the default is not TOML", "")
             })?;
-            defaults.insert(field.key, Setting::read(field, &node, Layer::Default)?);
+            defaults.insert(
+                field.key.clone(),
+                Setting::read(field, &node, Layer::Default)?,
+            );
         }
     }
     Ok(defaults)
@@ -117,14 +119,14 @@ pub(crate) fn defaults(
 /// The values of all fields.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    schema: &'static Schema,
-    set: BTreeMap<&'static str, Setting>,
+    schema: Arc<Schema>,
+    set: BTreeMap<Arc<str>, Setting>,
     /// Tables that the file opens, for errors about what is missing from them.
     tables: BTreeMap<String, Origin>,
 }
 
 impl Settings {
-    pub(crate) fn new(schema: &'static Schema) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
             set: BTreeMap::new(),
@@ -132,8 +134,8 @@ impl Settings {
         }
     }
 
-    pub(crate) fn schema(&self) -> &'static Schema {
-        self.schema
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
     }
 
     pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
@@ -155,15 +157,15 @@ impl Settings {
             }
         }
         if setting.field.sets.is_empty() {
-            self.set.insert(setting.field.key, setting.clone());
+            self.set.insert(setting.field.key.clone(), setting.clone());
         }
-        for &key in setting.field.sets {
-            let field = self.schema.field(key).unwrap_or(setting.field);
+        for key in &setting.field.sets {
+            let field = self.schema.field(key).unwrap_or(&setting.field).clone();
             let expanded = Setting {
                 field,
                 ..setting.clone()
             };
-            self.set.insert(key, expanded);
+            self.set.insert(key.as_str().into(), expanded);
         }
         Ok(())
     }
@@ -228,13 +230,13 @@ impl Settings {
 
     /// What leaves the field without a meaning: the condition that does not hold, its own or one
     /// that it depends on, the word there and the layer that chose it.
-    fn obstacle(&self, field: &Field) -> Option<(Only, String, Layer)> {
-        let only = field.only?;
-        let selector = self.schema.field(only.selector);
+    fn obstacle<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
+        let only = field.only.as_ref()?;
+        let selector = self.schema.field(&only.selector);
         if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
             return Some(obstacle);
         }
-        let (word, layer) = self.word(only.selector);
+        let (word, layer) = self.word(&only.selector);
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
@@ -248,18 +250,16 @@ impl Settings {
         {
             return (word.clone(), *layer);
         }
-        if let Some(Default::Following {
-            given,
-            selector,
-            words,
-        }) = self.schema.field(key).map(|field| field.default)
-        {
-            let decided = |&(leader, word)| Some((self.set.get(leader)?.layer, word));
-            if let Some((layer, word)) = given.iter().find_map(decided) {
+        if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
+            let decided = |(leader, word): &(String, &'static str)| {
+                Some((self.set.get(leader.as_str())?.layer, *word))
+            };
+            if let Some((layer, word)) = following.given.iter().find_map(decided) {
                 return (word.to_owned(), layer);
             }
-            let (leading, layer) = self.word(selector);
-            if let Some((_, word)) = words.iter().find(|(leader, _)| *leader == leading) {
+            let (leading, layer) = self.word(&following.selector);
+            let mut words = following.words.iter();
+            if let Some((_, word)) = words.find(|(leader, _)| *leader == leading) {
                 return ((*word).to_owned(), layer);
             }
         }
@@ -279,8 +279,8 @@ impl Settings {
 
     /// The same for the fields whose keys `which` accepts.
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
-        for &field in self.schema.fields().iter().filter(|field| which(field.key)) {
-            match self.set.get(field.key) {
+        for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
+            match self.set.get(&field.key) {
                 Some(setting) => match self.obstacle(field) {
                     // A later layer has chosen otherwise.
                     Some((.., layer)) if layer > setting.layer => {}
@@ -294,23 +294,24 @@ impl Settings {
         Ok(())
     }
 
-    fn in_vain(&self, field: &Field, only: Only, word: &str) -> Problem {
-        let selector = only.selector;
-        let choices = crate::field::alternatives(only.choices);
+    fn in_vain(&self, field: &Field, only: &Only, word: &str) -> Problem {
+        let selector = &only.selector;
+        let choices = crate::field::alternatives(&only.choices);
         self.problem(
-            field.key,
+            &field.key,
             format!("it has no effect with {selector} = {}", shown(word)),
             format!("remove it, or set {selector} = {choices}"),
         )
     }
 
     fn check_present(&self, field: &Field) -> Result<(), Problem> {
-        if !self.applies(field) || field.within.is_some_and(|table| !self.has_table(table)) {
+        let absent = |table: &String| !self.has_table(table);
+        if !self.applies(field) || field.within.as_ref().is_some_and(absent) {
             return Ok(());
         }
-        let need = match field.only {
+        let need = match &field.only {
             Some(only) => {
-                let word = self.word(only.selector).0;
+                let word = self.word(&only.selector).0;
                 format!(
                     "it is missing, and {} = {} needs it",
                     only.selector,
@@ -322,10 +323,10 @@ impl Settings {
         let key = field
             .key
             .rsplit_once('.')
-            .map_or(field.key, |(_, last)| last);
+            .map_or(&*field.key, |(_, last)| last);
         let example = field.example();
         Err(self.problem(
-            field.key,
+            &field.key,
             need,
             format!("write, for example, {key} = {example}"),
         ))
@@ -493,8 +494,8 @@ impl Settings {
 }
 
 fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
-    let key = setting.field.key;
-    if key != other.field.key {
+    let key = &*setting.field.key;
+    if key != &*other.field.key {
         let problem = format!("it is also decided by {}", other.field.key);
         return Problem::new(key, setting.origin, problem, "give one of the two");
     }

@@ -13,6 +13,7 @@ use crate::schema::{FieldInfo, Schema, info};
 use crate::sets;
 use crate::settings::{Layer, Setting, Settings};
 use crate::suggest::closest;
+use std::sync::Arc;
 
 /// One axis of the sweep.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Axis {
     /// The values in order; at least one.
     pub values: Vec<AxisValue>,
     /// The field; `None` for variants.
-    pub(crate) field: Option<&'static Field>,
+    pub(crate) field: Option<Arc<Field>>,
 }
 
 /// One value of an axis.
@@ -39,25 +40,27 @@ pub struct AxisValue {
     pub(crate) settings: Vec<Setting>,
 }
 
-const RANGE: &[Field] = &[
-    Field::new(
-        "sweep.KEY.points",
-        Kind::Integer {
-            min: 2,
-            max: 10_000,
-        },
-        Default::Derived("every whole number, for a field that holds one; else required"),
-        "points",
-        "Number of points of the range, both ends included",
-    ),
-    Field::new(
-        "sweep.KEY.spacing",
-        Kind::Choice(&["linear", "log"]),
-        Default::Value("\"linear\""),
-        "spacing",
-        "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
-    ),
-];
+fn range() -> [Field; 2] {
+    [
+        Field::new(
+            "sweep.KEY.points",
+            Kind::Integer {
+                min: 2,
+                max: 10_000,
+            },
+            Default::Derived("every whole number, for a field that holds one; else required"),
+            "points",
+            "Number of points of the range, both ends included",
+        ),
+        Field::new(
+            "sweep.KEY.spacing",
+            Kind::Choice(&["linear", "log"]),
+            Default::Value("\"linear\""),
+            "spacing",
+            "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
+        ),
+    ]
+}
 
 /// The reference of the fields below `[sweep]`.
 pub(crate) fn reference() -> Vec<FieldInfo> {
@@ -95,7 +98,7 @@ pub(crate) fn reference() -> Vec<FieldInfo> {
             "Last value of a range",
         ),
     ];
-    rows.extend(RANGE.iter().map(info));
+    rows.extend(range().iter().map(info));
     rows.push(row(
         "sweep.NAME",
         "a list of tables of fields, one table for each variant",
@@ -159,7 +162,7 @@ fn in_sweep(problem: Problem) -> Problem {
 /// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
 pub(crate) fn read_values(
     schema: &Schema,
-    field: &'static Field,
+    field: &Arc<Field>,
     node: &Node,
 ) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", field.key);
@@ -212,11 +215,11 @@ pub(crate) fn read_values(
         })
         .collect();
     Ok(Axis {
-        key: field.key.to_owned(),
-        label: field.label.to_owned(),
+        key: field.key.to_string(),
+        label: field.label.clone(),
         unit,
         values,
-        field: Some(field),
+        field: Some(field.clone()),
     })
 }
 
@@ -230,7 +233,7 @@ fn no_points(key: &str, node: &Node) -> Problem {
 }
 
 fn read_range(
-    field: &'static Field,
+    field: &Arc<Field>,
     key: &str,
     node: &Node,
     entries: &[Entry],
@@ -262,18 +265,20 @@ fn read_range(
         })
     };
     let (from, to) = (end("from")?, end("to")?);
-    let option = |field: &'static Field| {
+    let option = |field: Field| {
+        let field = Arc::new(field);
         let name = field.key.rsplit('.').next().unwrap_or_default();
         let read = |node| {
-            Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
+            Setting::read(&field, node, Layer::Axis).map_err(|problem| Problem {
                 field: join(key, name),
                 ..problem
             })
         };
         node.get(name).map(read).transpose()
     };
-    let points = option(&RANGE[0])?;
-    let log = option(&RANGE[1])?.is_some_and(|spacing| spacing.text() == "log");
+    let [points, spacing] = range();
+    let points = option(points)?;
+    let log = option(spacing)?.is_some_and(|spacing| spacing.text() == "log");
     let points = points.map(|setting| match setting.value {
         crate::value::Value::Integer(n) => usize::try_from(n).unwrap_or(usize::MAX),
         _ => 0,
@@ -283,7 +288,7 @@ fn read_range(
 }
 
 /// Reads an axis of variants.
-pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Axis, Problem> {
+pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
     if let Err(flaw) = Kind::Name.read(&Node {
         tree: Tree::Text(entry.key.clone()),
@@ -316,7 +321,7 @@ pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Ax
     })
 }
 
-fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisValue, Problem> {
+fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {
     let mut settings = Vec::new();
     let mut label = None;
     if let Tree::Table(entries) = &item.tree {
@@ -330,7 +335,7 @@ fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisV
     }
     // The settings themselves are not needed here, only the check that they do not contradict
     // each other.
-    let mut together = Settings::new(schema);
+    let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| Problem {
             field: join(key, &problem.field),
@@ -386,7 +391,7 @@ fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> 
 }
 
 fn read_variant_entry(
-    schema: &'static Schema,
+    schema: &Arc<Schema>,
     key: &str,
     prefix: &str,
     entry: &Entry,
@@ -446,7 +451,7 @@ fn meant(schema: &Schema, path: &str) -> Option<String> {
     here.retain(|name| !parent.is_empty() || ["machine", "workload"].contains(name));
     let elsewhere = || {
         let sweepable = schema.fields().iter().filter(|field| field.sweepable());
-        let mut keys = sweepable.map(|field| field.key);
+        let mut keys = sweepable.map(|field| &*field.key);
         keys.find(|key| key.rsplit('.').next() == Some(name))
             .map(str::to_owned)
     };

@@ -35,7 +35,8 @@ const PART_OR_NONE: Kind = Kind::Bytes {
     max: 1 << 20,
 };
 
-pub(super) const FIELDS: &[Field] = &[
+pub(super) fn fields() -> Vec<Field> {
+    vec![
     Field::new(
         super::presets::KEY,
         Kind::Choice(super::presets::NAMES),
@@ -401,4 +402,5 @@ pub(super) const FIELDS: &[Field] = &[
         "DMA slice",
         "Packets that the DMA engine sends of one message before the next that waits has its turn",
     ),
-];
+]
+}

@@ -1,7 +1,7 @@
 //! The rows of `[workload]` of a fat tree: I/O servers, jobs and what each job does. Sections are
 //! those of the QsNET paper.
 
-use crate::field::Default::{Absent, Derived, Following, Required, Value};
+use crate::field::Default::{self, Absent, Derived, Required, Value};
 use crate::field::{Field, Kind, NODES_MAX};
 
 /// How much open loops ask for.
@@ -37,77 +37,85 @@ const OVERLAPPING: &[&str] = &[
     "ping",
 ];
 
-const TRAFFIC: &str = "workload.jobs.*.traffic";
-
-pub(super) const FIELDS: &[Field] = &[
-    Field::new(
-        "workload.load",
-        Kind::NodeLoad,
-        Absent("each open loop gives its own"),
-        "offered load",
-        "Data that each node of an open loop asks to move, for jobs that give no load of their own: \
+/// The rows that are there once.
+pub(super) fn fields() -> Vec<Field> {
+    vec![
+        Field::new(
+            "workload.load",
+            Kind::NodeLoad,
+            Absent("each open loop gives its own"),
+            "offered load",
+            "Data that each node of an open loop asks to move, for jobs that give no load of their own: \
          a bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5)",
-    ),
-    Field::new(
-        "workload.mapping",
-        Kind::Choice(&["dedicated", "shared"]),
-        Value("\"dedicated\""),
-        "mapping",
-        "Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes \
+        ),
+        Field::new(
+            "workload.mapping",
+            Kind::Choice(&["dedicated", "shared"]),
+            Value("\"dedicated\""),
+            "mapping",
+            "Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes \
          (section 3.4)",
-    ),
-    Field::new(
-        "workload.active",
-        Kind::NameSet,
-        Absent("all jobs"),
-        "active jobs",
-        "Jobs that run; the others keep their nodes idle. As an axis, \"alone\" stands for each job \
+        ),
+        Field::new(
+            "workload.active",
+            Kind::NameSet,
+            Absent("all jobs"),
+            "active jobs",
+            "Jobs that run; the others keep their nodes idle. As an axis, \"alone\" stands for each job \
          alone and \"pairs\" for each job alone and each pair; both end with all together",
-    ),
-    Field::new(
-        "workload.servers.placement",
-        Kind::Choice(&["none", "clustered", "distributed", "list"]),
-        Value("\"none\""),
-        "I/O servers",
-        "Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at \
+        ),
+        Field::new(
+            "workload.servers.placement",
+            Kind::Choice(&["none", "clustered", "distributed", "list"]),
+            Value("\"none\""),
+            "I/O servers",
+            "Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at \
          equal distances, these",
-    ),
+        ),
+        Field::new(
+            "workload.servers.count",
+            COUNT,
+            Required,
+            "number of I/O servers",
+            "How many servers there are (section 3.4: 8 of 64 nodes)",
+        )
+        .such_as("8")
+        .only("workload.servers.placement", &["clustered", "distributed"]),
+        Field::new(
+            "workload.servers.stride",
+            COUNT,
+            Derived("nodes / count"),
+            "stride of I/O servers",
+            "From one server to the next (section 3.4: 8)",
+        )
+        .only("workload.servers.placement", &["distributed"]),
+        Field::new(
+            "workload.servers.offset",
+            NODE,
+            Value("0"),
+            "first I/O server",
+            "The first server",
+        )
+        .only("workload.servers.placement", &["distributed"]),
+        Field::new(
+            "workload.servers.nodes",
+            Kind::Nodes,
+            Required,
+            "I/O servers",
+            "The servers",
+        )
+        .such_as("[0, 32]")
+        .only("workload.servers.placement", &["list"]),
+    ]
+}
+
+/// The rows of the job whose table is `path`.
+pub(super) fn of_job(path: &str) -> Vec<Field> {
+    let key = |name: &str| format!("{path}.{name}");
+    let traffic = key("traffic");
+    vec![
     Field::new(
-        "workload.servers.count",
-        COUNT,
-        Required,
-        "number of I/O servers",
-        "How many servers there are (section 3.4: 8 of 64 nodes)",
-    )
-    .such_as("8")
-    .only("workload.servers.placement", &["clustered", "distributed"]),
-    Field::new(
-        "workload.servers.stride",
-        COUNT,
-        Derived("nodes / count"),
-        "stride of I/O servers",
-        "From one server to the next (section 3.4: 8)",
-    )
-    .only("workload.servers.placement", &["distributed"]),
-    Field::new(
-        "workload.servers.offset",
-        NODE,
-        Value("0"),
-        "first I/O server",
-        "The first server",
-    )
-    .only("workload.servers.placement", &["distributed"]),
-    Field::new(
-        "workload.servers.nodes",
-        Kind::Nodes,
-        Required,
-        "I/O servers",
-        "The servers",
-    )
-    .such_as("[0, 32]")
-    .only("workload.servers.placement", &["list"]),
-    Field::new(
-        TRAFFIC,
+        &traffic,
         Kind::Choice(&[
             "uniform",
             "all-to-all",
@@ -127,7 +135,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .such_as("\"uniform\""),
     Field::new(
-        "workload.jobs.*.nodes",
+        &key("nodes"),
         Kind::JobNodes,
         Value("\"all\""),
         "nodes",
@@ -135,7 +143,7 @@ pub(super) const FIELDS: &[Field] = &[
          those that are no servers; on one of several equal runs of them; on these, in this order",
     ),
     Field::new(
-        "workload.jobs.*.message",
+        &key("message"),
         Kind::Bytes {
             min: 0,
             max: 1 << 40,
@@ -148,37 +156,29 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .such_as("\"1 MB\""),
     Field::new(
-        "workload.jobs.*.sizes",
+        &key("sizes"),
         SPREADS,
-        Following {
-            given: &[],
-            selector: TRAFFIC,
-            words: &[
+        Default::following(&[], &traffic, &[
                 ("uniform", "fixed"),
                 ("hot-spot", "fixed"),
                 ("io", "exponential"),
-            ],
-        },
+            ]),
         "sizes",
         "How lengths spread around their mean (section 3.4: exponential): not at all, exponential, \
          uniform up to twice the mean",
     )
-    .only(TRAFFIC, ASKING),
+    .only(&traffic, ASKING),
     Field::new(
-        "workload.jobs.*.arrivals",
+        &key("arrivals"),
         Kind::Choice(&["closed", "open"]),
-        Following {
-            given: &[("workload.jobs.*.load", "open")],
-            selector: TRAFFIC,
-            words: &[("uniform", "closed"), ("io", "closed"), ("hot-spot", "closed")],
-        },
+        Default::following(&[(&key("load"), "open")], &traffic, &[("uniform", "closed"), ("io", "closed"), ("hot-spot", "closed")]),
         "arrivals",
         "When a node asks for its next message: when one is complete, or at times of its \
          own, into a queue without bound",
     )
-    .only(TRAFFIC, ASKING),
+    .only(&traffic, ASKING),
     Field::new(
-        "workload.jobs.*.outstanding",
+        &key("outstanding"),
         Kind::Outstanding,
         Derived(
             "1; with arrivals = \"open\" and machine.switching = \"cut-through\", and for \
@@ -190,26 +190,26 @@ pub(super) const FIELDS: &[Field] = &[
          over when it has been asked for and fewer are. Of an all-to-all exchanges, within a round",
     )
     .such_as("16")
-    .only(TRAFFIC, OVERLAPPING),
+    .only(&traffic, OVERLAPPING),
     Field::new(
-        "workload.jobs.*.load",
+        &key("load"),
         Kind::NodeLoad,
         Derived("workload.load"),
         "offered load",
         "Data that each node of the job asks to move: a bandwidth, or a share of what a node can \
          send",
     )
-    .only("workload.jobs.*.arrivals", &["open"]),
+    .only(&key("arrivals"), &["open"]),
     Field::new(
-        "workload.jobs.*.gaps",
+        &key("gaps"),
         SPREADS,
         Value("\"exponential\""),
         "gaps",
         "How the gaps between arrivals spread around their mean (section 4.4: exponential, uniform)",
     )
-    .only("workload.jobs.*.arrivals", &["open"]),
+    .only(&key("arrivals"), &["open"]),
     Field::new(
-        "workload.jobs.*.think",
+        &key("think"),
         Kind::Time {
             zero: true,
             usual: "us",
@@ -218,9 +218,9 @@ pub(super) const FIELDS: &[Field] = &[
         "think time",
         "From the completion of a message to the next one",
     )
-    .only("workload.jobs.*.arrivals", &["closed"]),
+    .only(&key("arrivals"), &["closed"]),
     Field::new(
-        "workload.jobs.*.pause",
+        &key("pause"),
         Kind::Time {
             zero: true,
             usual: "us",
@@ -229,9 +229,9 @@ pub(super) const FIELDS: &[Field] = &[
         "pause",
         "From the end of a round, or of a ping, to the next one",
     )
-    .only(TRAFFIC, STEPPING),
+    .only(&traffic, STEPPING),
     Field::new(
-        "workload.jobs.*.read_ratio",
+        &key("read_ratio"),
         Kind::Share {
             above_zero: false,
             below_one: false,
@@ -240,52 +240,52 @@ pub(super) const FIELDS: &[Field] = &[
         "reads",
         "Share of messages that are reads (section 4.4: 0.5); the rest are writes",
     )
-    .only(TRAFFIC, &["io", "hot-spot"]),
+    .only(&traffic, &["io", "hot-spot"]),
     Field::new(
-        "workload.jobs.*.destinations",
+        &key("destinations"),
         Kind::Choice(&["random", "interleaved", "blocked"]),
         Value("\"random\""),
         "destinations",
         "To which server a message goes (section 3.4): to any; all of a node to one, the nodes \
          dealt out one by one or in equal runs (the paper's deterministic I/O)",
     )
-    .only(TRAFFIC, &["io", "checkpoint"]),
+    .only(&traffic, &["io", "checkpoint"]),
     Field::new(
-        "workload.jobs.*.hot_node",
+        &key("hot_node"),
         NODE,
         Required,
         "hot node",
         "The node that all others of the job read from and write to (section 4.3: 0)",
     )
     .such_as("0")
-    .only(TRAFFIC, &["hot-spot"]),
+    .only(&traffic, &["hot-spot"]),
     Field::new(
-        "workload.jobs.*.algorithm",
+        &key("algorithm"),
         Kind::Choice(&["ring", "recursive-doubling"]),
         Value("\"ring\""),
         "algorithm",
         "How nodes combine a vector: parts of it round a ring, 2 (n - 1) steps; all of it between \
          nodes whose ranks differ in one bit, log2 n steps and two more if n is no power of two",
     )
-    .only(TRAFFIC, &["all-reduce"]),
+    .only(&traffic, &["all-reduce"]),
     Field::new(
-        "workload.jobs.*.grid",
+        &key("grid"),
         Kind::Grid,
         Derived("two dimensions, as square as the number of nodes allows"),
         "grid",
         "Nodes in each dimension of the grid, ranks along the first dimension first",
     )
-    .only(TRAFFIC, &["neighbours"]),
+    .only(&traffic, &["neighbours"]),
     Field::new(
-        "workload.jobs.*.wrap",
+        &key("wrap"),
         Kind::Flag,
         Value("true"),
         "wrap-around",
         "Whether the last node of each line of the grid is a neighbour of the first",
     )
-    .only(TRAFFIC, &["neighbours"]),
+    .only(&traffic, &["neighbours"]),
     Field::new(
-        "workload.jobs.*.period",
+        &key("period"),
         Kind::Time {
             zero: false,
             usual: "ms",
@@ -295,9 +295,9 @@ pub(super) const FIELDS: &[Field] = &[
         "From one checkpoint to the next; all nodes begin at the same time",
     )
     .such_as("\"10 ms\"")
-    .only(TRAFFIC, &["checkpoint"]),
+    .only(&traffic, &["checkpoint"]),
     Field::new(
-        "workload.jobs.*.volume",
+        &key("volume"),
         Kind::Bytes {
             min: 1,
             max: 1 << 50,
@@ -307,14 +307,15 @@ pub(super) const FIELDS: &[Field] = &[
         "What each node writes at a checkpoint",
     )
     .such_as("\"4 MB\"")
-    .only(TRAFFIC, &["checkpoint"]),
+    .only(&traffic, &["checkpoint"]),
     Field::new(
-        "workload.jobs.*.both_ways",
+        &key("both_ways"),
         Kind::Flag,
         Value("false"),
         "both ways",
         "Whether the second node of each pair sends to the first one as well (section 4.2); pairs \
          are the first two nodes, the next two and so on",
     )
-    .only(TRAFFIC, &["ping"]),
-];
+    .only(&traffic, &["ping"]),
+]
+}

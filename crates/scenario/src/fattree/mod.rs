@@ -20,16 +20,17 @@ use crate::workload::Workload;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "fat-tree",
-    fields: fields::FIELDS,
-    workload_fields: jobs_fields::FIELDS,
+    fields: fields::fields,
+    workload_fields: jobs_fields::fields,
     named: Some(Named {
         table: "workload.jobs",
         one: "job",
         most: 64,
         measure: "response",
         taken: &["servers"],
+        rows: jobs_fields::of_job,
     }),
-    rows: ROWS,
+    rows,
     loads: Loads {
         keys: jobs_fields::LOAD_KEYS,
         read: read_load,
@@ -45,32 +46,34 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: Some(&presets::PRESETS),
 };
 
-const ROWS: &[Field] = &[
-    Field::new(
-        "stop.of",
-        Kind::Measures {
-            example: "[\"io.response\"]",
-            named: true,
-        },
-        Derived("the response of each job"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
-    control::messages_first("500"),
-    control::messages_max("100000"),
-    control::messages(
-        "15000",
-        "Messages of a replication, warm-up included; each of as many packets as it fills",
-    ),
-    control::warmup_messages(
-        "5000",
-        "Messages to discard at the start of a run, each of as many packets as it fills",
-    ),
-    search::over(jobs_fields::LOAD_KEYS),
-    search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
-    search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),
-];
+fn rows() -> Vec<Field> {
+    vec![
+        Field::new(
+            "stop.of",
+            Kind::Measures {
+                example: "[\"io.response\"]",
+                named: true,
+            },
+            Derived("the response of each job"),
+            "measures",
+            "Measures that must be known; one that a point cannot give is not waited for",
+        )
+        .only("stop.rule", &["precision"]),
+        control::messages_first("500"),
+        control::messages_max("100000"),
+        control::messages(
+            "15000",
+            "Messages of a replication, warm-up included; each of as many packets as it fills",
+        ),
+        control::warmup_messages(
+            "5000",
+            "Messages to discard at the start of a run, each of as many packets as it fills",
+        ),
+        search::over(jobs_fields::LOAD_KEYS),
+        search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
+        search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),
+    ]
+}
 
 fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {
     match value {

@@ -22,7 +22,8 @@ const COUNT: Kind = Kind::Integer {
     max: 1 << 20,
 };
 
-pub(super) const FIELDS: &[Field] = &[
+pub(super) fn fields() -> Vec<Field> {
+    vec![
     Field::new(
         "machine.dimension",
         Kind::Integer { min: 1, max: 20 },
@@ -201,7 +202,8 @@ pub(super) const FIELDS: &[Field] = &[
         "failed I/O links",
         "Links between neighbouring I/O nodes that have failed, by index",
     ),
-];
+]
+}
 
 const PLACEMENTS: Kind = Kind::Choice(&[
     "hamming",

@@ -18,10 +18,10 @@ pub(crate) use machine::io_node_count;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "hypercube",
-    fields: machine::FIELDS,
-    workload_fields: workload::FIELDS,
+    fields: machine::fields,
+    workload_fields: workload::fields,
     named: None,
-    rows: ROWS,
+    rows,
     loads: Loads {
         keys: workload::LOAD_KEYS,
         read: read_load,
@@ -37,32 +37,34 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: None,
 };
 
-const ROWS: &[Field] = &[
-    Field::new(
-        "stop.of",
-        Kind::Measures {
-            example: "[\"pe_pe.header\"]",
-            named: false,
-        },
-        Value("[\"pe_pe.header\", \"read.network\"]"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
-    control::messages_first("15000"),
-    control::messages_max("2000000"),
-    control::messages(
-        "150000",
-        "Messages of a replication, warm-up included (section 5: 150,000)",
-    ),
-    control::warmup_messages(
-        "50000",
-        "Messages to discard at the start of a run (section 5: 50,000)",
-    ),
-    search::over(workload::LOAD_KEYS),
-    search::from(Kind::Load, "\"5 /ms\""),
-    search::to(Kind::Load, "\"40 /ms\""),
-];
+fn rows() -> Vec<Field> {
+    vec![
+        Field::new(
+            "stop.of",
+            Kind::Measures {
+                example: "[\"pe_pe.header\"]",
+                named: false,
+            },
+            Value("[\"pe_pe.header\", \"read.network\"]"),
+            "measures",
+            "Measures that must be known; one that a point cannot give is not waited for",
+        )
+        .only("stop.rule", &["precision"]),
+        control::messages_first("15000"),
+        control::messages_max("2000000"),
+        control::messages(
+            "150000",
+            "Messages of a replication, warm-up included (section 5: 150,000)",
+        ),
+        control::warmup_messages(
+            "50000",
+            "Messages to discard at the start of a run (section 5: 50,000)",
+        ),
+        search::over(workload::LOAD_KEYS),
+        search::from(Kind::Load, "\"5 /ms\""),
+        search::to(Kind::Load, "\"40 /ms\""),
+    ]
+}
 
 /// A rate, or the rate of a mean gap.
 fn read_load(over: &str, value: &value::Value) -> Result<Load, NoLoad> {

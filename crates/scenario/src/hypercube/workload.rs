@@ -25,228 +25,230 @@ const BLOCKS: Kind = Kind::Integer {
 /// The two ways to say how much each PE asks for.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
 
-pub(super) const FIELDS: &[Field] = &[
-    Field::new(
-        "workload.arrival",
-        Kind::Choice(&["exponential", "deterministic", "bursty", "closed"]),
-        Value("\"exponential\""),
-        "arrivals",
-        "When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which \
+pub(super) fn fields() -> Vec<Field> {
+    vec![
+        Field::new(
+            "workload.arrival",
+            Kind::Choice(&["exponential", "deterministic", "bursty", "closed"]),
+            Value("\"exponential\""),
+            "arrivals",
+            "When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which \
          a PE waits for its data",
-    ),
-    Field::new(
-        "workload.interarrival",
-        Kind::Time {
-            zero: false,
-            usual: "ms",
-        },
-        Absent("this or workload.rate is required, unless swept or searched"),
-        "mean interarrival time",
-        "t_a: mean time between two demands of one PE",
-    )
-    .only("workload.arrival", OPEN_LOOP)
-    .instead_of(&["workload.rate"]),
-    Field::new(
-        "workload.rate",
-        Kind::Rate,
-        Absent("this or workload.interarrival is required, unless swept or searched"),
-        "rate per PE",
-        "Demands of one PE per time, 1/t_a; held as a mean gap in whole picoseconds",
-    )
-    .only("workload.arrival", OPEN_LOOP)
-    .instead_of(&["workload.interarrival"]),
-    Field::new(
-        "workload.burst_messages",
-        Kind::Number { min: 1.0, max: 1e9 },
-        Required,
-        "messages per burst",
-        "Mean number of demands in a burst (geometric)",
-    )
-    .such_as("8")
-    .only("workload.arrival", &["bursty"]),
-    Field::new(
-        "workload.burst_gap",
-        Kind::Time {
-            zero: true,
-            usual: "ms",
-        },
-        Required,
-        "gap within a burst",
-        "Time between two demands of one burst; below the mean interarrival time",
-    )
-    .such_as("\"1 us\"")
-    .only("workload.arrival", &["bursty"]),
-    Field::new(
-        "workload.think",
-        Kind::Time {
-            zero: true,
-            usual: "ms",
-        },
-        Required,
-        "think time",
-        "Mean time (exponential) from a completion to the next demand",
-    )
-    .only("workload.arrival", &["closed"]),
-    Field::new(
-        "workload.outstanding",
-        Kind::Outstanding,
-        Derived("1 with workload.arrival = \"closed\", else \"unlimited\""),
-        "demands under way",
-        "Demands that one PE keeps under way in a closed loop; else how many it may have under way, \
+        ),
+        Field::new(
+            "workload.interarrival",
+            Kind::Time {
+                zero: false,
+                usual: "ms",
+            },
+            Absent("this or workload.rate is required, unless swept or searched"),
+            "mean interarrival time",
+            "t_a: mean time between two demands of one PE",
+        )
+        .only("workload.arrival", OPEN_LOOP)
+        .instead_of(&["workload.rate"]),
+        Field::new(
+            "workload.rate",
+            Kind::Rate,
+            Absent("this or workload.interarrival is required, unless swept or searched"),
+            "rate per PE",
+            "Demands of one PE per time, 1/t_a; held as a mean gap in whole picoseconds",
+        )
+        .only("workload.arrival", OPEN_LOOP)
+        .instead_of(&["workload.interarrival"]),
+        Field::new(
+            "workload.burst_messages",
+            Kind::Number { min: 1.0, max: 1e9 },
+            Required,
+            "messages per burst",
+            "Mean number of demands in a burst (geometric)",
+        )
+        .such_as("8")
+        .only("workload.arrival", &["bursty"]),
+        Field::new(
+            "workload.burst_gap",
+            Kind::Time {
+                zero: true,
+                usual: "ms",
+            },
+            Required,
+            "gap within a burst",
+            "Time between two demands of one burst; below the mean interarrival time",
+        )
+        .such_as("\"1 us\"")
+        .only("workload.arrival", &["bursty"]),
+        Field::new(
+            "workload.think",
+            Kind::Time {
+                zero: true,
+                usual: "ms",
+            },
+            Required,
+            "think time",
+            "Mean time (exponential) from a completion to the next demand",
+        )
+        .only("workload.arrival", &["closed"]),
+        Field::new(
+            "workload.outstanding",
+            Kind::Outstanding,
+            Derived("1 with workload.arrival = \"closed\", else \"unlimited\""),
+            "demands under way",
+            "Demands that one PE keeps under way in a closed loop; else how many it may have under way, \
          from being handed to the network until the last tail is there or the data are stored: the \
          next in order is handed over when it has been asked for and fewer are",
-    ),
-    Field::new(
-        "workload.io_probability",
-        SHARE,
-        Value("0.05"),
-        "I/O share",
-        "P_io: share of demands that are I/O requests (section 4.3: 3 to 20%)",
-    ),
-    Field::new(
-        "workload.read_ratio",
-        SHARE,
-        Value("1.0"),
-        "read ratio",
-        "P_r: share of I/O requests that are reads",
-    ),
-    Field::new(
-        "workload.locality",
-        SHARE,
-        Value("0.2"),
-        "locality",
-        "P_l: probability that a block is at the local I/O node (Fig. 3)",
-    ),
-    Field::new(
-        "workload.message",
-        Kind::DATA,
-        Value("\"32 B\""),
-        "message length",
-        "Length of a PE-PE message (Table 1)",
-    ),
-    Field::new(
-        "workload.request",
-        Kind::DATA,
-        Value("\"32 B\""),
-        "request length",
-        "Length of an I/O request and of a request-forward message",
-    ),
-    Field::new(
-        "workload.block",
-        Kind::DATA,
-        Value("\"4096 B\""),
-        "block length",
-        "Length of an I/O block (Table 1)",
-    ),
-    Field::new(
-        "workload.layout",
-        Kind::Choice(&["contiguous", "declustered"]),
-        Value("\"contiguous\""),
-        "file layout",
-        "All blocks of a file at one I/O node, or each placed on its own",
-    ),
-    Field::new(
-        "workload.file_blocks",
-        BLOCKS,
-        Derived("as file_blocks.min and .max"),
-        "blocks per file",
-        "Short for file_blocks.min and file_blocks.max with this same value",
-    )
-    .short_for(&["workload.file_blocks.min", "workload.file_blocks.max"]),
-    Field::new(
-        "workload.file_blocks.min",
-        BLOCKS,
-        Value("1"),
-        "smallest file",
-        "Smallest file, in blocks",
-    ),
-    Field::new(
-        "workload.file_blocks.max",
-        BLOCKS,
-        Derived("as file_blocks.min"),
-        "largest file",
-        "Largest file, in blocks; sizes are uniform between the two (Table 1: 1 to 32)",
-    ),
-    Field::new(
-        "workload.file_blocks.split",
-        BLOCKS,
-        Value("32"),
-        "blocks before a split",
-        "Files with more blocks than this are broken up into several (Table 1: 128 KiB)",
-    ),
-    Field::new(
-        "workload.hot_pe.target",
-        Kind::Integer {
-            min: 0,
-            max: (1 << 20) - 1,
-        },
-        Required,
-        "hot PE",
-        "The PE that PE-PE messages favour",
-    )
-    .such_as("3")
-    .within("workload.hot_pe"),
-    Field::new(
-        "workload.hot_pe.probability",
-        SHARE,
-        Required,
-        "hot PE share",
-        "Share of the PE-PE messages that go to the hot PE",
-    )
-    .such_as("0.1")
-    .within("workload.hot_pe"),
-    Field::new(
-        "workload.hot_io_node.target",
-        Kind::Integer {
-            min: 0,
-            max: (1 << 20) - 1,
-        },
-        Required,
-        "hot I/O node",
-        "The I/O node that reads favour, by index in the ascending placement",
-    )
-    .within("workload.hot_io_node"),
-    Field::new(
-        "workload.hot_io_node.probability",
-        SHARE,
-        Required,
-        "hot I/O node share",
-        "Share of the reads that go to the hot I/O node",
-    )
-    .such_as("0.1")
-    .within("workload.hot_io_node"),
-    Field::new(
-        "workload.collectives.broadcast",
-        SHARE,
-        Value("0.0"),
-        "broadcast share",
-        "Share of I/O demands that fetch one block for all PEs (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.scatter",
-        SHARE,
-        Value("0.0"),
-        "scatter share",
-        "Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.gather",
-        SHARE,
-        Value("0.0"),
-        "gather share",
-        "Share of I/O demands that collect a block from each PE of a group (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.group",
-        Kind::Integer {
-            min: 1,
-            max: 1 << 20,
-        },
-        Absent("required if scatter or gather is above 0"),
-        "group size",
-        "PEs that take part in one scatter or gather",
-    ),
-];
+        ),
+        Field::new(
+            "workload.io_probability",
+            SHARE,
+            Value("0.05"),
+            "I/O share",
+            "P_io: share of demands that are I/O requests (section 4.3: 3 to 20%)",
+        ),
+        Field::new(
+            "workload.read_ratio",
+            SHARE,
+            Value("1.0"),
+            "read ratio",
+            "P_r: share of I/O requests that are reads",
+        ),
+        Field::new(
+            "workload.locality",
+            SHARE,
+            Value("0.2"),
+            "locality",
+            "P_l: probability that a block is at the local I/O node (Fig. 3)",
+        ),
+        Field::new(
+            "workload.message",
+            Kind::DATA,
+            Value("\"32 B\""),
+            "message length",
+            "Length of a PE-PE message (Table 1)",
+        ),
+        Field::new(
+            "workload.request",
+            Kind::DATA,
+            Value("\"32 B\""),
+            "request length",
+            "Length of an I/O request and of a request-forward message",
+        ),
+        Field::new(
+            "workload.block",
+            Kind::DATA,
+            Value("\"4096 B\""),
+            "block length",
+            "Length of an I/O block (Table 1)",
+        ),
+        Field::new(
+            "workload.layout",
+            Kind::Choice(&["contiguous", "declustered"]),
+            Value("\"contiguous\""),
+            "file layout",
+            "All blocks of a file at one I/O node, or each placed on its own",
+        ),
+        Field::new(
+            "workload.file_blocks",
+            BLOCKS,
+            Derived("as file_blocks.min and .max"),
+            "blocks per file",
+            "Short for file_blocks.min and file_blocks.max with this same value",
+        )
+        .short_for(&["workload.file_blocks.min", "workload.file_blocks.max"]),
+        Field::new(
+            "workload.file_blocks.min",
+            BLOCKS,
+            Value("1"),
+            "smallest file",
+            "Smallest file, in blocks",
+        ),
+        Field::new(
+            "workload.file_blocks.max",
+            BLOCKS,
+            Derived("as file_blocks.min"),
+            "largest file",
+            "Largest file, in blocks; sizes are uniform between the two (Table 1: 1 to 32)",
+        ),
+        Field::new(
+            "workload.file_blocks.split",
+            BLOCKS,
+            Value("32"),
+            "blocks before a split",
+            "Files with more blocks than this are broken up into several (Table 1: 128 KiB)",
+        ),
+        Field::new(
+            "workload.hot_pe.target",
+            Kind::Integer {
+                min: 0,
+                max: (1 << 20) - 1,
+            },
+            Required,
+            "hot PE",
+            "The PE that PE-PE messages favour",
+        )
+        .such_as("3")
+        .within("workload.hot_pe"),
+        Field::new(
+            "workload.hot_pe.probability",
+            SHARE,
+            Required,
+            "hot PE share",
+            "Share of the PE-PE messages that go to the hot PE",
+        )
+        .such_as("0.1")
+        .within("workload.hot_pe"),
+        Field::new(
+            "workload.hot_io_node.target",
+            Kind::Integer {
+                min: 0,
+                max: (1 << 20) - 1,
+            },
+            Required,
+            "hot I/O node",
+            "The I/O node that reads favour, by index in the ascending placement",
+        )
+        .within("workload.hot_io_node"),
+        Field::new(
+            "workload.hot_io_node.probability",
+            SHARE,
+            Required,
+            "hot I/O node share",
+            "Share of the reads that go to the hot I/O node",
+        )
+        .such_as("0.1")
+        .within("workload.hot_io_node"),
+        Field::new(
+            "workload.collectives.broadcast",
+            SHARE,
+            Value("0.0"),
+            "broadcast share",
+            "Share of I/O demands that fetch one block for all PEs (section 4.3)",
+        ),
+        Field::new(
+            "workload.collectives.scatter",
+            SHARE,
+            Value("0.0"),
+            "scatter share",
+            "Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3)",
+        ),
+        Field::new(
+            "workload.collectives.gather",
+            SHARE,
+            Value("0.0"),
+            "gather share",
+            "Share of I/O demands that collect a block from each PE of a group (section 4.3)",
+        ),
+        Field::new(
+            "workload.collectives.group",
+            Kind::Integer {
+                min: 1,
+                max: 1 << 20,
+            },
+            Absent("required if scatter or gather is above 0"),
+            "group size",
+            "PEs that take part in one scatter or gather",
+        ),
+    ]
+}
 
 /// The workload, checked against the machine that it runs on.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {

@@ -1,6 +1,6 @@
 //! The rows of `[machine]` of an SCI fabric. Sections and tables are those of the SCI paper.
 
-use crate::field::Default::{Derived, Following, Required, Value};
+use crate::field::Default::{self, Derived, Required, Value};
 use crate::field::{Field, Kind};
 
 const SLOTS: Kind = Kind::Integer {
@@ -18,7 +18,8 @@ pub(super) const SIZED: &[&str] = &[
     "manhattan",
 ];
 
-pub(super) const FIELDS: &[Field] = &[
+pub(super) fn fields() -> Vec<Field> {
+    vec![
     Field::new(
         "machine.fabric",
         Kind::Choice(&[
@@ -58,10 +59,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new(
         "machine.routing",
         Kind::Choice(&["dimension-order", "fixed", "random", "fewest-changes"]),
-        Following {
-            given: &[],
-            selector: "machine.fabric",
-            words: &[
+        Default::following(&[], "machine.fabric", &[
                 ("ring", "dimension-order"),
                 ("counter-rotating", "dimension-order"),
                 ("torus", "dimension-order"),
@@ -69,8 +67,7 @@ pub(super) const FIELDS: &[Field] = &[
                 ("uniform-ring-torus", "fewest-changes"),
                 ("manhattan", "fewest-changes"),
                 ("rings", "fewest-changes"),
-            ],
-        },
+            ]),
         "routing",
         "Which shortest path a packet takes: x first, then y, of two equally long directions one \
          at random; the first; any at random; one with the fewest changes of ring, at random",
@@ -204,4 +201,5 @@ pub(super) const FIELDS: &[Field] = &[
         "nodes cut off",
         "What becomes of nodes that faults cut off: an error, or they neither send nor receive",
     ),
-];
+]
+}

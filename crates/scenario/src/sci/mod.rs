@@ -17,10 +17,10 @@ pub(crate) use build::node_count;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "sci",
-    fields: fields::FIELDS,
-    workload_fields: workload::FIELDS,
+    fields: fields::fields,
+    workload_fields: workload::fields,
     named: None,
-    rows: ROWS,
+    rows,
     loads: Loads {
         keys: workload::LOAD_KEYS,
         read: read_load,
@@ -36,32 +36,34 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: None,
 };
 
-const ROWS: &[Field] = &[
-    Field::new(
-        "stop.of",
-        Kind::Measures {
-            example: "[\"latency\"]",
-            named: false,
-        },
-        Value("[\"latency\"]"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
-    control::messages_first("15000"),
-    control::messages_max("2000000"),
-    control::messages(
-        "150000",
-        "Messages of a replication, warm-up included (section 5: 150,000)",
-    ),
-    control::warmup_messages(
-        "50000",
-        "Messages to discard at the start of a run (section 5: 50,000)",
-    ),
-    search::over(workload::LOAD_KEYS),
-    search::from(Kind::Offered { usual: "GB/s" }, "\"1 GB/s\""),
-    search::to(Kind::Offered { usual: "GB/s" }, "\"20 GB/s\""),
-];
+fn rows() -> Vec<Field> {
+    vec![
+        Field::new(
+            "stop.of",
+            Kind::Measures {
+                example: "[\"latency\"]",
+                named: false,
+            },
+            Value("[\"latency\"]"),
+            "measures",
+            "Measures that must be known; one that a point cannot give is not waited for",
+        )
+        .only("stop.rule", &["precision"]),
+        control::messages_first("15000"),
+        control::messages_max("2000000"),
+        control::messages(
+            "150000",
+            "Messages of a replication, warm-up included (section 5: 150,000)",
+        ),
+        control::warmup_messages(
+            "50000",
+            "Messages to discard at the start of a run (section 5: 50,000)",
+        ),
+        search::over(workload::LOAD_KEYS),
+        search::from(Kind::Offered { usual: "GB/s" }, "\"1 GB/s\""),
+        search::to(Kind::Offered { usual: "GB/s" }, "\"20 GB/s\""),
+    ]
+}
 
 fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {
     match value {

@@ -16,7 +16,8 @@ use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transacti
 /// How much the nodes send.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
 
-pub(super) const FIELDS: &[Field] = &[
+pub(super) fn fields() -> Vec<Field> {
+    vec![
     Field::new(
         "workload.load",
         Kind::Offered { usual: "GB/s" },
@@ -113,7 +114,8 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .such_as("0.1")
     .within("workload.hot_node"),
-];
+]
+}
 
 /// The workload, checked against the fabric that it runs on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
