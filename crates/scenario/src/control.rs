@@ -95,10 +95,6 @@ pub struct Verdict {
     pub error_rate: f64,
 }
 
-const INSIDE: Kind = Kind::Share {
-    above_zero: true,
-    below_one: true,
-};
 const MESSAGES: Kind = Kind::Integer {
     min: 1,
     max: 1_000_000_000_000,
@@ -197,7 +193,7 @@ pub(crate) fn fields() -> Vec<Field> {
         ),
         Field::new(
             "stop.precision",
-            INSIDE,
+            Kind::INSIDE,
             Value("\"2%\""),
             "precision",
             "Half-width of the confidence interval of each measure, relative to its mean",
@@ -222,7 +218,7 @@ pub(crate) fn fields() -> Vec<Field> {
         .instead_of(&["stop.messages"]),
         Field::new(
             "stop.confidence",
-            INSIDE,
+            Kind::INSIDE,
             Value("0.95"),
             "confidence",
             "Confidence level of the intervals",
@@ -258,14 +254,14 @@ pub(crate) fn fields() -> Vec<Field> {
         ),
         Field::new(
             "verdict.growth",
-            INSIDE,
+            Kind::INSIDE,
             Value("0.005"),
             "growth limit",
             "Growth of the backlog per message offered above which a point is saturated",
         ),
         Field::new(
             "verdict.error_rate",
-            INSIDE,
+            Kind::INSIDE,
             Value("0.01"),
             "error rate",
             "Probability of a wrong verdict that is accepted",

@@ -211,6 +211,39 @@ impl Field {
 }
 
 impl Kind {
+    /// Any whole number.
+    pub(crate) const COUNT: Self = Self::Integer {
+        min: 0,
+        max: i64::MAX as u64,
+    };
+
+    /// A share, both ends possible.
+    pub(crate) const SHARE: Self = Self::Share {
+        above_zero: false,
+        below_one: false,
+    };
+
+    /// A share, neither end possible.
+    pub(crate) const INSIDE: Self = Self::Share {
+        above_zero: true,
+        below_one: true,
+    };
+
+    /// A whole number from `min` to `max`.
+    pub(crate) const fn whole(min: u64, max: u64) -> Self {
+        Self::Integer { min, max }
+    }
+
+    /// A span of time, which may be none.
+    pub(crate) const fn span(usual: &'static str) -> Self {
+        Self::Time { zero: true, usual }
+    }
+
+    /// A span of time above zero.
+    pub(crate) const fn period(usual: &'static str) -> Self {
+        Self::Time { zero: false, usual }
+    }
+
     /// Any amount of data above zero.
     pub(crate) const DATA: Self = Self::Bytes {
         min: 1,

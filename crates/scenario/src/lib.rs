@@ -105,6 +105,7 @@
 mod canonical;
 mod changes;
 mod control;
+mod describe;
 mod document;
 mod draft;
 mod error;

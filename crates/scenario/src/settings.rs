@@ -1,5 +1,6 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
+use crate::describe::Held;
 use crate::document::{Node, Tree, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Kind, Only};
@@ -345,6 +346,23 @@ impl Settings {
 /// Typed access. The table gives each field one kind, so a value of another kind under its key is
 /// an error of this crate, not of a file; `None` only if the field has no value and no default.
 impl Settings {
+    /// The value of a field, if it has any.
+    pub(crate) fn held_if_any<T: Held>(&self, key: &str) -> Option<T> {
+        let value = match self.setting(key) {
+            Some(setting) => T::of(&setting.value),
+            None => match self.word(key) {
+                (word, _) if word.is_empty() => return None,
+                (word, _) => T::of(&Value::Text(word)),
+            },
+        };
+        Some(value.unwrap_or_else(|| wrong_kind(key)))
+    }
+
+    /// The value of a field that has one once the settings are complete.
+    pub(crate) fn held<T: Held>(&self, key: &str) -> T {
+        self.held_if_any(key).unwrap_or_else(|| unset(key))
+    }
+
     pub(crate) fn integer_given(&self, key: &str) -> Option<u64> {
         match self.setting(key)?.value {
             Value::Integer(n) => Some(n),
@@ -447,14 +465,6 @@ impl Settings {
     pub(crate) fn sizes(&self, key: &str) -> &[u32] {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Sizes(sizes)) => sizes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn rings(&self, key: &str) -> &[Vec<u32>] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Rings(rings)) => rings,
             Some(_) => wrong_kind(key),
             None => unset(key),
         }

@@ -1,10 +1,11 @@
 //! `machine.kind = "sci"`: a fabric of SCI rings joined by switch nodes.
 
 mod build;
-mod fields;
+mod table;
 mod workload;
 
 use crate::control;
+use crate::describe::Rows;
 use crate::field::Default::Value;
 use crate::field::{Field, Kind};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
@@ -13,12 +14,14 @@ use crate::search::{self, Load};
 use crate::value;
 use crate::workload::Workload;
 
+use table::{MachineTable, WorkloadTable};
+
 pub(crate) use build::node_count;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "sci",
-    fields: fields::fields,
-    workload_fields: workload::fields,
+    fields: || Rows::of::<MachineTable>("machine"),
+    workload_fields: || Rows::of::<WorkloadTable>("workload"),
     named: None,
     rows,
     loads: Loads {

@@ -1,0 +1,302 @@
+//! Tables of the file as types: what `#[derive(Describe)]` makes, and the values that fields hold.
+
+use crate::field::{Field, Kind, Only};
+use crate::settings::Settings;
+use crate::value::Value;
+use isthmus_units::{Bandwidth, Bytes, Rate, Time};
+use isthmus_workload::Outstanding;
+use isthmus_workload::jobs::spec::JobNodes;
+
+pub(crate) use isthmus_describe::Describe;
+
+/// A table of the file: its rows and the reader of its values, made by `#[derive(Describe)]`.
+pub(crate) trait Describe: Sized {
+    /// Adds the rows of the table `path`.
+    fn rows(path: &str, rows: &mut Rows);
+    /// The values of the table `path`, once the settings are complete.
+    fn read(settings: &Settings, path: &str) -> Self;
+}
+
+/// A word that decides which other fields there are, made by `#[derive(Describe)]` on an enum.
+pub(crate) trait Choice: Sized {
+    /// The words, in the order of the reference.
+    const WORDS: &'static [&'static str];
+    /// Adds the rows that mean something beside one of the words of `selector`.
+    fn rows(path: &str, selector: &str, rows: &mut Rows);
+    /// The choice made, with the values that belong to it.
+    fn read(settings: &Settings, path: &str, selector: &str) -> Self;
+}
+
+/// A value that one field may hold.
+pub(crate) trait Held: Sized {
+    /// The kind of the field, unless it says otherwise.
+    const KIND: Kind;
+    /// The value; `None` if it is of another kind.
+    fn of(value: &Value) -> Option<Self>;
+}
+
+/// Values that are words of the file.
+pub(crate) trait Words: Copy + 'static {
+    /// All of them, in the order of the reference.
+    const ALL: &'static [Self];
+    /// Their words, in the same order.
+    const WORDS: &'static [&'static str];
+    /// The word of one.
+    fn word(self) -> &'static str;
+}
+
+/// Gives the variants of enums their words.
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => { $(
+        impl $crate::describe::Words for $type {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+    )+ };
+}
+pub(crate) use words;
+
+impl<T: Words> Held for T {
+    const KIND: Kind = Kind::Choice(T::WORDS);
+
+    fn of(value: &Value) -> Option<Self> {
+        let Value::Text(text) = value else {
+            return None;
+        };
+        T::ALL.iter().copied().find(|value| value.word() == text)
+    }
+}
+
+/// Types whose value is that of a variant of [`Value`].
+macro_rules! held {
+    ($($type:ty: $kind:expr, $($variant:ident)|+;)+) => { $(
+        impl Held for $type {
+            const KIND: Kind = $kind;
+
+            fn of(value: &Value) -> Option<Self> {
+                match value {
+                    $(Value::$variant(value) => Some(value.clone()),)+
+                    _ => None,
+                }
+            }
+        }
+    )+ };
+}
+
+held! {
+    u64: Kind::COUNT, Integer;
+    f64: Kind::SHARE, Number;
+    bool: Kind::Flag, Flag;
+    String: Kind::Name, Text;
+    Time: Kind::span("ms"), Time;
+    Bytes: Kind::DATA, Bytes;
+    Bandwidth: Kind::Bandwidth, Bandwidth;
+    Rate: Kind::Rate, Rate;
+    JobNodes: Kind::JobNodes, JobNodes;
+    Vec<u32>: Kind::Nodes, Nodes | Sizes | Counts;
+    Vec<(u32, u32)>: Kind::Links { directed: false }, Links;
+    Vec<Vec<u32>>: Kind::Rings, Rings;
+    Vec<f64>: Kind::Percentiles, Numbers;
+    Vec<String>: Kind::NameSet, Names;
+}
+
+impl Held for u32 {
+    const KIND: Kind = Kind::COUNT;
+
+    /// A whole number of a field whose range ends below 2^32.
+    fn of(value: &Value) -> Option<Self> {
+        u64::of(value).map(|whole| u32::try_from(whole).unwrap_or(u32::MAX))
+    }
+}
+
+impl Held for Outstanding {
+    const KIND: Kind = Kind::Outstanding;
+
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(_) => Some(Self::Unlimited),
+            _ => u32::of(value).map(Self::AtMost),
+        }
+    }
+}
+
+/// Rows in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Rows(Vec<Field>);
+
+impl Rows {
+    /// The rows of the table `path`, those of one table together.
+    pub(crate) fn of<T: Describe>(path: &str) -> Vec<Field> {
+        let mut rows = Self::default();
+        T::rows(path, &mut rows);
+        let table = |row: &Field| -> String {
+            let key = row.sets.first().map_or(&*row.key, String::as_str);
+            key.rsplit_once('.')
+                .map_or("", |(table, _)| table)
+                .to_owned()
+        };
+        let mut tables: Vec<String> = Vec::new();
+        for row in &rows.0 {
+            if !tables.contains(&table(row)) {
+                tables.push(table(row));
+            }
+        }
+        let mut rows = rows.0;
+        rows.sort_by_key(|row| tables.iter().position(|other| *other == table(row)));
+        rows
+    }
+
+    pub(crate) fn push(&mut self, row: Field) {
+        self.0.push(row);
+    }
+
+    /// Adds the rows of a table below; what it requires is required only if it is there.
+    pub(crate) fn table<T: Describe>(&mut self, path: &str, optional: bool) {
+        let start = self.0.len();
+        T::rows(path, self);
+        if optional {
+            for row in &mut self.0[start..] {
+                row.within = Some(path.to_owned());
+            }
+        }
+    }
+
+    /// Adds the rows that a choice brings.
+    pub(crate) fn choice<T: Choice>(&mut self, path: &str, selector: &str) {
+        T::rows(path, selector, self);
+    }
+
+    /// Adds rows that mean something only beside `word`. Those that another word brings as well are
+    /// there once.
+    pub(crate) fn only_with(
+        &mut self,
+        selector: &str,
+        word: &'static str,
+        add: impl Fn(&mut Self),
+    ) {
+        let mut rows = Self::default();
+        add(&mut rows);
+        for mut row in rows.0 {
+            let known = self.0.iter_mut().find(|known| known.key == row.key);
+            match (known, &mut row.only) {
+                (Some(known), _) => {
+                    let only = known.only.as_mut();
+                    if let Some(only) = only.filter(|only| only.selector == selector) {
+                        only.choices.push(word);
+                    }
+                }
+                (None, only) => {
+                    only.get_or_insert_with(|| Only {
+                        selector: selector.to_owned(),
+                        choices: vec![word],
+                    });
+                    self.0.push(row);
+                }
+            }
+        }
+    }
+}
+
+/// The key of a field of the table `path`.
+pub(crate) fn at(path: &str, name: &str) -> String {
+    crate::draft::join(path, name)
+}
+
+/// A table that may be left out.
+pub(crate) fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
+    settings.has_table(path).then(|| T::read(settings, path))
+}
+
+/// The words of a choice are those of its variants.
+pub(crate) fn no_word<T>(selector: &str, word: &str) -> T {
+    unreachable!("{word} is none of the words of {selector}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(dead_code, reason = "only the rows of these tables are looked at")]
+
+    use super::*;
+    use crate::field::Default;
+
+    /// A table.
+    #[derive(Describe)]
+    struct Table {
+        /// How it goes.
+        #[describe(choice, fields_after = "last", default = "slow")]
+        way: Way,
+        /// The last.
+        #[describe(default = 1)]
+        last: u32,
+        #[describe(table)]
+        below: Option<Below>,
+    }
+
+    #[derive(Describe)]
+    enum Way {
+        Slow(Pace),
+        #[describe(word = "fast-as-can-be")]
+        Fast(Pace),
+        Still {
+            /// For how long.
+            #[describe(label = "rest", absent = "for ever")]
+            time: Option<Time>,
+        },
+    }
+
+    #[derive(Describe)]
+    struct Pace {
+        /// Steps in a row.
+        steps: u32,
+        #[describe(table)]
+        below: Deep,
+    }
+
+    #[derive(Describe)]
+    struct Deep {
+        /// How deep.
+        #[describe(instead_of("other.key"))]
+        deep: bool,
+    }
+
+    #[derive(Describe)]
+    struct Below {
+        /// A share.
+        share: f64,
+    }
+
+    #[test]
+    fn rows_stand_table_by_table_and_once_each() {
+        let rows = Rows::of::<Table>("t");
+        let keys: Vec<&str> = rows.iter().map(|row| &*row.key).collect();
+        assert_eq!(
+            keys,
+            [
+                "t.way",
+                "t.last",
+                "t.steps",
+                "t.time",
+                "t.below.deep",
+                "t.below.share"
+            ]
+        );
+        assert_eq!(
+            rows[0].kind,
+            Kind::Choice(&["slow", "fast-as-can-be", "still"])
+        );
+        assert_eq!(rows[0].default, Default::Value("\"slow\""));
+        let only = |row: &Field| row.only.clone().map(|only| (only.selector, only.choices));
+        let moving = Some(("t.way".to_owned(), vec!["slow", "fast-as-can-be"]));
+        assert_eq!((only(&rows[2]), only(&rows[4])), (moving.clone(), moving));
+        assert_eq!(only(&rows[3]), Some(("t.way".to_owned(), vec!["still"])));
+        assert_eq!((&*rows[3].label, rows[3].meaning), ("rest", "For how long"));
+        assert_eq!(rows[4].alternatives, ["other.key"]);
+        assert_eq!(rows[5].within.as_deref(), Some("t.below"));
+    }
+}
