@@ -87,11 +87,6 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
 
 /// The statement that adds the row of a field; `words` if it is a choice.
 fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
-    if matches!(said.missing, Missing::OfKind) {
-        return quote! {
-            rows.push(crate::field::Field::of_kind(&crate::describe::at(path, #key)));
-        };
-    }
     let held = optional(type_).unwrap_or(type_);
     let kind = match (&said.kind, words) {
         (Some(kind), _) => quote!(#kind),

@@ -11,7 +11,7 @@
 //! | `default = VALUE` | the value if it is not given |
 //! | `derived = "..."`, `absent = "..."` | in words, what holds then; the field is an `Option` |
 //! | `follows(selector, given(field = "word"), "word" => "word", ...)` | a word that follows from others |
-//! | `of_kind` | each kind of machine has a row of its own in this place |
+//! | `of_kind` | each kind of machine says in a way of its own what it holds and what its default is |
 //! | `example = "..."` | a value as it would be written, where that of the kind would mislead |
 //! | `only(selector = "word", ...)` | it means something only if another field holds one of these words |
 //! | `instead_of(field, ...)` | other ways to say the same |

@@ -115,6 +115,15 @@ impl Held for u32 {
     }
 }
 
+/// For fields that hold one thing or another.
+impl Held for Value {
+    const KIND: Kind = Kind::Load;
+
+    fn of(value: &Value) -> Option<Self> {
+        Some(value.clone())
+    }
+}
+
 impl Held for Outstanding {
     const KIND: Kind = Kind::Outstanding;
 

@@ -74,7 +74,7 @@ pub(crate) enum Default {
     Derived(&'static str),
     /// Nothing, described in words.
     Absent(&'static str),
-    /// Each kind of machine has a row of its own for this key, which takes the place of this one.
+    /// Each kind of machine says so in a way of its own, see [`Own`].
     OfKind,
 }
 
@@ -109,6 +109,56 @@ pub(crate) struct Following {
 pub(crate) struct Only {
     pub(crate) selector: String,
     pub(crate) choices: Vec<&'static str>,
+}
+
+/// What a kind of machine says in a way of its own of a field that all kinds have.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) key: &'static str,
+    pub(crate) default: Default,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) meaning: Option<&'static str>,
+    pub(crate) example: Option<&'static str>,
+}
+
+impl Own {
+    /// The default of a field.
+    pub(crate) const fn default(key: &'static str, default: Default) -> Self {
+        Self {
+            key,
+            default,
+            kind: None,
+            meaning: None,
+            example: None,
+        }
+    }
+
+    /// What it may hold besides.
+    pub(crate) const fn holds(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    pub(crate) const fn meaning(mut self, meaning: &'static str) -> Self {
+        self.meaning = Some(meaning);
+        self
+    }
+
+    pub(crate) const fn such_as(mut self, example: &'static str) -> Self {
+        self.example = Some(example);
+        self
+    }
+
+    /// The row of the field, of which all kinds say `row`.
+    pub(crate) fn row(&self, row: Field) -> Field {
+        Field {
+            default: self.default.clone(),
+            kind: self.kind.unwrap_or(row.kind),
+            meaning: self.meaning.unwrap_or(row.meaning),
+            example: self.example.or(row.example),
+            ..row
+        }
+    }
 }
 
 /// One field of the scenario file.
@@ -151,11 +201,6 @@ impl Field {
             sets: Vec::new(),
             example: None,
         }
-    }
-
-    /// The place of a row that each kind of machine has in a form of its own.
-    pub(crate) fn of_kind(key: &str) -> Self {
-        Self::new(key, Kind::Flag, Default::OfKind, "", "")
     }
 
     pub(crate) fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {

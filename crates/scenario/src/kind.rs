@@ -4,7 +4,7 @@
 //! one row in [`MACHINE_KINDS`], and one variant each of [`Machine`] and [`Workload`].
 
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind};
+use crate::field::{Default, Field, Kind, Own};
 use crate::machine::Machine;
 use crate::named::Named;
 use crate::preset::Presets;
@@ -26,8 +26,8 @@ pub(crate) struct MachineKind {
     pub(crate) workload_fields: fn() -> Vec<Field>,
     /// The tables in it that a file may repeat under names of its own, if there are such.
     pub(crate) named: Option<Named>,
-    /// Its form of the rows of the other tables that are [`Default::OfKind`].
-    pub(crate) rows: fn() -> Vec<Field>,
+    /// What it says of the fields of other tables that are [`Default::OfKind`].
+    pub(crate) own: &'static [Own],
     pub(crate) loads: Loads,
     pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
     /// The workload, checked against the machine that it runs on.
@@ -41,9 +41,11 @@ pub(crate) struct MachineKind {
 }
 
 impl MachineKind {
-    /// Its form of the row `key` of a table that all kinds share.
-    pub(crate) fn row(&self, key: &str) -> Option<Field> {
-        (self.rows)().into_iter().find(|row| &*row.key == key)
+    /// Its form of a row of a table that all kinds share.
+    pub(crate) fn row(&self, row: Field) -> Field {
+        let own = self.own.iter().find(|own| own.key == &*row.key);
+        own.unwrap_or_else(|| unreachable!("{} has no {}", self.name, row.key))
+            .row(row)
     }
 }
 

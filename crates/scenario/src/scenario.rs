@@ -2,15 +2,15 @@
 
 use crate::canonical;
 use crate::changes::{self, Change};
-use crate::control::{self, Measure, Stop, StopRule, Verdict};
+use crate::control::{self, Measure, Stop, StopRule, StopTable, Verdict};
+use crate::describe::Describe;
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
-use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Field, Kind, LINE_MAX};
+use crate::field::{Kind, LINE_MAX};
 use crate::machine::Machine;
 use crate::preset;
-use crate::search::{self, Load, Search, SearchLine};
+use crate::search::{self, Load, Search, SearchLine, SearchTable};
 use crate::settings::{Setting, Settings};
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
@@ -24,49 +24,36 @@ pub const POINTS_MAX: usize = 10_000;
 /// Characters of a description at most.
 const DESCRIPTION_MAX: usize = 4_000;
 
-pub(crate) fn head_fields() -> Vec<Field> {
-    vec![
-        Field::new(
-            "version",
-            Kind::Integer { min: 1, max: 1 },
-            Required,
-            "version",
-            "Version of the file format",
-        ),
-        Field::new(
-            "name",
-            Kind::Name,
-            Required,
-            "name",
-            "Name of the experiment; names the folder of its results",
-        ),
-        Field::new(
-            "title",
-            Kind::Text { max: LINE_MAX },
-            Derived("the name"),
-            "title",
-            "Title of the report",
-        ),
-        Field::new(
-            "description",
-            Kind::Text {
-                max: DESCRIPTION_MAX,
-            },
-            Value("\"\""),
-            "description",
-            "What the experiment is for, in a sentence or two",
-        ),
-        Field::new(
-            "seed",
-            Kind::Integer {
-                min: 0,
-                max: i64::MAX as u64,
-            },
-            Value("1"),
-            "seed",
-            "Master seed; the same file and seed give the same results",
-        ),
-    ]
+/// The top of the file.
+#[derive(Describe)]
+pub(crate) struct HeadTable {
+    /// Version of the file format.
+    #[describe(kind = Kind::whole(1, 1))]
+    version: u32,
+    /// Name of the experiment; names the folder of its results.
+    name: String,
+    /// Title of the report.
+    #[describe(kind = Kind::Text { max: LINE_MAX }, derived = "the name")]
+    title: Option<String>,
+    /// What the experiment is for, in a sentence or two.
+    #[describe(kind = Kind::Text { max: DESCRIPTION_MAX }, default = "")]
+    description: String,
+    /// Master seed; the same file and seed give the same results.
+    #[describe(default = 1)]
+    seed: u64,
+}
+
+/// What files of all kinds may say beside the machine and its work.
+#[derive(Describe)]
+pub(crate) struct ControlTable {
+    #[describe(table)]
+    measure: Measure,
+    #[describe(table)]
+    stop: StopTable,
+    #[describe(table)]
+    verdict: Verdict,
+    #[describe(table)]
+    search: Option<SearchTable>,
 }
 
 /// A parsed experiment; every point of it has been checked.
@@ -157,8 +144,17 @@ impl Scenario {
             mut base, mut axes, ..
         } = draft;
         preset::resolve(&mut base, &mut axes)?;
-        check_head(&base, &axes)?;
-        let search = search::build(&base)?;
+        check_head(&base)?;
+        let ControlTable {
+            measure,
+            stop,
+            verdict,
+            search,
+        } = ControlTable::read(&base, "");
+        let stop = control::stop(&base, stop)?;
+        check_count(&axes)?;
+        let search = search.map(|table| search::build(&base, table));
+        let search = search.transpose()?;
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(&base, &axes, search.as_ref(), source, &mut effects)?;
@@ -172,24 +168,20 @@ impl Scenario {
                 axes.retain_mut(|axis| axis.give_up(&[key]));
             }
         };
-        let name = base.text("name");
-        let title = base.text("title");
+        let head = HeadTable::read(&base, "");
+        let title = head.title.filter(|title| !title.is_empty());
         Ok(Self {
-            version: base.small("version"),
-            title: if title.is_empty() {
-                name.clone()
-            } else {
-                title
-            },
-            name,
-            description: base.text("description"),
-            seed: base.integer("seed"),
+            version: head.version,
+            title: title.unwrap_or_else(|| head.name.clone()),
+            name: head.name,
+            description: head.description,
+            seed: head.seed,
             machine: first.0,
             workload: first.1,
             axes,
-            measure: control::measure(&base),
-            stop: control::stop(&base)?,
-            verdict: control::verdict(&base),
+            measure,
+            stop,
+            verdict,
             search,
             base,
             points,
@@ -298,7 +290,7 @@ impl Settings {
 }
 
 /// What is missing outside of machine and workload, before any point is built.
-fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
+fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = &base.schema().machine.named
         && base.schema().names().is_empty()
     {
@@ -311,8 +303,10 @@ fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
             ),
         ));
     }
-    base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))?;
-    control::stop(base)?;
+    base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
+}
+
+fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     let count = axes
         .iter()
         .try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()))

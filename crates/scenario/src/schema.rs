@@ -1,11 +1,10 @@
 //! The fields of the scenario file: the one table behind parser, checks and reference.
 
-use crate::control;
+use crate::describe::Rows;
 use crate::field::{Default, Field, Following, alternatives};
 use crate::kind::{MACHINE_KINDS, MachineKind, kind_field};
 use crate::named::{self, ANY, ANY_IN_WORDS};
-use crate::scenario::head_fields;
-use crate::search;
+use crate::scenario::{ControlTable, HeadTable};
 use crate::settings::{Setting, defaults};
 use crate::sweep;
 use serde::Serialize;
@@ -54,13 +53,12 @@ pub fn fields() -> Vec<FieldInfo> {
         if field.default != Default::OfKind {
             return vec![info(&field)];
         }
-        let rows = MACHINE_KINDS.iter().filter_map(|kind| {
-            let row = kind.row(&field.key)?;
-            Some(info_of(kind, &row))
-        });
-        rows.collect()
+        let kinds = MACHINE_KINDS.iter();
+        kinds
+            .map(|kind| info_of(kind, &kind.row(field.clone())))
+            .collect()
     };
-    let before = head_fields().into_iter().chain([kind_field()]);
+    let before = Rows::of::<HeadTable>("").into_iter().chain([kind_field()]);
     before
         .map(|field| info(&field))
         .chain(of_kinds(|kind| (kind.fields)()))
@@ -72,7 +70,7 @@ pub fn fields() -> Vec<FieldInfo> {
 
 /// What files of all kinds may say beside the machine and its work.
 fn common_fields() -> impl Iterator<Item = Field> {
-    control::fields().into_iter().chain(search::fields())
+    Rows::of::<ControlTable>("").into_iter()
 }
 
 fn info_of(kind: &MachineKind, field: &Field) -> FieldInfo {
@@ -157,12 +155,10 @@ impl Schema {
             rows
         };
         let of_kind = |field: Field| match field.default {
-            Default::OfKind => machine
-                .row(&field.key)
-                .unwrap_or_else(|| unreachable!("{} has no {}", machine.name, field.key)),
+            Default::OfKind => machine.row(field),
             _ => field,
         };
-        let fields: Vec<Arc<Field>> = head_fields()
+        let fields: Vec<Arc<Field>> = Rows::of::<HeadTable>("")
             .into_iter()
             .chain([kind_field()])
             .chain((machine.fields)())
@@ -315,7 +311,7 @@ mod tests {
                 }
                 assert_ne!(field.default, Default::OfKind);
             }
-            assert_eq!((schema.machine.rows)().len(), of_kinds);
+            assert_eq!(schema.machine.own.len(), of_kinds);
         }
     }
 

@@ -1,12 +1,13 @@
 //! `[search]`: the saturation knee for each combination of the axes that are not loads.
 
+use crate::describe::Describe;
 use crate::error::{Problem, ScenarioError, Source};
-use crate::field::Default::{Required, Value as Given};
-use crate::field::{Field, Kind};
+use crate::field::Kind;
 use crate::kind::LoadValue;
 use crate::machine::Machine;
 use crate::settings::{Layer, Setting, Settings};
 use crate::sweep::AxisValue;
+use crate::value::Value;
 use crate::workload::Workload;
 use isthmus_units::{Bandwidth, Rate};
 use std::fmt;
@@ -85,71 +86,32 @@ pub struct Search {
     pub resolution: f64,
 }
 
-pub(crate) fn fields() -> Vec<Field> {
-    vec![
-        Field::of_kind("search.over"),
-        Field::of_kind("search.from"),
-        Field::of_kind("search.to"),
-        Field::new(
-            "search.resolution",
-            Kind::Share {
-                above_zero: true,
-                below_one: true,
-            },
-            Given("\"2%\""),
-            "resolution",
-            "Width, relative to its middle, of the interval around the knee at which to stop",
-        )
-        .within("search"),
-    ]
+/// `[search]`.
+#[derive(Describe)]
+pub(crate) struct SearchTable {
+    /// The load to vary until the machine saturates.
+    #[describe(label = "load", of_kind)]
+    over: String,
+    /// One end of the search, in the dimension of search.over.
+    #[describe(of_kind)]
+    from: Value,
+    /// The other end of the search.
+    #[describe(of_kind)]
+    to: Value,
+    /// Width, relative to its middle, of the interval around the knee at which to stop.
+    #[describe(kind = Kind::INSIDE, default = "2%")]
+    resolution: f64,
 }
 
-/// The row `search.over` of a kind of machine with these load fields.
-pub(crate) fn over(keys: &'static [&'static str]) -> Field {
-    Field::new(
-        "search.over",
-        Kind::Choice(keys),
-        Required,
-        "load",
-        "The load to vary until the machine saturates",
-    )
-    .within("search")
-}
-
-/// The row `search.from` of a kind of machine whose loads are of this kind.
-pub(crate) fn from(kind: Kind, example: &'static str) -> Field {
-    Field::new(
-        "search.from",
-        kind,
-        Required,
-        "from",
-        "One end of the search, in the dimension of search.over",
-    )
-    .such_as(example)
-    .within("search")
-}
-
-/// The row `search.to` of a kind of machine whose loads are of this kind.
-pub(crate) fn to(kind: Kind, example: &'static str) -> Field {
-    Field::new(
-        "search.to",
-        kind,
-        Required,
-        "to",
-        "The other end of the search",
-    )
-    .such_as(example)
-    .within("search")
-}
-
-/// The search, if the file asks for one.
-pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
-    if !settings.has_table("search") {
-        return Ok(None);
-    }
-    let over = settings.text("search.over");
-    let from = end(settings, "search.from", &over)?;
-    let to = end(settings, "search.to", &over)?;
+/// The search that a file asks for.
+pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
+    let read = settings.schema().machine.loads.read;
+    let end = |key: &str, value: &Value| {
+        let load = read(&table.over, value);
+        load.map_err(|no| settings.problem(key, no.problem, no.hint))
+    };
+    let from = end("search.from", &table.from)?;
+    let to = end("search.to", &table.to)?;
     if from == to {
         return Err(settings.problem(
             "search.to",
@@ -158,21 +120,12 @@ pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
         ));
     }
     let (low, high) = if from < to { (from, to) } else { (to, from) };
-    let resolution = settings.number("search.resolution");
-    Ok(Some(Search {
-        over,
+    Ok(Search {
+        over: table.over,
         low,
         high,
-        resolution,
-    }))
-}
-
-fn end(settings: &Settings, key: &str, over: &str) -> Result<Load, Problem> {
-    let Some(setting) = settings.given(key) else {
-        return Err(settings.problem(key, "it is missing", "give a load"));
-    };
-    let read = settings.schema().machine.loads.read;
-    read(over, &setting.value).map_err(|no| settings.problem(key, no.problem, no.hint))
+        resolution: table.resolution,
+    })
 }
 
 /// One combination of the axes that are not loads.

@@ -486,14 +486,6 @@ impl Settings {
         }
     }
 
-    pub(crate) fn numbers(&self, key: &str) -> &[f64] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Numbers(numbers)) => numbers,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
     pub(crate) fn names(&self, key: &str) -> &[String] {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Names(names)) => names,

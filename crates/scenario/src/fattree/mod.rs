@@ -8,13 +8,12 @@ mod misfit;
 mod presets;
 mod vain;
 
-use crate::control;
-use crate::field::Default::Derived;
-use crate::field::{Field, Kind};
+use crate::field::Default::{Derived, Required, Value};
+use crate::field::{Kind, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::machine::Machine;
 use crate::named::Named;
-use crate::search::{self, Load};
+use crate::search::Load;
 use crate::value;
 use crate::workload::Workload;
 
@@ -30,7 +29,7 @@ pub(crate) const KIND: MachineKind = MachineKind {
         taken: &["servers"],
         rows: jobs_fields::of_job,
     }),
-    rows,
+    own: OWN,
     loads: Loads {
         keys: jobs_fields::LOAD_KEYS,
         read: read_load,
@@ -46,34 +45,26 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: Some(&presets::PRESETS),
 };
 
-fn rows() -> Vec<Field> {
-    vec![
-        Field::new(
-            "stop.of",
-            Kind::Measures {
-                example: "[\"io.response\"]",
-                named: true,
-            },
-            Derived("the response of each job"),
-            "measures",
-            "Measures that must be known; one that a point cannot give is not waited for",
-        )
-        .only("stop.rule", &["precision"]),
-        control::messages_first("500"),
-        control::messages_max("100000"),
-        control::messages(
-            "15000",
-            "Messages of a replication, warm-up included; each of as many packets as it fills",
-        ),
-        control::warmup_messages(
-            "5000",
-            "Messages to discard at the start of a run, each of as many packets as it fills",
-        ),
-        search::over(jobs_fields::LOAD_KEYS),
-        search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
-        search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),
-    ]
-}
+const OWN: &[Own] = &[
+    Own::default("stop.of", Derived("the response of each job")).holds(Kind::Measures {
+        example: "[\"io.response\"]",
+        named: true,
+    }),
+    Own::default("stop.messages_first", Value("500")),
+    Own::default("stop.messages_max", Value("100000")),
+    Own::default("stop.messages", Value("15000")).meaning(
+        "Messages of a replication, warm-up included; each of as many packets as it fills",
+    ),
+    Own::default("stop.warmup_messages", Value("5000"))
+        .meaning("Messages to discard at the start of a run, each of as many packets as it fills"),
+    Own::default("search.over", Required).holds(Kind::Choice(jobs_fields::LOAD_KEYS)),
+    Own::default("search.from", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"5 MB/s\""),
+    Own::default("search.to", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"80 MB/s\""),
+];
 
 fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {
     match value {

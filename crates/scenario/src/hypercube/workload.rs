@@ -1,6 +1,7 @@
 //! `[workload]` of a hypercube: what the PEs ask for.
 
 use super::machine::{cycle_us, io_node_count};
+use crate::control::messages_most;
 use crate::error::Problem;
 use crate::field::Default::{Absent, Derived, Required, Value};
 use crate::field::{Field, Kind, OUTSTANDING_MAX};
@@ -471,14 +472,9 @@ fn check_duration(
     spec: &TrafficSpec,
     machine: &HypercubeSpec,
 ) -> Result<(), Problem> {
-    if settings.given("stop.time").is_some() {
+    let Some((key, messages)) = messages_most(settings) else {
         return Ok(());
-    }
-    let key = match settings.text("stop.rule").as_str() {
-        "fixed" => "stop.messages",
-        _ => "stop.messages_max",
     };
-    let messages = settings.integer(key);
     let (load_key, gap) = match spec.arrival {
         Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => (mean_key(settings), mean),
         Arrival::Deterministic { gap } => (mean_key(settings), gap),

@@ -2,6 +2,7 @@
 
 use super::build::{check_symbols, cycle, node_count};
 use super::table::{HotNodeTable, TransactionTable, WorkloadTable};
+use crate::control::messages_most;
 use crate::describe::Describe;
 use crate::error::Problem;
 use crate::search::Load;
@@ -159,14 +160,9 @@ fn check_gap(
             "give more load",
         ));
     }
-    if settings.given("stop.time").is_some() {
+    let Some((messages_key, messages)) = messages_most(settings) else {
         return Ok(());
-    }
-    let messages_key = match settings.text("stop.rule").as_str() {
-        "fixed" => "stop.messages",
-        _ => "stop.messages_max",
     };
-    let messages = settings.integer(messages_key);
     if messages as f64 * together_ps / cycle_ps < (1u64 << 60) as f64 {
         return Ok(());
     }
