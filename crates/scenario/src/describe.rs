@@ -217,6 +217,14 @@ pub(crate) fn at(path: &str, name: &str) -> String {
     crate::draft::join(path, name)
 }
 
+/// The kind of the field `name` of a table.
+pub(crate) fn kind_of<T: Describe>(name: &str) -> Kind {
+    let rows = Rows::of::<T>("");
+    let row = rows.iter().find(|row| &*row.key == name);
+    row.unwrap_or_else(|| unreachable!("the table has a field {name}"))
+        .kind
+}
+
 /// A table that may be left out.
 pub(crate) fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))

@@ -211,11 +211,6 @@ impl Field {
         self
     }
 
-    pub(crate) fn within(mut self, table: &str) -> Self {
-        self.within = Some(table.to_owned());
-        self
-    }
-
     pub(crate) fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self

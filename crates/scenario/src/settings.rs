@@ -454,14 +454,6 @@ impl Settings {
         }
     }
 
-    pub(crate) fn links(&self, key: &str) -> &[(u32, u32)] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Links(links)) => links,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
     pub(crate) fn sizes(&self, key: &str) -> &[u32] {
         match self.setting(key).map(|setting| &setting.value) {
             Some(Value::Sizes(sizes)) => sizes,

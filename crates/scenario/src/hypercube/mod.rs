@@ -1,9 +1,11 @@
 //! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
 
 mod machine;
+mod table;
 mod vain;
 mod workload;
 
+use crate::describe::Rows;
 use crate::field::Default::{Required, Value};
 use crate::field::{Kind, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
@@ -13,12 +15,14 @@ use crate::value;
 use crate::workload::Workload;
 use isthmus_units::Rate;
 
+use table::{MachineTable, WorkloadTable};
+
 pub(crate) use machine::io_node_count;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "hypercube",
-    fields: machine::fields,
-    workload_fields: workload::fields,
+    fields: || Rows::of::<MachineTable>("machine"),
+    workload_fields: || Rows::of::<WorkloadTable>("workload"),
     named: None,
     own: OWN,
     loads: Loads {
