@@ -77,6 +77,7 @@ pub(crate) struct Said {
     pub(crate) only: Option<(Other, Vec<String>)>,
     pub(crate) instead_of: Vec<Other>,
     pub(crate) short_for: Vec<String>,
+    pub(crate) order: Vec<String>,
     pub(crate) fields_after: Option<String>,
 }
 
@@ -124,12 +125,8 @@ impl Said {
                 let others = Punctuated::<Other, Token![,]>::parse_terminated(&content)?;
                 self.instead_of = others.into_iter().collect();
             }
-            "short_for" => {
-                let content;
-                parenthesized!(content in meta.input);
-                let names = Punctuated::<Ident, Token![,]>::parse_terminated(&content)?;
-                self.short_for = names.iter().map(Ident::to_string).collect();
-            }
+            "short_for" => self.short_for = names(meta)?,
+            "order" => self.order = names(meta)?,
             _ => return Err(meta.error("a field cannot be described so")),
         }
         Ok(())
@@ -138,6 +135,14 @@ impl Said {
 
 fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
+}
+
+/// Fields of the same table.
+fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
+    let content;
+    parenthesized!(content in meta.input);
+    let names = Punctuated::<Ident, Token![,]>::parse_terminated(&content)?;
+    Ok(names.iter().map(Ident::to_string).collect())
 }
 
 /// `selector, given(field = "word"), "word" => "word", ...`

@@ -6,15 +6,18 @@ use quote::quote;
 use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
 /// The description of a struct.
-pub(crate) fn of_struct(name: &Ident, fields: &Fields) -> Result<TokenStream> {
+pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
         return Err(syn::Error::new_spanned(name, "fields need names"));
     };
     let Parts { rows, reads } = parts(named.named.iter())?;
+    let names = &said.order;
+    let order = (!names.is_empty()).then(|| quote!(rows.order(path, &[#(#names),*]);));
     Ok(quote! {
         impl crate::describe::Describe for #name {
             fn rows(path: &str, rows: &mut crate::describe::Rows) {
                 #rows
+                #order
             }
 
             fn read(settings: &crate::settings::Settings, path: &str) -> Self {

@@ -32,12 +32,14 @@
 //! A variant of such an enum is a word, its name in lower case with hyphens or that of
 //! `#[describe(word = "...")]`, and its fields mean something beside that word only. Variants may have
 //! fields in common: these are described once, in a struct that each of them holds. The fields of the
-//! variants follow the word, or the field that `fields_after = "..."` names.
+//! variants follow the word, or the field that `fields_after = "..."` names; `order(field, ...)` of a
+//! struct gives the order of all, where that of the types is another.
 
 mod attributes;
 mod fields;
 mod variants;
 
+use attributes::Said;
 use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
@@ -47,7 +49,8 @@ use syn::{Data, DeriveInput, parse_macro_input};
 pub fn describe(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     let made = match &input.data {
-        Data::Struct(data) => fields::of_struct(&input.ident, &data.fields),
+        Data::Struct(data) => Said::read(&input.attrs)
+            .and_then(|said| fields::of_struct(&input.ident, &said, &data.fields)),
         Data::Enum(data) => variants::of_enum(&input.ident, data),
         Data::Union(_) => Err(syn::Error::new_spanned(
             &input.ident,

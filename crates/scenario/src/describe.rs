@@ -176,6 +176,12 @@ impl Rows {
         }
     }
 
+    /// Puts the rows of the table `path` in the order of `names`.
+    pub(crate) fn order(&mut self, path: &str, names: &[&str]) {
+        let place = |row: &Field| names.iter().position(|name| *at(path, name) == *row.key);
+        self.0.sort_by_key(|row| place(row).unwrap_or(names.len()));
+    }
+
     /// Adds the rows that a choice brings.
     pub(crate) fn choice<T: Choice>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
@@ -196,7 +202,8 @@ impl Rows {
             match (known, &mut row.only) {
                 (Some(known), _) => {
                     let only = known.only.as_mut();
-                    if let Some(only) = only.filter(|only| only.selector == selector) {
+                    let only = only.filter(|only| only.selector == selector);
+                    if let Some(only) = only.filter(|only| !only.choices.contains(&word)) {
                         only.choices.push(word);
                     }
                 }

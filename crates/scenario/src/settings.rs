@@ -6,9 +6,6 @@ use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Kind, Only};
 use crate::schema::Schema;
 use crate::value::Value;
-use isthmus_units::{Bandwidth, Bytes, Time};
-use isthmus_workload::Outstanding;
-use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -363,127 +360,9 @@ impl Settings {
         self.held_if_any(key).unwrap_or_else(|| unset(key))
     }
 
-    pub(crate) fn integer_given(&self, key: &str) -> Option<u64> {
-        match self.setting(key)?.value {
-            Value::Integer(n) => Some(n),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn integer(&self, key: &str) -> u64 {
-        self.integer_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    /// An integer of a field whose range ends below 2^32.
-    pub(crate) fn small(&self, key: &str) -> u32 {
-        u32::try_from(self.integer(key)).unwrap_or(u32::MAX)
-    }
-
-    pub(crate) fn small_given(&self, key: &str) -> Option<u32> {
-        self.integer_given(key)
-            .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
-    }
-
-    /// Messages under way, if they are given or have a default.
-    pub(crate) fn outstanding(&self, key: &str) -> Option<Outstanding> {
-        match self.setting(key)?.value {
-            Value::Integer(most) => {
-                Some(Outstanding::AtMost(u32::try_from(most).unwrap_or(u32::MAX)))
-            }
-            Value::Text(_) => Some(Outstanding::Unlimited),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn number_given(&self, key: &str) -> Option<f64> {
-        match self.setting(key)?.value {
-            Value::Number(x) => Some(x),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn number(&self, key: &str) -> f64 {
-        self.number_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    pub(crate) fn time(&self, key: &str) -> Time {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Time(time)) => *time,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn bytes(&self, key: &str) -> Bytes {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Bytes(bytes)) => *bytes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn bandwidth_given(&self, key: &str) -> Option<Bandwidth> {
-        match self.setting(key)?.value {
-            Value::Bandwidth(bandwidth) => Some(bandwidth),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn bandwidth(&self, key: &str) -> Bandwidth {
-        self.bandwidth_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    pub(crate) fn flag(&self, key: &str) -> bool {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Flag(flag)) => *flag,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
     /// A text, or a word with a default that follows from another word.
     pub(crate) fn text(&self, key: &str) -> String {
         self.word(key).0
-    }
-
-    pub(crate) fn nodes(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Nodes(nodes)) => nodes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn sizes(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Sizes(sizes)) => sizes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn counts(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Counts(counts)) => counts,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn job_nodes(&self, key: &str) -> &JobNodes {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::JobNodes(nodes)) => nodes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn names(&self, key: &str) -> &[String] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Names(names)) => names,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
     }
 }
 

@@ -1,37 +1,40 @@
 //! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
 
 mod build;
-mod fields;
 mod jobs;
-mod jobs_fields;
+mod jobs_table;
 mod misfit;
 mod presets;
+mod table;
 mod vain;
 
+use crate::describe::Rows;
 use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Kind, Own};
+use crate::field::{Field, Kind, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::machine::Machine;
 use crate::named::Named;
 use crate::search::Load;
 use crate::value;
 use crate::workload::Workload;
+use jobs_table::{JobTable, WorkloadTable};
+use table::MachineTable;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "fat-tree",
-    fields: fields::fields,
-    workload_fields: jobs_fields::fields,
+    fields,
+    workload_fields: || Rows::of::<WorkloadTable>("workload"),
     named: Some(Named {
         table: "workload.jobs",
         one: "job",
         most: 64,
         measure: "response",
         taken: &["servers"],
-        rows: jobs_fields::of_job,
+        rows: |path| Rows::of::<JobTable>(path),
     }),
     own: OWN,
     loads: Loads {
-        keys: jobs_fields::LOAD_KEYS,
+        keys: jobs::LOAD_KEYS,
         read: read_load,
         write: write_load,
     },
@@ -45,6 +48,13 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: Some(&presets::PRESETS),
 };
 
+/// The preset, whose values take the places of other fields before these are read, and those.
+fn fields() -> Vec<Field> {
+    let mut fields = vec![presets::field()];
+    fields.extend(Rows::of::<MachineTable>("machine"));
+    fields
+}
+
 const OWN: &[Own] = &[
     Own::default("stop.of", Derived("the response of each job")).holds(Kind::Measures {
         example: "[\"io.response\"]",
@@ -57,7 +67,7 @@ const OWN: &[Own] = &[
     ),
     Own::default("stop.warmup_messages", Value("5000"))
         .meaning("Messages to discard at the start of a run, each of as many packets as it fills"),
-    Own::default("search.over", Required).holds(Kind::Choice(jobs_fields::LOAD_KEYS)),
+    Own::default("search.over", Required).holds(Kind::Choice(jobs::LOAD_KEYS)),
     Own::default("search.from", Required)
         .holds(Kind::Offered { usual: "MB/s" })
         .such_as("\"5 MB/s\""),

@@ -1,18 +1,32 @@
 //! Hardware of the day, and that of the QsNET paper, by name. Each value says where it is from; what no
 //! public source gives is marked as an assumption.
 
+use crate::field::Default::Absent;
+use crate::field::{Field, Kind};
 use crate::preset::{Preset, PresetValue, Presets};
 
-pub(super) const KEY: &str = "machine.preset";
+const KEY: &str = "machine.preset";
 
 /// The names, in the order of the rows below.
-pub(super) const NAMES: &[&str] = &[
+const NAMES: &[&str] = &[
     "infiniband-hdr",
     "infiniband-ndr",
     "slingshot-11",
     "roce-100g",
     "qsnet",
 ];
+
+/// The field that names one.
+pub(super) fn field() -> Field {
+    Field::new(
+        KEY,
+        Kind::Choice(NAMES),
+        Absent("each field has its own default"),
+        "preset",
+        "Hardware by its name: values for bandwidth, switches, packets and interface that are not \
+         given; isthmus check --resolved shows each with its source",
+    )
+}
 
 pub(super) const PRESETS: Presets = Presets {
     key: KEY,
