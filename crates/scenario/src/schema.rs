@@ -108,7 +108,7 @@ pub(crate) fn info(field: &Field) -> FieldInfo {
 }
 
 /// What a word follows from, in words: one clause for each word.
-fn in_words(following: &Following) -> String {
+pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {
         match leaders.iter_mut().find(|(other, _)| other == word) {
@@ -218,6 +218,12 @@ impl Schema {
 
     pub(crate) fn field(&self, key: &str) -> Option<&Arc<Field>> {
         self.by_key.get(key)
+    }
+
+    /// All rows, those of named tables for any name.
+    pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
+        let fixed = self.fields.iter().map(|field| &**field);
+        fixed.chain(&self.templates)
     }
 
     /// The row of a named table with the key `path`, whatever its name.

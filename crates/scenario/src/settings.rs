@@ -80,7 +80,8 @@ impl Setting {
     }
 }
 
-fn written(node: &Node) -> toml::Value {
+/// A value as it goes into a file.
+pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),
         Tree::Integer(n) => toml::Value::Integer(*n),

@@ -83,7 +83,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_distr", &["kernel"]),
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment"]),
-    ("serde_json", &["experiment", "py"]),
+    ("serde_json", &["experiment", "py", "scenario"]),
     ("sha2", &["experiment", "scenario"]),
     ("syn", &["describe"]),
     ("toml", &["scenario"]),
