@@ -254,7 +254,7 @@ fn stop_rule(settings: &Settings, table: RuleTable) -> Result<StopRule, Problem>
 /// What runs are to be precise about if the file does not say: the same of each named table.
 fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
-    let measures = schema.machine.named.iter().flat_map(|named| {
+    let measures = schema.named.iter().flat_map(|named| {
         let of = |name: &String| format!("{name}.{}", named.measure);
         schema.names().iter().map(of)
     });

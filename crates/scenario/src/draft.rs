@@ -1,12 +1,14 @@
 //! Reads the tree of a file, then the overrides, into settings and axes.
 
-use crate::document::{Entry, Node, Tree, parse_value, shown};
+use crate::document::{Entry, Node, Tree, join, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Field, Kind};
-use crate::kind::kind_names;
+use crate::kind_schema::Schema;
+use crate::kinds::kind_names;
 use crate::named;
-use crate::schema::Schema;
-use crate::settings::{Layer, Setting, Settings};
+use crate::schemas;
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{self, Axis};
 use std::sync::Arc;
@@ -32,8 +34,8 @@ impl Draft {
             .map(|(index, text)| parse_override(index, text))
             .collect::<Result<_, _>>()?;
         let mut schema = choose_schema(root, &overrides)?;
-        if let Some(named) = &schema.machine.named {
-            schema = schema.with_names(named::names(named, root)?);
+        if let Some(named) = schema.named {
+            schema = Arc::new(schema.with_names(named::names(named, root)?));
         }
         let mut draft = Self {
             base: Settings::new(schema.clone()),
@@ -177,14 +179,6 @@ impl Draft {
     }
 }
 
-pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{parent}.{key}")
-    }
-}
-
 fn check_version(root: &Node) -> Result<(), Problem> {
     let hint = format!("write version = {VERSION} as the first line");
     match root.get("version") {
@@ -288,7 +282,7 @@ fn has_empty_table(node: &Node) -> bool {
 /// Whether a field holds text, so that an override may leave out the quotation marks.
 fn is_words(key: &str) -> bool {
     let text = |kind: Kind| matches!(kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
-    Schema::all().iter().any(|schema| {
+    schemas::all().iter().any(|schema| {
         let fixed = schema.field(key).map(|field| field.kind);
         let named = schema.template(key).map(|row| row.kind);
         fixed.or(named).is_some_and(text)
@@ -306,7 +300,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
         Some(Node {
             tree: Tree::Text(kind),
             origin,
-        }) => Schema::for_machine(kind).ok_or_else(|| {
+        }) => schemas::of_kind(kind).ok_or_else(|| {
             let names = kind_names();
             let known = crate::field::alternatives(&names);
             let hint = match closest(kind, names) {
@@ -316,7 +310,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
             let problem = format!("{} is not a kind of machine", shown(kind));
             Problem::new("machine.kind", *origin, problem, hint)
         }),
-        _ => Ok(Schema::first()),
+        _ => Ok(schemas::first()),
     }
 }
 
@@ -326,7 +320,7 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
     if parent.is_empty() {
         here.push("sweep");
     }
-    if let Some((problem, hint)) = named::unknown_name(schema, path) {
+    if let Some((problem, hint)) = schema.unknown_name(path) {
         return Problem::new(path, origin, problem, hint);
     }
     if let Some(problem) = schema.of_another_kind(path) {

@@ -428,7 +428,7 @@ impl Kind {
             Self::Levels => "1 or more for each level, that of the leaf switches first".to_owned(),
             Self::NameSet => format!(
                 "names of jobs, none twice; as an axis also {}",
-                alternatives(crate::sets::WORDS)
+                alternatives(SET_WORDS)
             ),
         }
     }
@@ -442,6 +442,9 @@ pub(crate) fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
 }
+
+/// Words that stand for several sets of names: each alone; and each pair; and all together, last.
+pub(crate) const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Nodes of a tree at most.
 pub(crate) const NODES_MAX: u32 = 65_536;

@@ -6,13 +6,15 @@
 
 use crate::document::parse_value;
 use crate::error::Origin;
-use crate::field::{Default, Field, Kind, Only};
+use crate::field::{Default, Field, Kind, Only, SET_WORDS};
 use crate::json_kinds::{NAME, of_kind};
-use crate::kind::{MACHINE_KINDS, MachineKind, kind_field, kind_names};
+use crate::kind::MachineKind;
+use crate::kind_schema::Schema;
+use crate::kinds::{MACHINE_KINDS, kind_field, kind_names};
 use crate::named::{ANY, ANY_IN_WORDS};
-use crate::schema::{Schema, in_words};
-use crate::sets::WORDS;
-use crate::settings::written;
+use crate::schema::in_words;
+use crate::schemas;
+use crate::setting::written;
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema, draft 2020-12, of a scenario file.
@@ -20,7 +22,7 @@ pub fn json_schema() -> Value {
     let mut definitions = Map::new();
     let mut kinds = Vec::new();
     for kind in MACHINE_KINDS {
-        let Some(schema) = Schema::for_machine(kind.name) else {
+        let Some(schema) = schemas::of_kind(kind.name) else {
             unreachable!("every kind has a schema")
         };
         let rows: Vec<&Field> = schema.rows_of_any().collect();
@@ -61,7 +63,7 @@ pub fn json_schema() -> Value {
 /// The name of a field's definition, one for all kinds that have the field in the same form.
 fn name_of(kind: &MachineKind, row: &Field) -> String {
     let has = |schema: &Schema| schema.field(&row.key).is_some_and(|field| **field == *row);
-    if Schema::all().iter().all(|schema| has(schema)) {
+    if schemas::all().iter().all(|schema| has(schema)) {
         return row.key.to_string();
     }
     format!("{}.{}", kind.name, row.key.replace(ANY, ANY_IN_WORDS))
@@ -118,7 +120,7 @@ fn axis(row: &Field, field: &Value) -> Value {
         }),
     ];
     if row.kind == Kind::NameSet {
-        forms.push(json!({"enum": WORDS}));
+        forms.push(json!({"enum": SET_WORDS}));
     }
     json!({"anyOf": forms})
 }

@@ -5,8 +5,6 @@
 use crate::document::{Entry, Node, Tree};
 use crate::error::Problem;
 use crate::field::{Field, Kind};
-use crate::schema::Schema;
-use crate::suggest::closest;
 
 /// A table of named tables.
 #[derive(Debug)]
@@ -92,26 +90,6 @@ fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
             "give 1 to 80 letters, digits, - and _",
         )),
     }
-}
-
-/// The problem with `path` if it goes through a name that the file does not have.
-pub(crate) fn unknown_name(schema: &Schema, path: &str) -> Option<(String, String)> {
-    let named = schema.machine.named.as_ref()?;
-    let below = path.strip_prefix(named.table)?.strip_prefix('.')?;
-    let (name, rest) = match below.split_once('.') {
-        Some((name, rest)) => (name, format!(".{rest}")),
-        None => (below, String::new()),
-    };
-    let names = schema.names();
-    if names.iter().any(|known| known == name) {
-        return None;
-    }
-    let hint = match closest(name, names.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean {}.{meant}{rest}?", named.table),
-        None if names.is_empty() => format!("describe it in the file, in [{}.{name}]", named.table),
-        None => format!("the file describes {}", names.join(", ")),
-    };
-    Some((format!("there is no {} \"{name}\"", named.one), hint))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use crate::document::parse_value;
 use crate::error::{Origin, Problem};
-use crate::settings::{Credit, Layer, Setting, Settings};
+use crate::setting::{Credit, Layer, Setting};
+use crate::settings::Settings;
 use crate::sweep::Axis;
 
 /// The presets of a kind of machine.
@@ -58,10 +59,11 @@ impl Preset {
 }
 
 /// Puts the values of presets in the places of fields that are not given.
-pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
-    let Some(presets) = base.schema().machine.presets else {
-        return Ok(());
-    };
+pub(crate) fn resolve(
+    presets: &Presets,
+    base: &mut Settings,
+    axes: &mut [Axis],
+) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
     name_axes(presets, axes)?;

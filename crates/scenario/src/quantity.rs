@@ -3,7 +3,7 @@
 use crate::document::{Node, Tree};
 use crate::error::Origin;
 use crate::field::Kind;
-use crate::settings::{Layer, Setting};
+use crate::setting::{Layer, Setting};
 use crate::value::Value;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 

@@ -3,8 +3,9 @@
 use crate::document::cut;
 use crate::error::Origin;
 use crate::field::Default;
+use crate::kinds;
 use crate::scenario::{Scenario, applied};
-use crate::settings::{Credit, Layer, Setting};
+use crate::setting::{Credit, Layer, Setting};
 use serde::Serialize;
 
 /// Most characters of a value; a list of thousands of nodes tells nothing.
@@ -33,7 +34,7 @@ impl Scenario {
             .filter_map(|axis| axis.values.first().cloned())
             .collect();
         let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
-        let derived = (settings.schema().machine.derived)(&self.machine);
+        let derived = (kinds::of(settings.schema()).derived)(&self.machine);
         let row = |key: &str, value: String, from: String, source: String| Resolved {
             key: key.to_owned(),
             value: cut(&value, VALUE_MAX),

@@ -2,59 +2,27 @@
 
 use crate::canonical;
 use crate::changes::{self, Change};
-use crate::control::{self, Measure, Stop, StopRule, StopTable, Verdict};
+use crate::control::{self, Measure, Stop, StopRule, Verdict};
 use crate::describe::Describe;
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
-use crate::field::{Kind, LINE_MAX};
+use crate::kinds;
+use crate::load::Load;
 use crate::machine::Machine;
 use crate::preset;
-use crate::search::{self, Load, Search, SearchLine, SearchTable};
-use crate::settings::{Setting, Settings};
+use crate::search::{self, Search, SearchLine};
+use crate::setting::Setting;
+use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
+use crate::tables::{ControlTable, HeadTable};
 use crate::vain::Effects;
 use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
 pub const POINTS_MAX: usize = 10_000;
-
-/// Characters of a description at most.
-const DESCRIPTION_MAX: usize = 4_000;
-
-/// The top of the file.
-#[derive(Describe)]
-pub(crate) struct HeadTable {
-    /// Version of the file format.
-    #[describe(kind = Kind::whole(1, 1))]
-    version: u32,
-    /// Name of the experiment; names the folder of its results.
-    name: String,
-    /// Title of the report.
-    #[describe(kind = Kind::Text { max: LINE_MAX }, derived = "the name")]
-    title: Option<String>,
-    /// What the experiment is for, in a sentence or two.
-    #[describe(kind = Kind::Text { max: DESCRIPTION_MAX }, default = "")]
-    description: String,
-    /// Master seed; the same file and seed give the same results.
-    #[describe(default = 1)]
-    seed: u64,
-}
-
-/// What files of all kinds may say beside the machine and its work.
-#[derive(Describe)]
-pub(crate) struct ControlTable {
-    #[describe(table)]
-    measure: Measure,
-    #[describe(table)]
-    stop: StopTable,
-    #[describe(table)]
-    verdict: Verdict,
-    #[describe(table)]
-    search: Option<SearchTable>,
-}
 
 /// A parsed experiment; every point of it has been checked.
 #[derive(Debug, Clone)]
@@ -143,7 +111,9 @@ impl Scenario {
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        preset::resolve(&mut base, &mut axes)?;
+        if let Some(presets) = kinds::of(base.schema()).presets {
+            preset::resolve(presets, &mut base, &mut axes)?;
+        }
         check_head(&base)?;
         let ControlTable {
             measure,
@@ -219,7 +189,7 @@ impl Scenario {
 
     /// Whether the field `key` decides how much is asked of a machine of this kind.
     pub fn is_load(&self, key: &str) -> bool {
-        self.base.schema().machine.loads.keys.contains(&key)
+        kinds::of(self.base.schema()).loads.keys.contains(&key)
     }
 
     /// Checks that all measures that runs are to be precise about are among `known`.
@@ -282,7 +252,7 @@ impl Settings {
     /// Machine and workload, once every value is there.
     pub(crate) fn build(&self) -> Result<(Machine, Workload), Problem> {
         self.check_complete()?;
-        let kind = self.schema().machine;
+        let kind = kinds::of(self.schema());
         let machine = (kind.build)(self)?;
         let workload = (kind.build_workload)(self, &machine)?;
         Ok((machine, workload))
@@ -291,7 +261,7 @@ impl Settings {
 
 /// What is missing outside of machine and workload, before any point is built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
-    if let Some(named) = &base.schema().machine.named
+    if let Some(named) = base.schema().named
         && base.schema().names().is_empty()
     {
         return Err(base.problem(
@@ -333,13 +303,13 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
     let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
-    let keys = schema.machine.loads.keys;
+    let keys = kinds::of(schema).loads.keys;
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(base.schema().machine.loads.keys));
+    axes.retain_mut(|axis| axis.give_up(kinds::of(base.schema()).loads.keys));
     axes
 }
 
@@ -387,7 +357,10 @@ fn build_all(
             let (machine, workload) = line
                 .build_at(load)
                 .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
-            effects.note(&line.settings, &machine, &workload);
+            let kind = kinds::of(line.settings.schema());
+            effects.note(&line.settings, |watch| {
+                (kind.watch)(watch, &machine, &workload)
+            });
         }
     }
     let points = if search.is_some() && !has_load(base, axes) {
@@ -410,7 +383,8 @@ fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<P
         .map(|(index, values)| {
             let built = applied(base, &values).and_then(|settings| {
                 let (machine, workload) = settings.build()?;
-                effects.note(&settings, &machine, &workload);
+                let kind = kinds::of(settings.schema());
+                effects.note(&settings, |watch| (kind.watch)(watch, &machine, &workload));
                 Ok((machine, workload))
             });
             let (machine, workload) = built.map_err(|problem| at(problem, axes, &values, None))?;

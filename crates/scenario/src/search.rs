@@ -1,76 +1,17 @@
 //! `[search]`: the saturation knee for each combination of the axes that are not loads.
 
-use crate::describe::Describe;
 use crate::error::{Problem, ScenarioError, Source};
-use crate::field::Kind;
 use crate::kind::LoadValue;
+use crate::kinds;
+use crate::load::Load;
 use crate::machine::Machine;
-use crate::settings::{Layer, Setting, Settings};
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::sweep::AxisValue;
+use crate::tables::SearchTable;
 use crate::value::Value;
 use crate::workload::Workload;
-use isthmus_units::{Bandwidth, Rate};
-use std::fmt;
 use std::sync::Arc;
-
-/// How much is asked of a machine, in the way of its kind.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-#[non_exhaustive]
-pub enum Load {
-    /// Demands of one PE per time: hypercubes.
-    Rate(Rate),
-    /// Payload of all nodes together per time: SCI fabrics.
-    Bandwidth(Bandwidth),
-    /// Data of each node per time: fat trees.
-    PerNode(Bandwidth),
-}
-
-impl Load {
-    /// The field that holds loads of this dimension, whichever way a file puts them.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "workload.rate",
-            Self::Bandwidth(_) | Self::PerNode(_) => "workload.load",
-        }
-    }
-
-    /// The unit of [`amount`](Self::amount): `/ms`, `GB/s` or `MB/s`.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "/ms",
-            Self::Bandwidth(_) => "GB/s",
-            Self::PerNode(_) => "MB/s",
-        }
-    }
-
-    /// The load as a number of its unit.
-    pub fn amount(self) -> f64 {
-        match self {
-            Self::Rate(rate) => rate.per_ms(),
-            Self::Bandwidth(bandwidth) => bandwidth.bits_per_s() as f64 / 8e9,
-            Self::PerNode(bandwidth) => bandwidth.bits_per_s() as f64 / 8e6,
-        }
-    }
-
-    /// A load of the same dimension that is `amount` units; bandwidths are rounded to whole bits
-    /// per second.
-    #[must_use]
-    pub fn with_amount(self, amount: f64) -> Self {
-        // A float becomes the nearest integer there is: nothing of what is not above zero.
-        let bandwidth = |bits: f64| Bandwidth::from_bits_per_s((amount * bits).round() as u64);
-        match self {
-            Self::Rate(_) => Self::Rate(Rate::from_per_s(amount * 1e3)),
-            Self::Bandwidth(_) => Self::Bandwidth(bandwidth(8e9)),
-            Self::PerNode(_) => Self::PerNode(bandwidth(8e6)),
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.amount(), self.unit())
-    }
-}
 
 /// The saturation search.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,26 +27,9 @@ pub struct Search {
     pub resolution: f64,
 }
 
-/// `[search]`.
-#[derive(Describe)]
-pub(crate) struct SearchTable {
-    /// The load to vary until the machine saturates.
-    #[describe(label = "load", of_kind)]
-    over: String,
-    /// One end of the search, in the dimension of search.over.
-    #[describe(of_kind)]
-    from: Value,
-    /// The other end of the search.
-    #[describe(of_kind)]
-    to: Value,
-    /// Width, relative to its middle, of the interval around the knee at which to stop.
-    #[describe(kind = Kind::INSIDE, default = "2%")]
-    resolution: f64,
-}
-
 /// The search that a file asks for.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
-    let read = settings.schema().machine.loads.read;
+    let read = kinds::of(settings.schema()).loads.read;
     let end = |key: &str, value: &Value| {
         let load = read(&table.over, value);
         load.map_err(|no| settings.problem(key, no.problem, no.hint))
@@ -153,7 +77,7 @@ impl SearchLine {
 
     pub(crate) fn build_at(&self, load: Load) -> Result<(Machine, Workload), Problem> {
         let schema = self.settings.schema();
-        let loads = &schema.machine.loads;
+        let loads = &kinds::of(schema).loads;
         let LoadValue {
             key,
             value,

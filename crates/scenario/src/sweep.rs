@@ -3,15 +3,14 @@
 //! An axis over a field is a list of its values or a range; an axis of variants is a list of
 //! tables, each with the settings of one variant, for fields that change together.
 
-use crate::document::{Entry, Node, Tree, shown};
-use crate::draft::join;
+use crate::document::{Entry, Node, Tree, join, shown};
 use crate::error::Problem;
 use crate::field::{Default, Field, Kind, LINE_MAX, control_in};
-use crate::named;
+use crate::kind_schema::Schema;
 use crate::quantity;
-use crate::schema::{FieldInfo, Schema, info};
 use crate::sets;
-use crate::settings::{Layer, Setting, Settings};
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::suggest::closest;
 use std::sync::Arc;
 
@@ -40,7 +39,8 @@ pub struct AxisValue {
     pub(crate) settings: Vec<Setting>,
 }
 
-fn range() -> [Field; 2] {
+/// What a range says beside its ends.
+pub(crate) fn range() -> [Field; 2] {
     [
         Field::new(
             "sweep.KEY.points",
@@ -60,60 +60,6 @@ fn range() -> [Field; 2] {
             "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
         ),
     ]
-}
-
-/// The reference of the fields below `[sweep]`.
-pub(crate) fn reference() -> Vec<FieldInfo> {
-    let row = |key: &str, holds: &str, default: &str, range: &str, meaning: &str| FieldInfo {
-        key: key.to_owned(),
-        holds: holds.to_owned(),
-        units: String::new(),
-        default: default.to_owned(),
-        range: range.to_owned(),
-        meaning: meaning.to_owned(),
-        applies: String::new(),
-        machine: String::new(),
-    };
-    let any = "any machine or workload field but machine.kind";
-    let mut rows = vec![
-        row(
-            "sweep.KEY",
-            "a list of values of the field KEY, or a range",
-            "no sweep",
-            any,
-            "An axis; points are the product of all axes, the first one slowest",
-        ),
-        row(
-            "sweep.KEY.from",
-            "a value of the field KEY",
-            "required for a range",
-            "as KEY",
-            "First value of a range",
-        ),
-        row(
-            "sweep.KEY.to",
-            "a value of the field KEY",
-            "required for a range",
-            "as KEY",
-            "Last value of a range",
-        ),
-    ];
-    rows.extend(range().iter().map(info));
-    rows.push(row(
-        "sweep.NAME",
-        "a list of tables of fields, one table for each variant",
-        "no variants",
-        any,
-        "An axis of variants, for fields that change together, also written [[sweep.NAME]]",
-    ));
-    rows.push(row(
-        "sweep.NAME.label",
-        "text or a number",
-        "the fields and their values",
-        "none twice",
-        "What to call the variant; a number puts it on a numeric axis",
-    ));
-    rows
 }
 
 impl Axis {
@@ -167,11 +113,13 @@ pub(crate) fn read_values(
 ) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", field.key);
     let settings = match &node.tree {
-        Tree::Text(word) if field.kind == Kind::NameSet => sets::sets(schema, word, node.origin)
-            .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
-            .iter()
-            .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
-            .collect::<Result<Vec<_>, _>>()?,
+        Tree::Text(word) if field.kind == Kind::NameSet => {
+            sets::sets(schema.names(), word, node.origin)
+                .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
+                .iter()
+                .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
+                .collect::<Result<Vec<_>, _>>()?
+        }
         Tree::Array(items) => items
             .iter()
             .map(|item| Setting::read(field, item, Layer::Axis).map_err(in_sweep))
@@ -433,7 +381,7 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
         );
     }
     let elsewhere = || schema.of_another_kind(path);
-    if let Some((problem, hint)) = named::unknown_name(schema, path).or_else(elsewhere) {
+    if let Some((problem, hint)) = schema.unknown_name(path).or_else(elsewhere) {
         return Problem::new(key, entry.key_origin, problem, hint);
     }
     let hint = match meant(schema, path) {

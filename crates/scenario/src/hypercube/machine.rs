@@ -4,7 +4,8 @@ use super::table::{Count, DeviceTable, LanesTable, MachineTable, PlacementWord};
 use crate::describe::Describe;
 use crate::error::Problem;
 use crate::machine::Machine;
-use crate::settings::{Layer, Settings};
+use crate::setting::Layer;
+use crate::settings::Settings;
 use isthmus_machine::hypercube::spec::{
     DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec,
 };

@@ -8,8 +8,8 @@ use crate::describe::Rows;
 use crate::field::Default::{Required, Value};
 use crate::field::{Kind, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
+use crate::load::Load;
 use crate::machine::Machine;
-use crate::search::Load;
 use crate::value;
 use crate::workload::Workload;
 

@@ -5,7 +5,7 @@ use super::table::{HotNodeTable, TransactionTable, WorkloadTable};
 use crate::control::messages_most;
 use crate::describe::Describe;
 use crate::error::Problem;
-use crate::search::Load;
+use crate::load::Load;
 use crate::settings::Settings;
 use crate::value::TIME_MAX;
 use isthmus_machine::sci::spec::{SciSpec, Source};
