@@ -47,7 +47,7 @@ impl Rows {
             }
         }
         let mut rows = rows.0;
-        rows.sort_by_key(|row| tables.iter().position(|other| *other == table(row)));
+        rows.sort_by_cached_key(|row| tables.iter().position(|other| *other == table(row)));
         rows
     }
 
@@ -68,8 +68,12 @@ impl Rows {
 
     /// Puts the rows of the table `path` in the order of `names`.
     pub(crate) fn order(&mut self, path: &str, names: &[&str]) {
-        let place = |row: &Field| names.iter().position(|name| *at(path, name) == *row.key);
-        self.0.sort_by_key(|row| place(row).unwrap_or(names.len()));
+        let place = |row: &Field| {
+            let name = row.key.strip_prefix(path)?.strip_prefix('.')?;
+            names.iter().position(|other| *other == name)
+        };
+        self.0
+            .sort_by_cached_key(|row| place(row).unwrap_or(names.len()));
     }
 
     /// Adds the rows that a choice brings.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The fields of a file with one kind of machine and named tables of certain names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Schema {
     /// The word of the kind of machine.
     pub(crate) kind: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Schema {
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     defaults: BTreeMap<Arc<str>, Setting>,
     /// The rows of a named table of any name.
-    templates: Vec<Field>,
+    templates: Arc<[Field]>,
     /// The place of the rows of named tables among the fields.
     named_at: usize,
     /// The names of its named tables.
@@ -38,47 +38,46 @@ impl Schema {
         (named, named_at): (Option<&'static Named>, usize),
         of_kinds: Arc<[KindKeys]>,
     ) -> Self {
-        let empty = Self {
+        let mut schema = Self {
             kind,
             named,
-            fields: fields.into_iter().map(Arc::new).collect(),
+            fields: Vec::new(),
             by_key: BTreeMap::new(),
             defaults: BTreeMap::new(),
             templates: named.iter().flat_map(|named| named.rows(ANY)).collect(),
-            named_at,
+            named_at: 0,
             names: Vec::new(),
             of_kinds,
         };
-        empty.with_names(Vec::new())
+        schema.insert(fields);
+        schema.named_at = named_at;
+        schema
     }
 
     /// The schema for a machine of the same kind and named tables of these names.
     pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
-        let (before, after) = self.fields.split_at(self.named_at);
-        let mut fields = before.to_vec();
-        for name in &names {
-            for row in self.named.iter().flat_map(|named| named.rows(name)) {
-                let label = format!("{} of {name}", row.label);
-                fields.push(Arc::new(Field { label, ..row }));
+        let mut schema = self.clone();
+        let of = |name: &String| -> Vec<Field> {
+            let mut rows: Vec<Field> = self.named.iter().flat_map(|n| n.rows(name)).collect();
+            for row in &mut rows {
+                row.label = format!("{} of {name}", row.label);
             }
-        }
-        fields.extend_from_slice(after);
-        let defaults = defaults(&fields)
+            rows
+        };
+        schema.insert(names.iter().flat_map(of).collect());
+        schema.names = names;
+        schema
+    }
+
+    /// Adds rows, in the place of those of named tables.
+    fn insert(&mut self, rows: Vec<Field>) {
+        let rows: Vec<Arc<Field>> = rows.into_iter().map(Arc::new).collect();
+        let defaults = defaults(&rows)
             .unwrap_or_else(|problem| unreachable!("a default of the table is wrong: {problem:?}"));
-        let by_key = fields
-            .iter()
-            .map(|field| (field.key.clone(), field.clone()));
-        Self {
-            by_key: by_key.collect(),
-            defaults,
-            fields,
-            names,
-            templates: self.templates.clone(),
-            of_kinds: self.of_kinds.clone(),
-            kind: self.kind,
-            named: self.named,
-            named_at: self.named_at,
-        }
+        self.defaults.extend(defaults);
+        let by_key = rows.iter().map(|row| (row.key.clone(), row.clone()));
+        self.by_key.extend(by_key);
+        self.fields.splice(self.named_at..self.named_at, rows);
     }
 
     /// The names of the named tables, in the order of the file.
@@ -97,7 +96,7 @@ impl Schema {
     /// All rows, those of named tables for any name.
     pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
         let fixed = self.fields.iter().map(|field| &**field);
-        fixed.chain(&self.templates)
+        fixed.chain(self.templates.iter())
     }
 
     /// The row of a named table with the key `path`, whatever its name.
