@@ -153,13 +153,7 @@ fn by_ports(settings: &Settings, nodes: u32, ports: &PortsTable) -> Result<Shape
 
 /// What the topology finds wrong with the tree, at the field that says so.
 fn tree_problem(settings: &Settings, key: &str, error: &TreesError) -> Problem {
-    let text = error.to_string();
-    // The topology says what is wrong, and after that what would be right where one thing would.
-    let (problem, hint) = match text.split_once("; ") {
-        Some((problem, hint)) => (problem.to_owned(), hint.to_owned()),
-        None => (text, "give another tree".to_owned()),
-    };
-    settings.problem(key, problem, hint)
+    settings.problem(key, error.problem(), error.hint())
 }
 
 fn switching(
