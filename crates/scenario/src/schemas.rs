@@ -60,6 +60,7 @@ fn keys(kind: &MachineKind) -> KindKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Kind;
     use crate::kinds;
 
     /// The canonical form opens a table once, so the fields of a table must stand together; and
@@ -86,6 +87,44 @@ mod tests {
                 assert_ne!(field.default, Default::OfKind);
             }
             assert_eq!(kinds::of(schema).own.len(), of_kinds);
+        }
+    }
+
+    /// What rows say of one another in text names fields that there are, and their words.
+    #[test]
+    fn rows_name_fields_and_words_that_there_are() {
+        let named = of_kind("fat-tree").map(|schema| schema.with_names(vec!["x".to_owned()]));
+        for schema in all().iter().map(|schema| &**schema).chain(&named) {
+            let words = |key: &str| match schema.field(key).map(|field| field.kind) {
+                Some(Kind::Choice(words)) => words,
+                _ => panic!("{key} is no word"),
+            };
+            for field in schema.fields() {
+                if let Some(only) = &field.only {
+                    let words = words(&only.selector);
+                    let known = |word: &&str| words.contains(word);
+                    assert!(only.choices.iter().all(known), "{}", field.key);
+                }
+                if let Default::Following(following) = &field.default {
+                    let (leaders, own) = (words(&following.selector), words(&field.key));
+                    for (leader, word) in following.words {
+                        assert!(
+                            leaders.contains(leader) && own.contains(word),
+                            "{}",
+                            field.key
+                        );
+                    }
+                    for (key, word) in &following.given {
+                        assert!(schema.field(key).is_some() && own.contains(word), "{key}");
+                    }
+                }
+                let mut others = field.alternatives.iter().chain(&field.sets);
+                assert!(
+                    others.all(|key| schema.field(key).is_some()),
+                    "{}",
+                    field.key
+                );
+            }
         }
     }
 
