@@ -93,7 +93,7 @@ fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> Tok
     let held = optional(type_).unwrap_or(type_);
     let kind = match (&said.kind, words) {
         (Some(kind), _) => quote!(#kind),
-        (None, Some(words)) => quote!(crate::field::Kind::Choice(#words)),
+        (None, Some(words)) => quote!(crate::value::Kind::Choice(#words)),
         (None, None) => quote!(<#held as crate::describe::Held>::KIND),
     };
     let row = field(said, key, key, &kind);

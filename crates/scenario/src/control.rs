@@ -3,8 +3,8 @@
 
 use crate::describe::{Describe, words};
 use crate::error::Problem;
-use crate::field::Kind;
 use crate::settings::Settings;
+use crate::value::Kind;
 use isthmus_units::Time;
 
 /// What to observe.

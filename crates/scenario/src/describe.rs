@@ -1,8 +1,9 @@
 //! Tables of the file as types: what `#[derive(Describe)]` makes.
 
 use crate::document::join;
-use crate::field::{Field, Kind, Only};
+use crate::field::{Field, Only};
 use crate::settings::Settings;
+use crate::value::Kind;
 
 pub(crate) use crate::held::{Held, words};
 pub(crate) use isthmus_describe::Describe;

@@ -2,7 +2,7 @@
 
 use crate::document::{Entry, Node, Tree, join, parse_value, shown};
 use crate::error::{Origin, Problem};
-use crate::field::{Field, Kind};
+use crate::field::Field;
 use crate::kind_schema::Schema;
 use crate::kinds::kind_names;
 use crate::named;
@@ -11,6 +11,7 @@ use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{self, Axis};
+use crate::value::Kind;
 use std::sync::Arc;
 
 /// The version of the file format that this crate reads.
@@ -302,7 +303,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
             origin,
         }) => schemas::of_kind(kind).ok_or_else(|| {
             let names = kind_names();
-            let known = crate::field::alternatives(&names);
+            let known = crate::value::alternatives(&names);
             let hint = match closest(kind, names) {
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("give {known}"),

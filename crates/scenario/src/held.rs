@@ -1,7 +1,6 @@
 //! Values that fields of the file hold, by their types.
 
-use crate::field::Kind;
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::JobNodes;

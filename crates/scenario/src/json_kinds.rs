@@ -1,6 +1,6 @@
 //! What each kind of value looks like in JSON.
 
-use crate::field::{Kind, LANES_MAX, OUTSTANDING_MAX, UNLIMITED};
+use crate::value::{Kind, LANES_MAX, OUTSTANDING_MAX, UNLIMITED};
 use serde_json::{Value, json};
 
 /// A name of one's own.

@@ -6,7 +6,7 @@
 
 use crate::document::parse_value;
 use crate::error::Origin;
-use crate::field::{Default, Field, Kind, Only, SET_WORDS};
+use crate::field::{Default, Field, Only};
 use crate::json_kinds::{NAME, of_kind};
 use crate::kind::MachineKind;
 use crate::kind_schema::Schema;
@@ -15,6 +15,7 @@ use crate::named::{ANY, ANY_IN_WORDS};
 use crate::schema::in_words;
 use crate::schemas;
 use crate::setting::written;
+use crate::value::{Kind, SET_WORDS};
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema, draft 2020-12, of a scenario file.

@@ -4,10 +4,11 @@
 //! one row in [`MACHINE_KINDS`], and one variant each of [`Machine`] and
 //! [`Workload`](crate::Workload).
 
-use crate::field::{Default, Field, Kind};
+use crate::field::{Default, Field};
 use crate::kind::MachineKind;
 use crate::kind_schema::Schema;
 use crate::machine::Machine;
+use crate::value::Kind;
 use crate::{fattree, hypercube, sci};
 
 pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND, fattree::KIND];

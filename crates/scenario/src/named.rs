@@ -4,7 +4,8 @@
 
 use crate::document::{Entry, Node, Tree};
 use crate::error::Problem;
-use crate::field::{Field, Kind};
+use crate::field::Field;
+use crate::value::Kind;
 
 /// A table of named tables.
 #[derive(Debug)]

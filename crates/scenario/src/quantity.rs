@@ -2,9 +2,8 @@
 
 use crate::document::{Node, Tree};
 use crate::error::Origin;
-use crate::field::Kind;
 use crate::setting::{Layer, Setting};
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
 /// The unit as written: `ms`, `/ms`, `%`; `None` for plain numbers and words.

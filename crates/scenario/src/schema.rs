@@ -1,12 +1,13 @@
 //! The fields of the scenario file, as the reference lists them.
 
 use crate::describe::Rows;
-use crate::field::{Default, Field, Following, alternatives};
+use crate::field::{Default, Field, Following};
 use crate::kind::MachineKind;
 use crate::kinds::{MACHINE_KINDS, kind_field};
 use crate::named::ANY_IN_WORDS;
 use crate::sweep;
 use crate::tables::{ControlTable, HeadTable};
+use crate::value::alternatives;
 use serde::Serialize;
 
 /// One field of the scenario file, for documentation.

@@ -60,8 +60,8 @@ fn keys(kind: &MachineKind) -> KindKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Kind;
     use crate::kinds;
+    use crate::value::Kind;
 
     /// The canonical form opens a table once, so the fields of a table must stand together; and
     /// every kind must have its form of the rows that kinds have in forms of their own.

@@ -2,8 +2,8 @@
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
-use crate::field::SET_WORDS;
 use crate::suggest::closest;
+use crate::value::SET_WORDS;
 
 /// The sets that `word` stands for, as lists of names in the order of the file. The error is a
 /// problem and a hint.

@@ -2,8 +2,8 @@
 
 use crate::document::{Node, Tree, parse_value};
 use crate::error::{Origin, Problem};
-use crate::field::{Default, Field, Kind};
-use crate::value::Value;
+use crate::field::{Default, Field};
+use crate::value::{Kind, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -190,7 +190,7 @@ impl Settings {
 
     fn in_vain(&self, field: &Field, only: &Only, word: &str) -> Problem {
         let selector = &only.selector;
-        let choices = crate::field::alternatives(&only.choices);
+        let choices = crate::value::alternatives(&only.choices);
         self.problem(
             &field.key,
             format!("it has no effect with {selector} = {}", shown(word)),

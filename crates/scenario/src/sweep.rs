@@ -5,13 +5,14 @@
 
 use crate::document::{Entry, Node, Tree, join, shown};
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind, LINE_MAX, control_in};
+use crate::field::{Default, Field};
 use crate::kind_schema::Schema;
 use crate::quantity;
 use crate::sets;
 use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::suggest::closest;
+use crate::value::{Kind, LINE_MAX, control_in};
 use std::sync::Arc;
 
 /// One axis of the sweep.

@@ -2,8 +2,7 @@
 
 use crate::control::{Measure, StopTable, Verdict};
 use crate::describe::Describe;
-use crate::field::{Kind, LINE_MAX};
-use crate::value::Value;
+use crate::value::{Kind, LINE_MAX, Value};
 
 /// Characters of a description at most.
 const DESCRIPTION_MAX: usize = 4_000;

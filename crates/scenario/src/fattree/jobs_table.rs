@@ -2,8 +2,7 @@
 //! Sections are those of the QsNET paper.
 
 use crate::describe::{Describe, Held, words};
-use crate::field::{Kind, NODES_MAX};
-use crate::value::Value;
+use crate::value::{Kind, NODES_MAX, Value};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{AllReduce, Destinations, JobNodes, Mapping, Spread};

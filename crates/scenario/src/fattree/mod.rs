@@ -10,12 +10,12 @@ mod vain;
 
 use crate::describe::Rows;
 use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Field, Kind, Own};
+use crate::field::{Field, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::load::Load;
 use crate::machine::Machine;
 use crate::named::Named;
-use crate::value;
+use crate::value::{self, Kind};
 use crate::workload::Workload;
 use jobs_table::{JobTable, WorkloadTable};
 use table::MachineTable;

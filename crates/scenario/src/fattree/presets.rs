@@ -2,8 +2,9 @@
 //! public source gives is marked as an assumption.
 
 use crate::field::Default::Absent;
-use crate::field::{Field, Kind};
+use crate::field::Field;
 use crate::preset::{Preset, PresetValue, Presets};
+use crate::value::Kind;
 
 const KEY: &str = "machine.preset";
 

@@ -1,7 +1,7 @@
 //! `[machine]` of a fat tree, as a file describes it. Sections are those of the QsNET paper.
 
 use crate::describe::{Describe, words};
-use crate::field::{Kind, NODES_MAX};
+use crate::value::{Kind, NODES_MAX};
 use isthmus_machine::fattree::spec::{AgeFrom, AgeTie, LinkLoad, LinkTie};
 use isthmus_topology::trees::MAX_PORTS;
 use isthmus_units::{Bandwidth, Bytes, Time};

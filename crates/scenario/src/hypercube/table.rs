@@ -2,7 +2,7 @@
 //! of the hypercube paper.
 
 use crate::describe::{Describe, words};
-use crate::field::Kind;
+use crate::value::Kind;
 use isthmus_machine::hypercube::spec::Service;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;

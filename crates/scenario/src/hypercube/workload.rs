@@ -5,10 +5,9 @@ use super::table::{ArrivalTable, CollectivesTable, FileBlocksTable, OpenLoop, Wo
 use crate::control::messages_most;
 use crate::describe::Describe;
 use crate::error::Problem;
-use crate::field::OUTSTANDING_MAX;
 use crate::quantity::rounded;
 use crate::settings::Settings;
-use crate::value::mean_gap;
+use crate::value::{OUTSTANDING_MAX, mean_gap};
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Time;
 use isthmus_workload::Outstanding;

@@ -6,11 +6,11 @@ mod workload;
 
 use crate::describe::Rows;
 use crate::field::Default::{Required, Value};
-use crate::field::{Kind, Own};
+use crate::field::Own;
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
 use crate::load::Load;
 use crate::machine::Machine;
-use crate::value;
+use crate::value::{self, Kind};
 use crate::workload::Workload;
 
 use table::{MachineTable, WorkloadTable};

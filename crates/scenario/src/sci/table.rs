@@ -2,7 +2,7 @@
 //! those of the SCI paper.
 
 use crate::describe::{Describe, words};
-use crate::field::Kind;
+use crate::value::Kind;
 use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Source};
 use isthmus_topology::rings::{MAX_NODES, Routing};
 use isthmus_units::{Bandwidth, Bytes, Time};
