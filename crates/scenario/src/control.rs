@@ -1,7 +1,7 @@
 //! `[measure]`, `[stop]` and `[verdict]`: what to observe, when to stop, when to call a run
 //! saturated.
 
-use crate::describe::{Describe, words};
+use crate::describe::{Choice, Describe, words};
 use crate::error::Problem;
 use crate::settings::Settings;
 use crate::value::Kind;
@@ -180,7 +180,7 @@ enum WarmupTable {
 
 /// The most messages of a replication, and the field that says so; `None` if it ends at a time.
 pub(crate) fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
-    match StopTable::read(settings, "stop").rule {
+    match RuleTable::read(settings, "stop", "stop.rule") {
         RuleTable::Fixed { time: Some(_), .. } => None,
         RuleTable::Fixed { messages, .. } => Some(("stop.messages", messages)),
         RuleTable::Precision { messages_max, .. } => Some(("stop.messages_max", messages_max)),

@@ -60,7 +60,7 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
     if parent.is_empty() {
         key.to_owned()
     } else {
-        format!("{parent}.{key}")
+        [parent, ".", key].concat()
     }
 }
 

@@ -144,6 +144,11 @@ impl Settings {
         {
             return (word.clone(), *layer);
         }
+        self.followed(key)
+    }
+
+    /// A word that follows from others and the layer that decided it; empty if there is none.
+    fn followed(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
                 Some((self.set.get(leader.as_str())?.layer, *word))
@@ -243,7 +248,7 @@ impl Settings {
     pub(crate) fn held_if_any<T: Held>(&self, key: &str) -> Option<T> {
         let value = match self.setting(key) {
             Some(setting) => T::of(&setting.value),
-            None => match self.word(key) {
+            None => match self.followed(key) {
                 (word, _) if word.is_empty() => return None,
                 (word, _) => T::of(&Value::Text(word)),
             },
