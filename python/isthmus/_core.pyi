@@ -21,6 +21,7 @@ __all__ = [
     "check",
     "compare",
     "fields",
+    "json_schema",
     "model",
     "peak",
     "place",
@@ -77,6 +78,9 @@ def fields() -> str:
     """Return a JSON list of the fields of a scenario file:
     ``[{key, type, units, default, range, meaning, applies}]``.
     """
+
+def json_schema() -> str:
+    """Return the JSON Schema (draft 2020-12) of a scenario file."""
 
 def analyze(text: str, file: str, overrides: list[str]) -> str:
     """Return a RunResult in JSON with the analytic model's values only (every mean is null).

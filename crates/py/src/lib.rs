@@ -68,6 +68,12 @@ fn fields() -> PyResult<String> {
     json(&schema::fields())
 }
 
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn json_schema() -> PyResult<String> {
+    json(&isthmus_scenario::json_schema())
+}
+
 /// `value` as JSON text.
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -83,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(processors, module)?)?;
     module.add_function(wrap_pyfunction!(fields, module)?)?;
+    module.add_function(wrap_pyfunction!(json_schema, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(model::model, module)?)?;

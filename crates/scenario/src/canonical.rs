@@ -11,10 +11,10 @@ pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool)
     let mut text = String::new();
     let mut table = "";
     for field in base.schema().fields() {
-        let Some(setting) = base.given(field.key).filter(|_| keep(field.key)) else {
+        let Some(setting) = base.given(&field.key).filter(|_| keep(&field.key)) else {
             continue;
         };
-        let (parent, key) = field.key.rsplit_once('.').unwrap_or(("", field.key));
+        let (parent, key) = field.key.rsplit_once('.').unwrap_or(("", &field.key));
         if parent != table {
             let _ = write!(text, "\n[{parent}]\n");
             table = parent;
@@ -51,7 +51,7 @@ fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     let settings = value
         .settings
         .iter()
-        .map(|setting| format!("{} = {}", quoted(setting.field.key), setting.written));
+        .map(|setting| format!("{} = {}", quoted(&setting.field.key), setting.written));
     let entries: Vec<String> = std::iter::once(format!("label = {label}"))
         .chain(settings)
         .collect();

@@ -28,9 +28,9 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     };
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
-    for field in fields.filter(|field| spoken_of(field.key)) {
-        if !keys.iter().any(|key| key == field.key) {
-            keys.push(field.key.to_owned());
+    for field in fields.filter(|field| spoken_of(&field.key)) {
+        if !keys.iter().any(|key| **key == *field.key) {
+            keys.push(field.key.to_string());
         }
     }
     let fields = keys.into_iter().map(|key| Change {
@@ -57,7 +57,7 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
 /// same, such as the rate for the time between two arrivals.
 fn field(draft: &Draft, key: &str) -> Option<String> {
     let is_of = |axis: &&Axis| {
-        (axis.field).is_some_and(|field| field.key == key || field.sets.contains(&key))
+        (axis.field.as_ref()).is_some_and(|f| &*f.key == key || f.sets.iter().any(|set| set == key))
     };
     let axis = draft.axes.iter().find(is_of);
     match axis {

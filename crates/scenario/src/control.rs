@@ -1,22 +1,26 @@
 //! `[measure]`, `[stop]` and `[verdict]`: what to observe, when to stop, when to call a run
 //! saturated.
 
+use crate::describe::{Choice, Describe, words};
 use crate::error::Problem;
-use crate::field::Default::{Absent, Following, Value};
-use crate::field::{Field, Kind};
 use crate::settings::Settings;
+use crate::value::Kind;
 use isthmus_units::Time;
 
 /// What to observe.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Describe)]
 pub struct Measure {
-    /// Percentiles of latency to report, between 0 and 100.
+    /// Percentiles of latency to report.
+    #[describe(default = [50, 90, 99])]
     pub percentiles: Vec<f64>,
     /// Whether to report the utilisation of channels.
+    #[describe(default = true)]
     pub channels: bool,
     /// Whether to report histograms of latency.
+    #[describe(default = true)]
     pub histograms: bool,
-    /// Whether to evaluate the queueing model beside the simulation.
+    /// Whether to evaluate the queueing model beside the simulation (section 6).
+    #[describe(default = true)]
     pub analysis: bool,
 }
 
@@ -87,215 +91,105 @@ pub enum Intervals {
 }
 
 /// When to call a run saturated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Describe)]
 pub struct Verdict {
-    /// Growth of the backlog per message offered above which a run is saturated.
+    /// Growth of the backlog per message offered above which a point is saturated.
+    #[describe(label = "growth limit", kind = Kind::INSIDE, default = 0.005)]
     pub growth: f64,
     /// Probability of a wrong verdict that is accepted.
+    #[describe(kind = Kind::INSIDE, default = 0.01)]
     pub error_rate: f64,
 }
 
-const INSIDE: Kind = Kind::Share {
-    above_zero: true,
-    below_one: true,
-};
-const MESSAGES: Kind = Kind::Integer {
-    min: 1,
-    max: 1_000_000_000_000,
-};
-
-/// The rows that count messages, of a kind of machine on which they are as many by default.
-pub(crate) const fn messages_first(default: &'static str) -> Field {
-    Field::new(
-        "stop.messages_first",
-        MESSAGES,
-        Value(default),
-        "first look",
-        "Messages of a replication before the first look at its precision, warm-up included",
-    )
-    .only("stop.rule", &["precision"])
+words! {
+    Intervals { Replications = "replications", BatchMeans = "batch-means" }
 }
 
-/// See [`messages_first`].
-pub(crate) const fn messages_max(default: &'static str) -> Field {
-    Field::new(
-        "stop.messages_max",
-        MESSAGES,
-        Value(default),
-        "last look",
-        "Messages of a replication at which to give up, warm-up included; a search whose bracket is \
-         too wide then goes on for 16 times as many",
-    )
-    .only("stop.rule", &["precision"])
+const MESSAGES_MAX: u64 = 1_000_000_000_000;
+const MESSAGES: Kind = Kind::whole(1, MESSAGES_MAX);
+
+/// `[stop]`.
+#[derive(Describe)]
+pub(crate) struct StopTable {
+    /// When a point ends: all measures known well enough, or after a fixed number of messages or a
+    /// fixed time.
+    #[describe(choice, label = "stopping rule", default = "precision")]
+    rule: RuleTable,
+    /// Confidence level of the intervals.
+    #[describe(kind = Kind::INSIDE, default = 0.95)]
+    confidence: f64,
+    /// Independent replications of each point (section 5: 10).
+    #[describe(kind = Kind::whole(1, 10_000), default = 10)]
+    replications: u32,
+    /// What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing.
+    #[describe(
+        choice,
+        label = "warm-up rule",
+        follows(rule, given(time = "none"), "precision" => "mser5", "fixed" => "fixed")
+    )]
+    warmup: WarmupTable,
+    /// Whether intervals come from the means of replications or of batches within a run.
+    #[describe(label = "intervals from", default = "replications")]
+    intervals: Intervals,
 }
 
-/// See [`messages_first`].
-pub(crate) const fn messages(default: &'static str, meaning: &'static str) -> Field {
-    Field::new(
-        "stop.messages",
-        MESSAGES,
-        Value(default),
-        "messages",
-        meaning,
-    )
-    .only("stop.rule", &["fixed"])
-    .instead_of(&["stop.time"])
+/// When a point ends, by the word of `stop.rule`.
+#[derive(Describe)]
+enum RuleTable {
+    Precision {
+        /// Half-width of the confidence interval of each measure, relative to its mean.
+        #[describe(kind = Kind::INSIDE, default = "2%")]
+        precision: f64,
+        /// Measures that must be known; one that a point cannot give is not waited for.
+        #[describe(label = "measures", of_kind)]
+        of: Option<Vec<String>>,
+        /// Messages of a replication before the first look at its precision, warm-up included.
+        #[describe(label = "first look", kind = MESSAGES, of_kind)]
+        messages_first: u64,
+        /// Messages of a replication at which to give up, warm-up included; a search whose bracket is
+        /// too wide then goes on for 16 times as many.
+        #[describe(label = "last look", kind = MESSAGES, of_kind)]
+        messages_max: u64,
+    },
+    Fixed {
+        /// Messages of a replication, warm-up included.
+        #[describe(kind = MESSAGES, of_kind, instead_of(time))]
+        messages: u64,
+        /// Simulated time of a replication, warm-up included, in place of a number of messages.
+        #[describe(
+            kind = Kind::period("us"),
+            absent = "stop.messages decides",
+            example = "\"200 us\"",
+            instead_of(messages)
+        )]
+        time: Option<Time>,
+    },
 }
 
-/// See [`messages_first`].
-pub(crate) const fn warmup_messages(default: &'static str, meaning: &'static str) -> Field {
-    Field::new(
-        "stop.warmup_messages",
-        Kind::Integer {
-            min: 0,
-            max: 1_000_000_000_000,
-        },
-        Value(default),
-        "warm-up",
-        meaning,
-    )
-    .only("stop.warmup", &["fixed"])
+/// What to discard, by the word of `stop.warmup`.
+#[derive(Describe)]
+enum WarmupTable {
+    Mser5,
+    Fixed {
+        /// Messages to discard at the start of a run.
+        #[describe(label = "warm-up", kind = Kind::whole(0, MESSAGES_MAX), of_kind)]
+        warmup_messages: u64,
+    },
+    None,
 }
 
-pub(crate) const FIELDS: &[Field] = &[
-    Field::new(
-        "measure.percentiles",
-        Kind::Percentiles,
-        Value("[50, 90, 99]"),
-        "percentiles",
-        "Percentiles of latency to report",
-    ),
-    Field::new(
-        "measure.channels",
-        Kind::Flag,
-        Value("true"),
-        "channels",
-        "Whether to report the utilisation of channels",
-    ),
-    Field::new(
-        "measure.histograms",
-        Kind::Flag,
-        Value("true"),
-        "histograms",
-        "Whether to report histograms of latency",
-    ),
-    Field::new(
-        "measure.analysis",
-        Kind::Flag,
-        Value("true"),
-        "analysis",
-        "Whether to evaluate the queueing model beside the simulation (section 6)",
-    ),
-    Field::new(
-        "stop.rule",
-        Kind::Choice(&["precision", "fixed"]),
-        Value("\"precision\""),
-        "stopping rule",
-        "When a point ends: all measures known well enough, or after a fixed number of messages \
-         or a fixed time",
-    ),
-    Field::new(
-        "stop.precision",
-        INSIDE,
-        Value("\"2%\""),
-        "precision",
-        "Half-width of the confidence interval of each measure, relative to its mean",
-    )
-    .only("stop.rule", &["precision"]),
-    Field::of_kind("stop.of"),
-    Field::of_kind("stop.messages_first"),
-    Field::of_kind("stop.messages_max"),
-    Field::of_kind("stop.messages"),
-    Field::new(
-        "stop.time",
-        Kind::Time {
-            zero: false,
-            usual: "us",
-        },
-        Absent("stop.messages decides"),
-        "time",
-        "Simulated time of a replication, warm-up included, in place of a number of messages",
-    )
-    .such_as("\"200 us\"")
-    .only("stop.rule", &["fixed"])
-    .instead_of(&["stop.messages"]),
-    Field::new(
-        "stop.confidence",
-        INSIDE,
-        Value("0.95"),
-        "confidence",
-        "Confidence level of the intervals",
-    ),
-    Field::new(
-        "stop.replications",
-        Kind::Integer {
-            min: 1,
-            max: 10_000,
-        },
-        Value("10"),
-        "replications",
-        "Independent replications of each point (section 5: 10)",
-    ),
-    Field::new(
-        "stop.warmup",
-        Kind::Choice(&["mser5", "fixed", "none"]),
-        Following {
-            given: &[("stop.time", "none")],
-            selector: "stop.rule",
-            words: &[("precision", "mser5"), ("fixed", "fixed")],
-        },
-        "warm-up rule",
-        "What to discard at the start of a run: what MSER-5 finds, a number of messages, or nothing",
-    ),
-    Field::of_kind("stop.warmup_messages"),
-    Field::new(
-        "stop.intervals",
-        Kind::Choice(&["replications", "batch-means"]),
-        Value("\"replications\""),
-        "intervals from",
-        "Whether intervals come from the means of replications or of batches within a run",
-    ),
-    Field::new(
-        "verdict.growth",
-        INSIDE,
-        Value("0.005"),
-        "growth limit",
-        "Growth of the backlog per message offered above which a point is saturated",
-    ),
-    Field::new(
-        "verdict.error_rate",
-        INSIDE,
-        Value("0.01"),
-        "error rate",
-        "Probability of a wrong verdict that is accepted",
-    ),
-];
-
-/// What to observe.
-pub(crate) fn measure(settings: &Settings) -> Measure {
-    Measure {
-        percentiles: settings.numbers("measure.percentiles").to_vec(),
-        channels: settings.flag("measure.channels"),
-        histograms: settings.flag("measure.histograms"),
-        analysis: settings.flag("measure.analysis"),
-    }
-}
-
-/// When to call a run saturated.
-pub(crate) fn verdict(settings: &Settings) -> Verdict {
-    Verdict {
-        growth: settings.number("verdict.growth"),
-        error_rate: settings.number("verdict.error_rate"),
+/// The most messages of a replication, and the field that says so; `None` if it ends at a time.
+pub(crate) fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
+    match RuleTable::read(settings, "stop", "stop.rule") {
+        RuleTable::Fixed { time: Some(_), .. } => None,
+        RuleTable::Fixed { messages, .. } => Some(("stop.messages", messages)),
+        RuleTable::Precision { messages_max, .. } => Some(("stop.messages_max", messages_max)),
     }
 }
 
 /// When to stop.
-pub(crate) fn stop(settings: &Settings) -> Result<Stop, Problem> {
-    let intervals = match settings.text("stop.intervals").as_str() {
-        "batch-means" => Intervals::BatchMeans,
-        _ => Intervals::Replications,
-    };
-    let replications = settings.small("stop.replications");
+pub(crate) fn stop(settings: &Settings, table: StopTable) -> Result<Stop, Problem> {
+    let (replications, intervals) = (table.replications, table.intervals);
     if replications < 2 && intervals == Intervals::Replications {
         return Err(settings.problem(
             "stop.replications",
@@ -303,36 +197,38 @@ pub(crate) fn stop(settings: &Settings) -> Result<Stop, Problem> {
             "give 2 or more, or set stop.intervals = \"batch-means\"",
         ));
     }
-    let rule = stop_rule(settings)?;
-    let warmup = match settings.text("stop.warmup").as_str() {
-        "fixed" => Warmup::Fixed {
-            messages: settings.integer("stop.warmup_messages"),
+    let rule = stop_rule(settings, table.rule)?;
+    let warmup = match table.warmup {
+        WarmupTable::Mser5 => Warmup::Mser5,
+        WarmupTable::Fixed { warmup_messages } => Warmup::Fixed {
+            messages: warmup_messages,
         },
-        "none" => Warmup::None,
-        _ => Warmup::Mser5,
+        WarmupTable::None => Warmup::None,
     };
     check_warmup(settings, &rule, warmup)?;
     Ok(Stop {
         rule,
-        confidence: settings.number("stop.confidence"),
+        confidence: table.confidence,
         replications,
         warmup,
         intervals,
     })
 }
 
-fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
-    if settings.text("stop.rule") == "fixed" {
-        if settings.given("stop.time").is_some() {
-            return Ok(StopRule::FixedTime {
-                time: settings.time("stop.time"),
-            });
-        }
-        return Ok(StopRule::Fixed {
-            messages: settings.integer("stop.messages"),
-        });
-    }
-    let of = measures(settings);
+fn stop_rule(settings: &Settings, table: RuleTable) -> Result<StopRule, Problem> {
+    let (precision, of, messages_first, messages_max) = match table {
+        RuleTable::Fixed {
+            time: Some(time), ..
+        } => return Ok(StopRule::FixedTime { time }),
+        RuleTable::Fixed { messages, .. } => return Ok(StopRule::Fixed { messages }),
+        RuleTable::Precision {
+            precision,
+            of,
+            messages_first,
+            messages_max,
+        } => (precision, of, messages_first, messages_max),
+    };
+    let of = of.unwrap_or_else(|| of_named_tables(settings));
     if of.is_empty() {
         return Err(settings.problem(
             "stop.of",
@@ -340,8 +236,6 @@ fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
             "list one or more, or set stop.rule = \"fixed\"",
         ));
     }
-    let messages_first = settings.integer("stop.messages_first");
-    let messages_max = settings.integer("stop.messages_max");
     if messages_first > messages_max {
         return Err(settings.problem(
             "stop.messages_max",
@@ -350,23 +244,21 @@ fn stop_rule(settings: &Settings) -> Result<StopRule, Problem> {
         ));
     }
     Ok(StopRule::Precision {
-        precision: settings.number("stop.precision"),
+        precision,
         of,
         messages_first,
         messages_max,
     })
 }
 
-/// What runs are to be precise about.
-fn measures(settings: &Settings) -> Vec<String> {
+/// What runs are to be precise about if the file does not say: the same of each named table.
+fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
-    match (&schema.machine.named, settings.given("stop.of")) {
-        (Some(named), None) => {
-            let of = |name: &String| format!("{name}.{}", named.measure);
-            schema.names().iter().map(of).collect()
-        }
-        _ => settings.names("stop.of").to_vec(),
-    }
+    let measures = schema.named.iter().flat_map(|named| {
+        let of = |name: &String| format!("{name}.{}", named.measure);
+        schema.names().iter().map(of)
+    });
+    measures.collect()
 }
 
 fn check_warmup(settings: &Settings, rule: &StopRule, warmup: Warmup) -> Result<(), Problem> {

@@ -55,6 +55,15 @@ impl Node {
     }
 }
 
+/// The key of a field of a table.
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() {
+        key.to_owned()
+    } else {
+        [parent, ".", key].concat()
+    }
+}
+
 /// A text in TOML's quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()

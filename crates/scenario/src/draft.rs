@@ -1,14 +1,18 @@
 //! Reads the tree of a file, then the overrides, into settings and axes.
 
-use crate::document::{Entry, Node, Tree, parse_value, shown};
+use crate::document::{Entry, Node, Tree, join, parse_value, shown};
 use crate::error::{Origin, Problem};
-use crate::field::{Field, Kind};
-use crate::kind::kind_names;
+use crate::field::Field;
+use crate::kind_schema::Schema;
+use crate::kinds::kind_names;
 use crate::named;
-use crate::schema::Schema;
-use crate::settings::{Layer, Setting, Settings};
+use crate::schemas;
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{self, Axis};
+use crate::value::Kind;
+use std::sync::Arc;
 
 /// The version of the file format that this crate reads.
 pub(crate) const VERSION: i64 = 1;
@@ -16,7 +20,7 @@ pub(crate) const VERSION: i64 = 1;
 /// What a file and its overrides say, each value checked on its own.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    pub(crate) schema: &'static Schema,
+    pub(crate) schema: Arc<Schema>,
     pub(crate) base: Settings,
     pub(crate) axes: Vec<Axis>,
 }
@@ -31,12 +35,12 @@ impl Draft {
             .map(|(index, text)| parse_override(index, text))
             .collect::<Result<_, _>>()?;
         let mut schema = choose_schema(root, &overrides)?;
-        if let Some(named) = &schema.machine.named {
-            schema = schema.with_names(named::names(named, root)?);
+        if let Some(named) = schema.named {
+            schema = Arc::new(schema.with_names(named::names(named, root)?));
         }
         let mut draft = Self {
+            base: Settings::new(schema.clone()),
             schema,
-            base: Settings::new(schema),
             axes: Vec::new(),
         };
         if let Tree::Table(entries) = &root.tree {
@@ -62,7 +66,7 @@ impl Draft {
     /// Drops what an override has made meaningless, such as the length of a burst once the
     /// arrivals are no longer bursty, unless an axis may give it a meaning again.
     fn drop_overruled(&mut self) {
-        let overruled: Vec<&str> = self
+        let overruled: Vec<Arc<str>> = self
             .schema
             .fields()
             .iter()
@@ -71,7 +75,7 @@ impl Draft {
                 let mut selectors = self.schema.selectors(field);
                 !selectors.any(|selector| self.axes.iter().any(|axis| axis.decides(selector)))
             })
-            .map(|field| field.key)
+            .map(|field| field.key.clone())
             .collect();
         for key in &overruled {
             if self.base.layer(key) < Layer::Override {
@@ -86,7 +90,7 @@ impl Draft {
         if path == "sweep" {
             return self.read_sweep("", &entry.node, layer);
         }
-        let field = self.schema.field(&path);
+        let field = self.schema.field(&path).cloned();
         match (&entry.node.tree, field) {
             (Tree::Table(entries), _) if self.schema.is_table(&path) => {
                 if layer == Layer::File {
@@ -96,20 +100,20 @@ impl Draft {
                     .iter()
                     .try_for_each(|entry| self.read_entry(&path, entry, layer))
             }
-            (_, Some(field)) => self.read_setting(field, &entry.node, layer),
+            (_, Some(field)) => self.read_setting(&field, &entry.node, layer),
             (_, None) if self.schema.is_table(&path) => Err(Problem::new(
                 path.as_str(),
                 entry.node.origin,
                 format!("{} where a table is expected", entry.node.describe()),
                 format!("write [{path}] and its fields below"),
             )),
-            _ => Err(unknown_key(self.schema, &path, entry.key_origin)),
+            _ => Err(unknown_key(&self.schema, &path, entry.key_origin)),
         }
     }
 
     fn read_setting(
         &mut self,
-        field: &'static Field,
+        field: &Arc<Field>,
         node: &Node,
         layer: Layer,
     ) -> Result<(), Problem> {
@@ -144,7 +148,7 @@ impl Draft {
         }
         let axis = match field {
             Some(field) if field.sweepable() => {
-                sweep::read_values(self.schema, field, &entry.node)?
+                sweep::read_values(&self.schema, field, &entry.node)?
             }
             Some(_) => {
                 return Err(Problem::new(
@@ -155,9 +159,9 @@ impl Draft {
                 ));
             }
             None if sweep::is_variants(&entry.node) && !path.contains('.') => {
-                sweep::read_variants(self.schema, entry)?
+                sweep::read_variants(&self.schema, entry)?
             }
-            None => return Err(sweep::unknown_axis(self.schema, &path, entry)),
+            None => return Err(sweep::unknown_axis(&self.schema, &path, entry)),
         };
         self.place(axis, layer);
         Ok(())
@@ -165,7 +169,7 @@ impl Draft {
 
     /// Adds an axis; one from an override takes the place of the one that it replaces.
     fn place(&mut self, axis: Axis, layer: Layer) {
-        let same = |other: &Axis| match (axis.field, other.field) {
+        let same = |other: &Axis| match (&axis.field, &other.field) {
             (Some(field), Some(_)) => field.decides().any(|key| other.decides(key)),
             _ => axis.key == other.key,
         };
@@ -173,14 +177,6 @@ impl Draft {
             Some(at) if layer == Layer::Override => self.axes[at] = axis,
             _ => self.axes.push(axis),
         }
-    }
-}
-
-pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{parent}.{key}")
     }
 }
 
@@ -286,18 +282,15 @@ fn has_empty_table(node: &Node) -> bool {
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
 fn is_words(key: &str) -> bool {
-    let text =
-        |field: &Field| matches!(field.kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
-    let schemas = Schema::all().iter();
-    let rows = schemas
-        .clone()
-        .flat_map(|schema| schema.machine.workload_fields);
-    let named = rows.filter(|row| named::is_row(row) && named::is_key(key, row.key));
-    let fixed = schemas.filter_map(|schema| schema.field(key));
-    fixed.chain(named).any(text)
+    let text = |kind: Kind| matches!(kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
+    schemas::all().iter().any(|schema| {
+        let fixed = schema.field(key).map(|field| field.kind);
+        let named = schema.template(key).map(|row| row.kind);
+        fixed.or(named).is_some_and(text)
+    })
 }
 
-fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static Schema, Problem> {
+fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schema>, Problem> {
     let from_override = overrides
         .iter()
         .rev()
@@ -308,9 +301,9 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static 
         Some(Node {
             tree: Tree::Text(kind),
             origin,
-        }) => Schema::for_machine(kind).ok_or_else(|| {
+        }) => schemas::of_kind(kind).ok_or_else(|| {
             let names = kind_names();
-            let known = crate::field::alternatives(&names);
+            let known = crate::value::alternatives(&names);
             let hint = match closest(kind, names) {
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("give {known}"),
@@ -318,7 +311,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<&'static 
             let problem = format!("{} is not a kind of machine", shown(kind));
             Problem::new("machine.kind", *origin, problem, hint)
         }),
-        _ => Ok(Schema::first()),
+        _ => Ok(schemas::first()),
     }
 }
 
@@ -328,7 +321,7 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
     if parent.is_empty() {
         here.push("sweep");
     }
-    if let Some((problem, hint)) = named::unknown_name(schema, path) {
+    if let Some((problem, hint)) = schema.unknown_name(path) {
         return Problem::new(path, origin, problem, hint);
     }
     if let Some(problem) = schema.of_another_kind(path) {
@@ -349,12 +342,12 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
         };
     }
     let elsewhere = || {
-        let ends_so = |field: &&&Field| field.key.rsplit('.').next() == Some(name);
+        let ends_so = |field: &&Arc<Field>| field.key.rsplit('.').next() == Some(name);
         schema
             .fields()
             .iter()
             .find(ends_so)
-            .map(|field| field.key.to_owned())
+            .map(|field| field.key.to_string())
     };
     let meant = closest(name, here.iter().copied())
         .map(|name| join(parent, name))

@@ -1,19 +1,15 @@
-//! The kinds of machine that a file may describe.
-//!
-//! A new kind is a module with its tables of fields and the functions that build its descriptions,
-//! one row in [`MACHINE_KINDS`], and one variant each of [`Machine`] and [`Workload`].
+//! What a kind of machine says of itself.
 
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind};
+use crate::field::{Field, Own};
+use crate::load::Load;
 use crate::machine::Machine;
 use crate::named::Named;
 use crate::preset::Presets;
-use crate::search::Load;
 use crate::settings::Settings;
 use crate::vain::Watch;
 use crate::value::Value;
 use crate::workload::Workload;
-use crate::{fattree, hypercube, sci};
 
 /// One kind of machine.
 #[derive(Debug)]
@@ -21,13 +17,13 @@ pub(crate) struct MachineKind {
     /// The word after `machine.kind =`.
     pub(crate) name: &'static str,
     /// The fields of `[machine]` beside the kind, those of one table together.
-    pub(crate) fields: &'static [Field],
+    pub(crate) fields: fn() -> Vec<Field>,
     /// The fields of `[workload]`, those of one table together.
-    pub(crate) workload_fields: &'static [Field],
-    /// The tables among them that a file may repeat under names of its own, if there are such.
+    pub(crate) workload_fields: fn() -> Vec<Field>,
+    /// The tables in it that a file may repeat under names of its own, if there are such.
     pub(crate) named: Option<Named>,
-    /// Its form of the rows of the other tables that are [`Default::OfKind`].
-    pub(crate) rows: &'static [Field],
+    /// What it says of the fields of other tables that are [`OfKind`](crate::field::Default::OfKind).
+    pub(crate) own: &'static [Own],
     pub(crate) loads: Loads,
     pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
     /// The workload, checked against the machine that it runs on.
@@ -41,9 +37,11 @@ pub(crate) struct MachineKind {
 }
 
 impl MachineKind {
-    /// Its form of the row `key` of a table that all kinds share.
-    pub(crate) fn row(&self, key: &str) -> Option<&'static Field> {
-        self.rows.iter().find(|row| row.key == key)
+    /// Its form of a row of a table that all kinds share.
+    pub(crate) fn row(&self, row: Field) -> Field {
+        let own = self.own.iter().find(|own| own.key == &*row.key);
+        own.unwrap_or_else(|| unreachable!("{} has no {}", self.name, row.key))
+            .row(row)
     }
 }
 
@@ -71,20 +69,4 @@ pub(crate) struct LoadValue {
     pub(crate) key: &'static str,
     pub(crate) value: Value,
     pub(crate) written: String,
-}
-
-pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND, fattree::KIND];
-
-/// `machine.kind` itself.
-pub(crate) const KIND_FIELD: Field = Field::new(
-    "machine.kind",
-    Kind::Choice(&["hypercube", "sci", "fat-tree"]),
-    Default::Required,
-    "kind of machine",
-    "Kind of machine; it decides which other fields of machine and workload there are",
-);
-
-/// The names of all kinds.
-pub(crate) fn kind_names() -> Vec<&'static str> {
-    MACHINE_KINDS.iter().map(|kind| kind.name).collect()
 }

@@ -1,6 +1,5 @@
 //! What a file describes as its machine.
 
-use crate::{fattree, hypercube, sci};
 use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::sci::spec::SciSpec;
@@ -18,34 +17,6 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The word of its kind, as after `machine.kind =`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Hypercube(_) => hypercube::KIND.name,
-            Self::Sci(_) => sci::KIND.name,
-            Self::FatTree(_) => fattree::KIND.name,
-        }
-    }
-
-    /// Number of PEs; of an SCI fabric or a fat tree, its nodes.
-    pub fn pe_count(&self) -> u32 {
-        match self {
-            Self::Hypercube(spec) => 1 << spec.dimension,
-            Self::Sci(spec) => sci::node_count(&spec.shape),
-            // The shape has been checked when it was read.
-            Self::FatTree(spec) => spec.shape.node_count().unwrap_or(0),
-        }
-    }
-
-    /// Number of I/O nodes of the machine itself, where it follows from the description; `None` for placements that
-    /// have to be searched for.
-    pub fn io_node_count(&self) -> Option<u32> {
-        match self {
-            Self::Hypercube(spec) => hypercube::io_node_count(spec),
-            Self::Sci(_) | Self::FatTree(_) => Some(0),
-        }
-    }
-
     /// The description of a hypercube; `None` for other kinds.
     pub fn as_hypercube(&self) -> Option<&HypercubeSpec> {
         match self {

@@ -6,7 +6,8 @@
 
 use crate::document::parse_value;
 use crate::error::{Origin, Problem};
-use crate::settings::{Credit, Layer, Setting, Settings};
+use crate::setting::{Credit, Layer, Setting};
+use crate::settings::Settings;
 use crate::sweep::Axis;
 
 /// The presets of a kind of machine.
@@ -58,11 +59,13 @@ impl Preset {
 }
 
 /// Puts the values of presets in the places of fields that are not given.
-pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
-    let Some(presets) = base.schema().machine.presets else {
-        return Ok(());
-    };
-    let is_preset = |setting: &Setting| setting.field.key == presets.key;
+pub(crate) fn resolve(
+    presets: &Presets,
+    base: &mut Settings,
+    axes: &mut [Axis],
+) -> Result<(), Problem> {
+    let schema = base.schema().clone();
+    let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
     name_axes(presets, axes)?;
     let of_all = base.given(presets.key).cloned();
     base.remove(presets.key);
@@ -93,7 +96,7 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Prob
                 .filter(|(other, _)| *other != position);
             let others: Vec<&Axis> = others.map(|(_, axis)| axis).collect();
             values.retain(|value| {
-                let key = value.field.key;
+                let key = &*value.field.key;
                 base.given(key).is_none()
                     && !own
                         .iter()
@@ -107,8 +110,8 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Prob
                 together.put(setting)?;
             }
             values.retain(|value| {
-                let mut selectors = base.schema().selectors(value.field);
-                together.applies(value.field)
+                let mut selectors = schema.selectors(&value.field);
+                together.applies(&value.field)
                     || selectors.any(|selector| others.iter().any(|axis| axis.decides(selector)))
             });
             explicit.extend(values);
@@ -119,19 +122,19 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut [Axis]) -> Result<(), Prob
         let values = chosen(&name).settings(base, name.origin)?;
         let mut kept: Vec<&str> = Vec::new();
         for value in &values {
-            if base.given(value.field.key).is_none() {
+            if base.given(&value.field.key).is_none() {
                 base.put(value)?;
-                kept.push(value.field.key);
+                kept.push(&value.field.key);
             }
         }
         for value in values
             .iter()
-            .filter(|value| kept.contains(&value.field.key))
+            .filter(|value| kept.contains(&&*value.field.key))
         {
-            let mut selectors = base.schema().selectors(value.field);
+            let mut selectors = schema.selectors(&value.field);
             let swept = selectors.any(|selector| axes.iter().any(|axis| axis.decides(selector)));
-            if !base.applies(value.field) && !swept {
-                base.remove(value.field.key);
+            if !base.applies(&value.field) && !swept {
+                base.remove(&value.field.key);
             }
         }
     }

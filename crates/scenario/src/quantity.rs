@@ -2,9 +2,8 @@
 
 use crate::document::{Node, Tree};
 use crate::error::Origin;
-use crate::field::Kind;
-use crate::settings::{Layer, Setting};
-use crate::value::Value;
+use crate::setting::{Layer, Setting};
+use crate::value::{Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
 /// The unit as written: `ms`, `/ms`, `%`; `None` for plain numbers and words.
@@ -177,7 +176,7 @@ fn inner(
     };
     let mut problem = (String::new(), String::new());
     for tree in trees {
-        match Setting::read(from.field, &Node { tree, origin }, Layer::Axis) {
+        match Setting::read(&from.field, &Node { tree, origin }, Layer::Axis) {
             Ok(setting) => return Ok(setting),
             Err(error) => problem = (error.problem, error.hint),
         }

@@ -3,8 +3,9 @@
 use crate::document::cut;
 use crate::error::Origin;
 use crate::field::Default;
+use crate::kinds;
 use crate::scenario::{Scenario, applied};
-use crate::settings::{Credit, Layer, Setting};
+use crate::setting::{Credit, Layer, Setting};
 use serde::Serialize;
 
 /// Most characters of a value; a list of thousands of nodes tells nothing.
@@ -33,7 +34,7 @@ impl Scenario {
             .filter_map(|axis| axis.values.first().cloned())
             .collect();
         let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
-        let derived = (settings.schema().machine.derived)(&self.machine);
+        let derived = (kinds::of(settings.schema()).derived)(&self.machine);
         let row = |key: &str, value: String, from: String, source: String| Resolved {
             key: key.to_owned(),
             value: cut(&value, VALUE_MAX),
@@ -45,20 +46,20 @@ impl Scenario {
             if !field.sets.is_empty() || !settings.applies(field) {
                 continue;
             }
-            if let Some(setting) = settings.given(field.key) {
+            if let Some(setting) = settings.given(&field.key) {
                 let (from, source) = origin_of(setting);
-                rows.push(row(field.key, setting.text(), from, source));
+                rows.push(row(&field.key, setting.text(), from, source));
                 continue;
             }
-            let derived = derived.iter().find(|(key, _)| *key == field.key);
-            let (value, from) = match (derived, field.default) {
+            let derived = derived.iter().find(|(key, _)| *key == &*field.key);
+            let (value, from) = match (derived, &field.default) {
                 (Some((_, value)), _) => (value.clone(), "derived"),
                 (None, Default::Value(_)) => {
-                    let default = settings.schema().default(field.key);
+                    let default = settings.schema().default(&field.key);
                     (default.map_or_else(String::new, Setting::text), "default")
                 }
-                (None, Default::Following { .. }) => (settings.text(field.key), "derived"),
-                (None, Default::Derived(words)) => (words.to_owned(), "derived"),
+                (None, Default::Following(_)) => (settings.text(&field.key), "derived"),
+                (None, Default::Derived(words)) => ((*words).to_owned(), "derived"),
                 (None, Default::Absent(_) | Default::Required | Default::OfKind) => continue,
             };
             let value = if value.is_empty() {
@@ -66,7 +67,7 @@ impl Scenario {
             } else {
                 value
             };
-            rows.push(row(field.key, value, from.to_owned(), String::new()));
+            rows.push(row(&field.key, value, from.to_owned(), String::new()));
         }
         rows
     }

@@ -3,69 +3,26 @@
 use crate::canonical;
 use crate::changes::{self, Change};
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
+use crate::describe::Describe;
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
-use crate::field::Default::{Derived, Required, Value};
-use crate::field::{Field, Kind, LINE_MAX};
+use crate::kinds;
+use crate::load::Load;
 use crate::machine::Machine;
 use crate::preset;
-use crate::search::{self, Load, Search, SearchLine};
-use crate::settings::{Setting, Settings};
+use crate::search::{self, Search, SearchLine};
+use crate::setting::Setting;
+use crate::settings::Settings;
 use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
+use crate::tables::{ControlTable, HeadTable};
 use crate::vain::Effects;
 use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
 pub const POINTS_MAX: usize = 10_000;
-
-/// Characters of a description at most.
-const DESCRIPTION_MAX: usize = 4_000;
-
-pub(crate) const HEAD_FIELDS: &[Field] = &[
-    Field::new(
-        "version",
-        Kind::Integer { min: 1, max: 1 },
-        Required,
-        "version",
-        "Version of the file format",
-    ),
-    Field::new(
-        "name",
-        Kind::Name,
-        Required,
-        "name",
-        "Name of the experiment; names the folder of its results",
-    ),
-    Field::new(
-        "title",
-        Kind::Text { max: LINE_MAX },
-        Derived("the name"),
-        "title",
-        "Title of the report",
-    ),
-    Field::new(
-        "description",
-        Kind::Text {
-            max: DESCRIPTION_MAX,
-        },
-        Value("\"\""),
-        "description",
-        "What the experiment is for, in a sentence or two",
-    ),
-    Field::new(
-        "seed",
-        Kind::Integer {
-            min: 0,
-            max: i64::MAX as u64,
-        },
-        Value("1"),
-        "seed",
-        "Master seed; the same file and seed give the same results",
-    ),
-];
 
 /// A parsed experiment; every point of it has been checked.
 #[derive(Debug, Clone)]
@@ -154,9 +111,20 @@ impl Scenario {
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        preset::resolve(&mut base, &mut axes)?;
-        check_head(&base, &axes)?;
-        let search = search::build(&base)?;
+        if let Some(presets) = kinds::of(base.schema()).presets {
+            preset::resolve(presets, &mut base, &mut axes)?;
+        }
+        check_head(&base)?;
+        let ControlTable {
+            measure,
+            stop,
+            verdict,
+            search,
+        } = ControlTable::read(&base, "");
+        let stop = control::stop(&base, stop)?;
+        check_count(&axes)?;
+        let search = search.map(|table| search::build(&base, table));
+        let search = search.transpose()?;
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(&base, &axes, search.as_ref(), source, &mut effects)?;
@@ -170,24 +138,20 @@ impl Scenario {
                 axes.retain_mut(|axis| axis.give_up(&[key]));
             }
         };
-        let name = base.text("name");
-        let title = base.text("title");
+        let head = HeadTable::read(&base, "");
+        let title = head.title.filter(|title| !title.is_empty());
         Ok(Self {
-            version: base.small("version"),
-            title: if title.is_empty() {
-                name.clone()
-            } else {
-                title
-            },
-            name,
-            description: base.text("description"),
-            seed: base.integer("seed"),
+            version: head.version,
+            title: title.unwrap_or_else(|| head.name.clone()),
+            name: head.name,
+            description: head.description,
+            seed: head.seed,
             machine: first.0,
             workload: first.1,
             axes,
-            measure: control::measure(&base),
-            stop: control::stop(&base)?,
-            verdict: control::verdict(&base),
+            measure,
+            stop,
+            verdict,
             search,
             base,
             points,
@@ -225,7 +189,7 @@ impl Scenario {
 
     /// Whether the field `key` decides how much is asked of a machine of this kind.
     pub fn is_load(&self, key: &str) -> bool {
-        self.base.schema().machine.loads.keys.contains(&key)
+        kinds::of(self.base.schema()).loads.keys.contains(&key)
     }
 
     /// Checks that all measures that runs are to be precise about are among `known`.
@@ -288,7 +252,7 @@ impl Settings {
     /// Machine and workload, once every value is there.
     pub(crate) fn build(&self) -> Result<(Machine, Workload), Problem> {
         self.check_complete()?;
-        let kind = self.schema().machine;
+        let kind = kinds::of(self.schema());
         let machine = (kind.build)(self)?;
         let workload = (kind.build_workload)(self, &machine)?;
         Ok((machine, workload))
@@ -296,8 +260,8 @@ impl Settings {
 }
 
 /// What is missing outside of machine and workload, before any point is built.
-fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
-    if let Some(named) = &base.schema().machine.named
+fn check_head(base: &Settings) -> Result<(), Problem> {
+    if let Some(named) = base.schema().named
         && base.schema().names().is_empty()
     {
         return Err(base.problem(
@@ -309,8 +273,10 @@ fn check_head(base: &Settings, axes: &[Axis]) -> Result<(), Problem> {
             ),
         ));
     }
-    base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))?;
-    control::stop(base)?;
+    base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
+}
+
+fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     let count = axes
         .iter()
         .try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()))
@@ -337,13 +303,13 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
     let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
-    let keys = schema.machine.loads.keys;
+    let keys = kinds::of(schema).loads.keys;
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(base.schema().machine.loads.keys));
+    axes.retain_mut(|axis| axis.give_up(kinds::of(base.schema()).loads.keys));
     axes
 }
 
@@ -391,7 +357,10 @@ fn build_all(
             let (machine, workload) = line
                 .build_at(load)
                 .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
-            effects.note(&line.settings, &machine, &workload);
+            let kind = kinds::of(line.settings.schema());
+            effects.note(&line.settings, |watch| {
+                (kind.watch)(watch, &machine, &workload)
+            });
         }
     }
     let points = if search.is_some() && !has_load(base, axes) {
@@ -414,7 +383,8 @@ fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<P
         .map(|(index, values)| {
             let built = applied(base, &values).and_then(|settings| {
                 let (machine, workload) = settings.build()?;
-                effects.note(&settings, &machine, &workload);
+                let kind = kinds::of(settings.schema());
+                effects.note(&settings, |watch| (kind.watch)(watch, &machine, &workload));
                 Ok((machine, workload))
             });
             let (machine, workload) = built.map_err(|problem| at(problem, axes, &values, None))?;

@@ -1,75 +1,17 @@
 //! `[search]`: the saturation knee for each combination of the axes that are not loads.
 
 use crate::error::{Problem, ScenarioError, Source};
-use crate::field::Default::{Required, Value as Given};
-use crate::field::{Field, Kind};
 use crate::kind::LoadValue;
+use crate::kinds;
+use crate::load::Load;
 use crate::machine::Machine;
-use crate::settings::{Layer, Setting, Settings};
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::sweep::AxisValue;
+use crate::tables::SearchTable;
+use crate::value::Value;
 use crate::workload::Workload;
-use isthmus_units::{Bandwidth, Rate};
-use std::fmt;
 use std::sync::Arc;
-
-/// How much is asked of a machine, in the way of its kind.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-#[non_exhaustive]
-pub enum Load {
-    /// Demands of one PE per time: hypercubes.
-    Rate(Rate),
-    /// Payload of all nodes together per time: SCI fabrics.
-    Bandwidth(Bandwidth),
-    /// Data of each node per time: fat trees.
-    PerNode(Bandwidth),
-}
-
-impl Load {
-    /// The field that holds loads of this dimension, whichever way a file puts them.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "workload.rate",
-            Self::Bandwidth(_) | Self::PerNode(_) => "workload.load",
-        }
-    }
-
-    /// The unit of [`amount`](Self::amount): `/ms`, `GB/s` or `MB/s`.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "/ms",
-            Self::Bandwidth(_) => "GB/s",
-            Self::PerNode(_) => "MB/s",
-        }
-    }
-
-    /// The load as a number of its unit.
-    pub fn amount(self) -> f64 {
-        match self {
-            Self::Rate(rate) => rate.per_ms(),
-            Self::Bandwidth(bandwidth) => bandwidth.bits_per_s() as f64 / 8e9,
-            Self::PerNode(bandwidth) => bandwidth.bits_per_s() as f64 / 8e6,
-        }
-    }
-
-    /// A load of the same dimension that is `amount` units; bandwidths are rounded to whole bits
-    /// per second.
-    #[must_use]
-    pub fn with_amount(self, amount: f64) -> Self {
-        // A float becomes the nearest integer there is: nothing of what is not above zero.
-        let bandwidth = |bits: f64| Bandwidth::from_bits_per_s((amount * bits).round() as u64);
-        match self {
-            Self::Rate(_) => Self::Rate(Rate::from_per_s(amount * 1e3)),
-            Self::Bandwidth(_) => Self::Bandwidth(bandwidth(8e9)),
-            Self::PerNode(_) => Self::PerNode(bandwidth(8e6)),
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.amount(), self.unit())
-    }
-}
 
 /// The saturation search.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,69 +27,15 @@ pub struct Search {
     pub resolution: f64,
 }
 
-pub(crate) const FIELDS: &[Field] = &[
-    Field::of_kind("search.over"),
-    Field::of_kind("search.from"),
-    Field::of_kind("search.to"),
-    Field::new(
-        "search.resolution",
-        Kind::Share {
-            above_zero: true,
-            below_one: true,
-        },
-        Given("\"2%\""),
-        "resolution",
-        "Width, relative to its middle, of the interval around the knee at which to stop",
-    )
-    .within("search"),
-];
-
-/// The row `search.over` of a kind of machine with these load fields.
-pub(crate) const fn over(keys: &'static [&'static str]) -> Field {
-    Field::new(
-        "search.over",
-        Kind::Choice(keys),
-        Required,
-        "load",
-        "The load to vary until the machine saturates",
-    )
-    .within("search")
-}
-
-/// The row `search.from` of a kind of machine whose loads are of this kind.
-pub(crate) const fn from(kind: Kind, example: &'static str) -> Field {
-    Field::new(
-        "search.from",
-        kind,
-        Required,
-        "from",
-        "One end of the search, in the dimension of search.over",
-    )
-    .such_as(example)
-    .within("search")
-}
-
-/// The row `search.to` of a kind of machine whose loads are of this kind.
-pub(crate) const fn to(kind: Kind, example: &'static str) -> Field {
-    Field::new(
-        "search.to",
-        kind,
-        Required,
-        "to",
-        "The other end of the search",
-    )
-    .such_as(example)
-    .within("search")
-}
-
-/// The search, if the file asks for one.
-pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
-    if !settings.has_table("search") {
-        return Ok(None);
-    }
-    let over = settings.text("search.over");
-    let from = end(settings, "search.from", &over)?;
-    let to = end(settings, "search.to", &over)?;
+/// The search that a file asks for.
+pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
+    let read = kinds::of(settings.schema()).loads.read;
+    let end = |key: &str, value: &Value| {
+        let load = read(&table.over, value);
+        load.map_err(|no| settings.problem(key, no.problem, no.hint))
+    };
+    let from = end("search.from", &table.from)?;
+    let to = end("search.to", &table.to)?;
     if from == to {
         return Err(settings.problem(
             "search.to",
@@ -156,21 +44,12 @@ pub(crate) fn build(settings: &Settings) -> Result<Option<Search>, Problem> {
         ));
     }
     let (low, high) = if from < to { (from, to) } else { (to, from) };
-    let resolution = settings.number("search.resolution");
-    Ok(Some(Search {
-        over,
+    Ok(Search {
+        over: table.over,
         low,
         high,
-        resolution,
-    }))
-}
-
-fn end(settings: &Settings, key: &str, over: &str) -> Result<Load, Problem> {
-    let Some(setting) = settings.given(key) else {
-        return Err(settings.problem(key, "it is missing", "give a load"));
-    };
-    let read = settings.schema().machine.loads.read;
-    read(over, &setting.value).map_err(|no| settings.problem(key, no.problem, no.hint))
+        resolution: table.resolution,
+    })
 }
 
 /// One combination of the axes that are not loads.
@@ -198,7 +77,7 @@ impl SearchLine {
 
     pub(crate) fn build_at(&self, load: Load) -> Result<(Machine, Workload), Problem> {
         let schema = self.settings.schema();
-        let loads = &schema.machine.loads;
+        let loads = &kinds::of(schema).loads;
         let LoadValue {
             key,
             value,
@@ -207,10 +86,10 @@ impl SearchLine {
             let problem = format!("a load of {load} is impossible");
             self.settings.problem("search.over", problem, possible)
         })?;
-        let Some(field) = schema.field(key) else {
+        let Some(field) = schema.field(key).cloned() else {
             unreachable!("the loads of a kind are fields of it")
         };
-        if !self.settings.applies(field) {
+        if !self.settings.applies(&field) {
             return Err(self.settings.problem(
                 "search.over",
                 "a closed loop limits its own load",

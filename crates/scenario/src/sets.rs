@@ -2,11 +2,8 @@
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
-use crate::schema::Schema;
 use crate::suggest::closest;
-
-/// Each alone; and each pair; and all together, last.
-pub(crate) const WORDS: &[&str] = &["alone", "pairs"];
+use crate::value::SET_WORDS;
 
 /// The sets that `word` stands for, as lists of names in the order of the file. The error is a
 /// problem and a hint.
@@ -14,11 +11,10 @@ pub(crate) const WORDS: &[&str] = &["alone", "pairs"];
 /// `"alone"`: each by itself. `"pairs"`: each by itself, then each pair. Both end with all
 /// together, unless that is among them already.
 pub(crate) fn sets(
-    schema: &Schema,
+    names: &[String],
     word: &str,
     origin: Origin,
 ) -> Result<Vec<Node>, (String, String)> {
-    let names = schema.names();
     let mut sets: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str()]).collect();
     match word {
         "alone" => {}
@@ -32,7 +28,7 @@ pub(crate) fn sets(
             }
         }
         _ => {
-            let hint = match closest(word, WORDS.iter().copied()) {
+            let hint = match closest(word, SET_WORDS.iter().copied()) {
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => "give \"alone\", \"pairs\" or a list of sets".to_owned(),
             };

@@ -1,130 +1,26 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
-use crate::document::{Node, Tree, parse_value, shown};
+use crate::document::shown;
 use crate::error::{Origin, Problem};
-use crate::field::{Default, Field, Kind, Only};
-use crate::schema::Schema;
+use crate::field::{Default, Field, Only};
+use crate::held::Held;
+use crate::kind_schema::Schema;
+use crate::setting::{Layer, Setting};
 use crate::value::Value;
-use isthmus_units::{Bandwidth, Bytes, Time};
-use isthmus_workload::Outstanding;
-use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeMap;
-
-/// Who has set a value; later ones win.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Layer {
-    Default,
-    Preset,
-    File,
-    Override,
-    Axis,
-    Search,
-}
-
-/// One value of one field.
-#[derive(Debug, Clone)]
-pub(crate) struct Setting {
-    pub(crate) field: &'static Field,
-    pub(crate) value: Value,
-    /// The value as it goes into a file.
-    pub(crate) written: toml::Value,
-    pub(crate) origin: Origin,
-    pub(crate) layer: Layer,
-    /// Where a value of [`Layer::Preset`] is from.
-    pub(crate) credit: Option<Credit>,
-}
-
-/// The preset that a value is from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Credit {
-    pub(crate) preset: &'static str,
-    /// Where the value is from, or that it is an assumption.
-    pub(crate) source: &'static str,
-}
-
-impl PartialEq for Setting {
-    /// Equal if they say the same; where they say it does not matter.
-    fn eq(&self, other: &Self) -> bool {
-        self.field.key == other.field.key && self.written == other.written
-    }
-}
-
-impl Setting {
-    /// Reads `node` as a value of `field`.
-    pub(crate) fn read(field: &'static Field, node: &Node, layer: Layer) -> Result<Self, Problem> {
-        let value = field
-            .kind
-            .read(node)
-            .map_err(|flaw| Problem::new(field.key, flaw.origin, flaw.problem, flaw.hint))?;
-        let written = match (&value, &node.tree) {
-            (Value::Text(text), _) => toml::Value::String(text.clone()),
-            (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
-            _ => written(node),
-        };
-        Ok(Self {
-            field,
-            value,
-            written,
-            origin: node.origin,
-            layer,
-            credit: None,
-        })
-    }
-
-    /// The value in words, without quotation marks.
-    pub(crate) fn text(&self) -> String {
-        match (&self.written, &self.value) {
-            (toml::Value::String(text), _) => text.clone(),
-            (_, Value::Names(names)) if self.field.kind == Kind::NameSet => names.join(" + "),
-            (other, _) => other.to_string(),
-        }
-    }
-}
-
-fn written(node: &Node) -> toml::Value {
-    match &node.tree {
-        Tree::Text(text) => toml::Value::String(text.clone()),
-        Tree::Integer(n) => toml::Value::Integer(*n),
-        Tree::Float(x) => toml::Value::Float(*x),
-        Tree::Flag(flag) => toml::Value::Boolean(*flag),
-        Tree::Date(date) => toml::Value::String(date.clone()),
-        Tree::Array(items) => toml::Value::Array(items.iter().map(written).collect()),
-        Tree::Table(entries) => toml::Value::Table(
-            entries
-                .iter()
-                .map(|entry| (entry.key.clone(), written(&entry.node)))
-                .collect(),
-        ),
-    }
-}
-
-/// Parses the default of every field that has one.
-pub(crate) fn defaults(
-    fields: &[&'static Field],
-) -> Result<BTreeMap<&'static str, Setting>, Problem> {
-    let mut defaults = BTreeMap::new();
-    for &field in fields {
-        if let Default::Value(text) = field.default {
-            let node = parse_value(text, Origin::Whole).ok_or_else(|| {
-                Problem::new(field.key, Origin::Whole, "the default is not TOML", "")
-            })?;
-            defaults.insert(field.key, Setting::read(field, &node, Layer::Default)?);
-        }
-    }
-    Ok(defaults)
-}
+use std::sync::Arc;
 
 /// The values of all fields.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    schema: &'static Schema,
-    set: BTreeMap<&'static str, Setting>,
+    schema: Arc<Schema>,
+    set: BTreeMap<Arc<str>, Setting>,
     /// Tables that the file opens, for errors about what is missing from them.
     tables: BTreeMap<String, Origin>,
 }
 
 impl Settings {
-    pub(crate) fn new(schema: &'static Schema) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
             set: BTreeMap::new(),
@@ -132,8 +28,8 @@ impl Settings {
         }
     }
 
-    pub(crate) fn schema(&self) -> &'static Schema {
-        self.schema
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
     }
 
     pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
@@ -155,15 +51,15 @@ impl Settings {
             }
         }
         if setting.field.sets.is_empty() {
-            self.set.insert(setting.field.key, setting.clone());
+            self.set.insert(setting.field.key.clone(), setting.clone());
         }
-        for &key in setting.field.sets {
-            let field = self.schema.field(key).unwrap_or(setting.field);
+        for key in &setting.field.sets {
+            let field = self.schema.field(key).unwrap_or(&setting.field).clone();
             let expanded = Setting {
                 field,
                 ..setting.clone()
             };
-            self.set.insert(key, expanded);
+            self.set.insert(key.as_str().into(), expanded);
         }
         Ok(())
     }
@@ -228,13 +124,13 @@ impl Settings {
 
     /// What leaves the field without a meaning: the condition that does not hold, its own or one
     /// that it depends on, the word there and the layer that chose it.
-    fn obstacle(&self, field: &Field) -> Option<(Only, String, Layer)> {
-        let only = field.only?;
-        let selector = self.schema.field(only.selector);
+    fn obstacle<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
+        let only = field.only.as_ref()?;
+        let selector = self.schema.field(&only.selector);
         if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
             return Some(obstacle);
         }
-        let (word, layer) = self.word(only.selector);
+        let (word, layer) = self.word(&only.selector);
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
@@ -248,18 +144,21 @@ impl Settings {
         {
             return (word.clone(), *layer);
         }
-        if let Some(Default::Following {
-            given,
-            selector,
-            words,
-        }) = self.schema.field(key).map(|field| field.default)
-        {
-            let decided = |&(leader, word)| Some((self.set.get(leader)?.layer, word));
-            if let Some((layer, word)) = given.iter().find_map(decided) {
+        self.followed(key)
+    }
+
+    /// A word that follows from others and the layer that decided it; empty if there is none.
+    fn followed(&self, key: &str) -> (String, Layer) {
+        if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
+            let decided = |(leader, word): &(String, &'static str)| {
+                Some((self.set.get(leader.as_str())?.layer, *word))
+            };
+            if let Some((layer, word)) = following.given.iter().find_map(decided) {
                 return (word.to_owned(), layer);
             }
-            let (leading, layer) = self.word(selector);
-            if let Some((_, word)) = words.iter().find(|(leader, _)| *leader == leading) {
+            let (leading, layer) = self.word(&following.selector);
+            let mut words = following.words.iter();
+            if let Some((_, word)) = words.find(|(leader, _)| *leader == leading) {
                 return ((*word).to_owned(), layer);
             }
         }
@@ -279,8 +178,8 @@ impl Settings {
 
     /// The same for the fields whose keys `which` accepts.
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
-        for &field in self.schema.fields().iter().filter(|field| which(field.key)) {
-            match self.set.get(field.key) {
+        for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
+            match self.set.get(&field.key) {
                 Some(setting) => match self.obstacle(field) {
                     // A later layer has chosen otherwise.
                     Some((.., layer)) if layer > setting.layer => {}
@@ -294,23 +193,24 @@ impl Settings {
         Ok(())
     }
 
-    fn in_vain(&self, field: &Field, only: Only, word: &str) -> Problem {
-        let selector = only.selector;
-        let choices = crate::field::alternatives(only.choices);
+    fn in_vain(&self, field: &Field, only: &Only, word: &str) -> Problem {
+        let selector = &only.selector;
+        let choices = crate::value::alternatives(&only.choices);
         self.problem(
-            field.key,
+            &field.key,
             format!("it has no effect with {selector} = {}", shown(word)),
             format!("remove it, or set {selector} = {choices}"),
         )
     }
 
     fn check_present(&self, field: &Field) -> Result<(), Problem> {
-        if !self.applies(field) || field.within.is_some_and(|table| !self.has_table(table)) {
+        let absent = |table: &String| !self.has_table(table);
+        if !self.applies(field) || field.within.as_ref().is_some_and(absent) {
             return Ok(());
         }
-        let need = match field.only {
+        let need = match &field.only {
             Some(only) => {
-                let word = self.word(only.selector).0;
+                let word = self.word(&only.selector).0;
                 format!(
                     "it is missing, and {} = {} needs it",
                     only.selector,
@@ -322,10 +222,10 @@ impl Settings {
         let key = field
             .key
             .rsplit_once('.')
-            .map_or(field.key, |(_, last)| last);
+            .map_or(&*field.key, |(_, last)| last);
         let example = field.example();
         Err(self.problem(
-            field.key,
+            &field.key,
             need,
             format!("write, for example, {key} = {example}"),
         ))
@@ -344,157 +244,32 @@ impl Settings {
 /// Typed access. The table gives each field one kind, so a value of another kind under its key is
 /// an error of this crate, not of a file; `None` only if the field has no value and no default.
 impl Settings {
-    pub(crate) fn integer_given(&self, key: &str) -> Option<u64> {
-        match self.setting(key)?.value {
-            Value::Integer(n) => Some(n),
-            _ => wrong_kind(key),
-        }
+    /// The value of a field, if it has any.
+    pub(crate) fn held_if_any<T: Held>(&self, key: &str) -> Option<T> {
+        let value = match self.setting(key) {
+            Some(setting) => T::of(&setting.value),
+            None => match self.followed(key) {
+                (word, _) if word.is_empty() => return None,
+                (word, _) => T::of(&Value::Text(word)),
+            },
+        };
+        Some(value.unwrap_or_else(|| wrong_kind(key)))
     }
 
-    pub(crate) fn integer(&self, key: &str) -> u64 {
-        self.integer_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    /// An integer of a field whose range ends below 2^32.
-    pub(crate) fn small(&self, key: &str) -> u32 {
-        u32::try_from(self.integer(key)).unwrap_or(u32::MAX)
-    }
-
-    pub(crate) fn small_given(&self, key: &str) -> Option<u32> {
-        self.integer_given(key)
-            .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
-    }
-
-    /// Messages under way, if they are given or have a default.
-    pub(crate) fn outstanding(&self, key: &str) -> Option<Outstanding> {
-        match self.setting(key)?.value {
-            Value::Integer(most) => {
-                Some(Outstanding::AtMost(u32::try_from(most).unwrap_or(u32::MAX)))
-            }
-            Value::Text(_) => Some(Outstanding::Unlimited),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn number_given(&self, key: &str) -> Option<f64> {
-        match self.setting(key)?.value {
-            Value::Number(x) => Some(x),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn number(&self, key: &str) -> f64 {
-        self.number_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    pub(crate) fn time(&self, key: &str) -> Time {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Time(time)) => *time,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn bytes(&self, key: &str) -> Bytes {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Bytes(bytes)) => *bytes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn bandwidth_given(&self, key: &str) -> Option<Bandwidth> {
-        match self.setting(key)?.value {
-            Value::Bandwidth(bandwidth) => Some(bandwidth),
-            _ => wrong_kind(key),
-        }
-    }
-
-    pub(crate) fn bandwidth(&self, key: &str) -> Bandwidth {
-        self.bandwidth_given(key).unwrap_or_else(|| unset(key))
-    }
-
-    pub(crate) fn flag(&self, key: &str) -> bool {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Flag(flag)) => *flag,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
+    /// The value of a field that has one once the settings are complete.
+    pub(crate) fn held<T: Held>(&self, key: &str) -> T {
+        self.held_if_any(key).unwrap_or_else(|| unset(key))
     }
 
     /// A text, or a word with a default that follows from another word.
     pub(crate) fn text(&self, key: &str) -> String {
         self.word(key).0
     }
-
-    pub(crate) fn nodes(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Nodes(nodes)) => nodes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn links(&self, key: &str) -> &[(u32, u32)] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Links(links)) => links,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn sizes(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Sizes(sizes)) => sizes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn rings(&self, key: &str) -> &[Vec<u32>] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Rings(rings)) => rings,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn counts(&self, key: &str) -> &[u32] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Counts(counts)) => counts,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn job_nodes(&self, key: &str) -> &JobNodes {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::JobNodes(nodes)) => nodes,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn numbers(&self, key: &str) -> &[f64] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Numbers(numbers)) => numbers,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
-
-    pub(crate) fn names(&self, key: &str) -> &[String] {
-        match self.setting(key).map(|setting| &setting.value) {
-            Some(Value::Names(names)) => names,
-            Some(_) => wrong_kind(key),
-            None => unset(key),
-        }
-    }
 }
 
 fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
-    let key = setting.field.key;
-    if key != other.field.key {
+    let key = &*setting.field.key;
+    if key != &*other.field.key {
         let problem = format!("it is also decided by {}", other.field.key);
         return Problem::new(key, setting.origin, problem, "give one of the two");
     }

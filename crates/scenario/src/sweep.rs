@@ -3,16 +3,17 @@
 //! An axis over a field is a list of its values or a range; an axis of variants is a list of
 //! tables, each with the settings of one variant, for fields that change together.
 
-use crate::document::{Entry, Node, Tree, shown};
-use crate::draft::join;
+use crate::document::{Entry, Node, Tree, join, shown};
 use crate::error::Problem;
-use crate::field::{Default, Field, Kind, LINE_MAX, control_in};
-use crate::named;
+use crate::field::{Default, Field};
+use crate::kind_schema::Schema;
 use crate::quantity;
-use crate::schema::{FieldInfo, Schema, info};
 use crate::sets;
-use crate::settings::{Layer, Setting, Settings};
+use crate::setting::{Layer, Setting};
+use crate::settings::Settings;
 use crate::suggest::closest;
+use crate::value::{Kind, LINE_MAX, control_in};
+use std::sync::Arc;
 
 /// One axis of the sweep.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Axis {
     /// The values in order; at least one.
     pub values: Vec<AxisValue>,
     /// The field; `None` for variants.
-    pub(crate) field: Option<&'static Field>,
+    pub(crate) field: Option<Arc<Field>>,
 }
 
 /// One value of an axis.
@@ -39,78 +40,27 @@ pub struct AxisValue {
     pub(crate) settings: Vec<Setting>,
 }
 
-const RANGE: &[Field] = &[
-    Field::new(
-        "sweep.KEY.points",
-        Kind::Integer {
-            min: 2,
-            max: 10_000,
-        },
-        Default::Derived("every whole number, for a field that holds one; else required"),
-        "points",
-        "Number of points of the range, both ends included",
-    ),
-    Field::new(
-        "sweep.KEY.spacing",
-        Kind::Choice(&["linear", "log"]),
-        Default::Value("\"linear\""),
-        "spacing",
-        "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
-    ),
-];
-
-/// The reference of the fields below `[sweep]`.
-pub(crate) fn reference() -> Vec<FieldInfo> {
-    let row = |key: &str, holds: &str, default: &str, range: &str, meaning: &str| FieldInfo {
-        key: key.to_owned(),
-        holds: holds.to_owned(),
-        units: String::new(),
-        default: default.to_owned(),
-        range: range.to_owned(),
-        meaning: meaning.to_owned(),
-        applies: String::new(),
-        machine: String::new(),
-    };
-    let any = "any machine or workload field but machine.kind";
-    let mut rows = vec![
-        row(
-            "sweep.KEY",
-            "a list of values of the field KEY, or a range",
-            "no sweep",
-            any,
-            "An axis; points are the product of all axes, the first one slowest",
+/// What a range says beside its ends.
+pub(crate) fn range() -> [Field; 2] {
+    [
+        Field::new(
+            "sweep.KEY.points",
+            Kind::Integer {
+                min: 2,
+                max: 10_000,
+            },
+            Default::Derived("every whole number, for a field that holds one; else required"),
+            "points",
+            "Number of points of the range, both ends included",
         ),
-        row(
-            "sweep.KEY.from",
-            "a value of the field KEY",
-            "required for a range",
-            "as KEY",
-            "First value of a range",
+        Field::new(
+            "sweep.KEY.spacing",
+            Kind::Choice(&["linear", "log"]),
+            Default::Value("\"linear\""),
+            "spacing",
+            "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
         ),
-        row(
-            "sweep.KEY.to",
-            "a value of the field KEY",
-            "required for a range",
-            "as KEY",
-            "Last value of a range",
-        ),
-    ];
-    rows.extend(RANGE.iter().map(info));
-    rows.push(row(
-        "sweep.NAME",
-        "a list of tables of fields, one table for each variant",
-        "no variants",
-        any,
-        "An axis of variants, for fields that change together, also written [[sweep.NAME]]",
-    ));
-    rows.push(row(
-        "sweep.NAME.label",
-        "text or a number",
-        "the fields and their values",
-        "none twice",
-        "What to call the variant; a number puts it on a numeric axis",
-    ));
-    rows
+    ]
 }
 
 impl Axis {
@@ -159,16 +109,18 @@ fn in_sweep(problem: Problem) -> Problem {
 /// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
 pub(crate) fn read_values(
     schema: &Schema,
-    field: &'static Field,
+    field: &Arc<Field>,
     node: &Node,
 ) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", field.key);
     let settings = match &node.tree {
-        Tree::Text(word) if field.kind == Kind::NameSet => sets::sets(schema, word, node.origin)
-            .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
-            .iter()
-            .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
-            .collect::<Result<Vec<_>, _>>()?,
+        Tree::Text(word) if field.kind == Kind::NameSet => {
+            sets::sets(schema.names(), word, node.origin)
+                .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
+                .iter()
+                .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
+                .collect::<Result<Vec<_>, _>>()?
+        }
         Tree::Array(items) => items
             .iter()
             .map(|item| Setting::read(field, item, Layer::Axis).map_err(in_sweep))
@@ -212,11 +164,11 @@ pub(crate) fn read_values(
         })
         .collect();
     Ok(Axis {
-        key: field.key.to_owned(),
-        label: field.label.to_owned(),
+        key: field.key.to_string(),
+        label: field.label.clone(),
         unit,
         values,
-        field: Some(field),
+        field: Some(field.clone()),
     })
 }
 
@@ -230,7 +182,7 @@ fn no_points(key: &str, node: &Node) -> Problem {
 }
 
 fn read_range(
-    field: &'static Field,
+    field: &Arc<Field>,
     key: &str,
     node: &Node,
     entries: &[Entry],
@@ -262,18 +214,20 @@ fn read_range(
         })
     };
     let (from, to) = (end("from")?, end("to")?);
-    let option = |field: &'static Field| {
+    let option = |field: Field| {
+        let field = Arc::new(field);
         let name = field.key.rsplit('.').next().unwrap_or_default();
         let read = |node| {
-            Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
+            Setting::read(&field, node, Layer::Axis).map_err(|problem| Problem {
                 field: join(key, name),
                 ..problem
             })
         };
         node.get(name).map(read).transpose()
     };
-    let points = option(&RANGE[0])?;
-    let log = option(&RANGE[1])?.is_some_and(|spacing| spacing.text() == "log");
+    let [points, spacing] = range();
+    let points = option(points)?;
+    let log = option(spacing)?.is_some_and(|spacing| spacing.text() == "log");
     let points = points.map(|setting| match setting.value {
         crate::value::Value::Integer(n) => usize::try_from(n).unwrap_or(usize::MAX),
         _ => 0,
@@ -283,7 +237,7 @@ fn read_range(
 }
 
 /// Reads an axis of variants.
-pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Axis, Problem> {
+pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
     if let Err(flaw) = Kind::Name.read(&Node {
         tree: Tree::Text(entry.key.clone()),
@@ -316,7 +270,7 @@ pub(crate) fn read_variants(schema: &'static Schema, entry: &Entry) -> Result<Ax
     })
 }
 
-fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisValue, Problem> {
+fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {
     let mut settings = Vec::new();
     let mut label = None;
     if let Tree::Table(entries) = &item.tree {
@@ -330,7 +284,7 @@ fn read_variant(schema: &'static Schema, key: &str, item: &Node) -> Result<AxisV
     }
     // The settings themselves are not needed here, only the check that they do not contradict
     // each other.
-    let mut together = Settings::new(schema);
+    let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| Problem {
             field: join(key, &problem.field),
@@ -386,7 +340,7 @@ fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> 
 }
 
 fn read_variant_entry(
-    schema: &'static Schema,
+    schema: &Arc<Schema>,
     key: &str,
     prefix: &str,
     entry: &Entry,
@@ -428,7 +382,7 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
         );
     }
     let elsewhere = || schema.of_another_kind(path);
-    if let Some((problem, hint)) = named::unknown_name(schema, path).or_else(elsewhere) {
+    if let Some((problem, hint)) = schema.unknown_name(path).or_else(elsewhere) {
         return Problem::new(key, entry.key_origin, problem, hint);
     }
     let hint = match meant(schema, path) {
@@ -446,7 +400,7 @@ fn meant(schema: &Schema, path: &str) -> Option<String> {
     here.retain(|name| !parent.is_empty() || ["machine", "workload"].contains(name));
     let elsewhere = || {
         let sweepable = schema.fields().iter().filter(|field| field.sweepable());
-        let mut keys = sweepable.map(|field| field.key);
+        let mut keys = sweepable.map(|field| &*field.key);
         keys.find(|key| key.rsplit('.').next() == Some(name))
             .map(str::to_owned)
     };

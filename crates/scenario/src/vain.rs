@@ -4,9 +4,8 @@
 //! has no effect at any point at which it is given.
 
 use crate::error::{Origin, Problem};
-use crate::machine::Machine;
-use crate::settings::{Layer, Settings};
-use crate::workload::Workload;
+use crate::setting::Layer;
+use crate::settings::Settings;
 use std::collections::BTreeMap;
 
 /// Looks at the fields that may change nothing at one point.
@@ -76,10 +75,10 @@ impl<'s> Watch<'s> {
 pub(crate) struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Looks at one more point.
-    pub(crate) fn note(&mut self, settings: &Settings, machine: &Machine, workload: &Workload) {
+    /// Looks at one more point, as `look` does at all that may have no effect there.
+    pub(crate) fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
-        (settings.schema().machine.watch)(&mut watch, machine, workload);
+        look(&mut watch);
         for finding in watch.found {
             let known = self.0.entry(finding.key.clone());
             let known = known.or_insert_with(|| finding.clone());

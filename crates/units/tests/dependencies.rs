@@ -27,7 +27,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "units", "topology", "kernel", "wormhole", "sci", "packet", "device", "workload",
         ],
     ),
-    ("scenario", &["units", "topology", "workload", "machine"]),
+    ("describe", &[]),
+    (
+        "scenario",
+        &["units", "topology", "workload", "machine", "describe"],
+    ),
     (
         "experiment",
         &[
@@ -69,16 +73,19 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("hdrhistogram", &["statistics"]),
     ("microlp", &["topology"]),
+    ("proc-macro2", &["describe"]),
     ("pyo3", &["py"]),
     ("quick-xml", &["topology"]),
+    ("quote", &["describe"]),
     // Named there for its features alone, see docs/decisions/0028-one-build.md.
     ("rand", &["py"]),
     ("rand_core", &["kernel"]),
     ("rand_distr", &["kernel"]),
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment"]),
-    ("serde_json", &["experiment", "py"]),
+    ("serde_json", &["experiment", "py", "scenario"]),
     ("sha2", &["experiment", "scenario"]),
+    ("syn", &["describe"]),
     ("toml", &["scenario"]),
 ];
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, report.",
     "check": "Read a scenario and say what it would run.",
     "init": "Write a scenario with comments, to start from.",
+    "schema": "Print the JSON Schema of scenarios, for editors.",
     "report": "Build the tables and the report of a finished run again.",
     "topology": "Describe and draw a machine's networks.",
     "faults": "Study what failures leave of fabrics of SCI rings.",

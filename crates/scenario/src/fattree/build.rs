@@ -1,12 +1,16 @@
 //! A fat tree from its settings.
 
+use super::table::{
+    AgeTable, AscentTable, LateTable, MachineTable, Memory, NicTable, PortsTable, SwitchingTable,
+    TreeTable,
+};
+use crate::describe::Describe;
 use crate::error::Problem;
 use crate::machine::Machine;
 use crate::quantity::rounded;
 use crate::settings::Settings;
 use isthmus_machine::fattree::spec::{
-    Adaptive, Age, AgeFrom, AgeTie, Ascent, FatTreeSpec, LatePackets, LinkLoad, LinkTie, Nic,
-    Readings, Shape, Switching,
+    Adaptive, Age, AgeFrom, Ascent, FatTreeSpec, LatePackets, Nic, Readings, Shape, Switching,
 };
 use isthmus_topology::trees::{Ports, TreesError};
 use isthmus_units::{Bandwidth, Time};
@@ -16,61 +20,51 @@ const PACKET_MAX: Time = Time::from_us(4_000);
 
 /// The tree, checked.
 pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
+    let table = MachineTable::read(settings, "machine");
+    let (ascent, adaptive) = match table.ascent {
+        AscentTable::Adaptive {
+            ascent_load: load,
+            ascent_tie: tie,
+        } => (Ascent::Adaptive, Adaptive { load, tie }),
+        AscentTable::Destination => (Ascent::Destination, Adaptive::default()),
+        AscentTable::Source => (Ascent::Source, Adaptive::default()),
+        AscentTable::Random => (Ascent::Random, Adaptive::default()),
+    };
+    let limit = table.age_limit;
+    let (age, age_from) = match table.age {
+        AgeTable::Saturating(since) => (Age::Saturating { limit }, since.age_from),
+        AgeTable::Unlimited(since) => (Age::Unlimited, since.age_from),
+        AgeTable::PerSwitch => (Age::PerSwitch, AgeFrom::default()),
+    };
     let spec = FatTreeSpec {
-        shape: shape(settings)?,
-        ascent: match settings.text("machine.ascent").as_str() {
-            "destination" => Ascent::Destination,
-            "source" => Ascent::Source,
-            "random" => Ascent::Random,
-            _ => Ascent::Adaptive,
+        shape: shape(settings, table.tree)?,
+        ascent,
+        bandwidth: table.bandwidth,
+        switch_latency: table.switch_latency,
+        virtual_channels: table.virtual_channels,
+        switching: switching(
+            settings,
+            table.switching,
+            table.switch_latency,
+            table.virtual_channels,
+        )?,
+        age,
+        readings: Readings {
+            age_from,
+            age_tie: table.age_tie,
+            adaptive,
         },
-        bandwidth: settings.bandwidth("machine.bandwidth"),
-        switch_latency: settings.time("machine.switch_latency"),
-        virtual_channels: settings.small("machine.virtual_channels"),
-        switching: switching(settings)?,
-        age: match settings.text("machine.age").as_str() {
-            "unlimited" => Age::Unlimited,
-            "per-switch" => Age::PerSwitch,
-            _ => Age::Saturating {
-                limit: settings.time("machine.age_limit"),
-            },
+        nic: nic(settings, &table.nic, table.memory)?,
+        late: match table.late {
+            LateTable::Free => None,
+            LateTable::Charged {
+                late_after: after,
+                late_cost: cost,
+            } => Some(LatePackets { after, cost }),
         },
-        readings: readings(settings),
-        nic: nic(settings)?,
-        late: (settings.text("machine.late") == "charged").then(|| LatePackets {
-            after: settings.time("machine.late_after"),
-            cost: settings.time("machine.late_cost"),
-        }),
     };
     check_links(settings, &spec)?;
     Ok(spec)
-}
-
-fn readings(settings: &Settings) -> Readings {
-    Readings {
-        age_from: match settings.text("machine.age_from").as_str() {
-            "message" => AgeFrom::Message,
-            "arrival" => AgeFrom::Arrival,
-            "request" => AgeFrom::Request,
-            _ => AgeFrom::Injection,
-        },
-        age_tie: match settings.text("machine.age_tie").as_str() {
-            "random" => AgeTie::Random,
-            "lowest" => AgeTie::Lowest,
-            _ => AgeTie::RoundRobin,
-        },
-        adaptive: Adaptive {
-            load: match settings.text("machine.ascent_load").as_str() {
-                "idle" => LinkLoad::Idle,
-                _ => LinkLoad::Room,
-            },
-            tie: match settings.text("machine.ascent_tie").as_str() {
-                "longest-idle" => LinkTie::LongestIdle,
-                "lowest" => LinkTie::Lowest,
-                _ => LinkTie::Random,
-            },
-        },
-    }
 }
 
 /// The times that follow from the switches and the memory.
@@ -93,18 +87,29 @@ pub(super) fn derived(machine: &Machine) -> Vec<(&'static str, String)> {
     times.map(|(key, time)| (key, time.to_string())).to_vec()
 }
 
-fn shape(settings: &Settings) -> Result<Shape, Problem> {
-    match settings.text("machine.tree").as_str() {
-        "ports" => by_ports(settings),
-        "generalised" => {
-            let down = settings.counts("machine.down").to_vec();
+fn shape(settings: &Settings, tree: TreeTable) -> Result<Shape, Problem> {
+    match tree {
+        TreeTable::KAry {
+            arity,
+            levels,
+            taper,
+        } => {
+            let shape = Shape::KAry { arity, levels };
+            shape
+                .check()
+                .map_err(|error| tree_problem(settings, "machine.levels", &error))?;
+            match taper {
+                1 => Ok(shape),
+                taper => Shape::tapered(arity, levels, taper)
+                    .map_err(|error| tree_problem(settings, "machine.taper", &error)),
+            }
+        }
+        TreeTable::Ports { nodes, ports } => by_ports(settings, nodes, &ports),
+        TreeTable::Generalised { down, up, parallel } => {
             let levels = down.len();
             let shape = Shape::Generalised {
-                up: settings.counts("machine.up").to_vec(),
-                parallel: match settings.given("machine.parallel") {
-                    Some(_) => settings.counts("machine.parallel").to_vec(),
-                    None => vec![1; levels],
-                },
+                up,
+                parallel: parallel.unwrap_or_else(|| vec![1; levels]),
                 down,
             };
             shape.check().map_err(|error| {
@@ -117,27 +122,11 @@ fn shape(settings: &Settings) -> Result<Shape, Problem> {
             })?;
             Ok(shape)
         }
-        _ => {
-            let (arity, levels) = (
-                settings.small("machine.arity"),
-                settings.small("machine.levels"),
-            );
-            let shape = Shape::KAry { arity, levels };
-            shape
-                .check()
-                .map_err(|error| tree_problem(settings, "machine.levels", &error))?;
-            match settings.small("machine.taper") {
-                1 => Ok(shape),
-                taper => Shape::tapered(arity, levels, taper)
-                    .map_err(|error| tree_problem(settings, "machine.taper", &error)),
-            }
-        }
     }
 }
 
-fn by_ports(settings: &Settings) -> Result<Shape, Problem> {
-    let down = settings.counts("machine.ports.down");
-    let up = settings.counts("machine.ports.up");
+fn by_ports(settings: &Settings, nodes: u32, ports: &PortsTable) -> Result<Shape, Problem> {
+    let PortsTable { down, up } = ports;
     if up.len() + 1 != down.len() {
         let problem = format!(
             "ports up of {} levels where machine.ports.down has {}",
@@ -153,7 +142,6 @@ fn by_ports(settings: &Settings) -> Result<Shape, Problem> {
     let top = std::iter::once(&0);
     let ports = down.iter().zip(up.iter().chain(top));
     let ports: Vec<Ports> = ports.map(|(&down, &up)| Ports { down, up }).collect();
-    let nodes = settings.small("machine.nodes");
     Shape::from_ports(nodes, &ports).map_err(|error| {
         let key = match &error {
             TreesError::Nodes { .. } => "machine.nodes",
@@ -165,70 +153,63 @@ fn by_ports(settings: &Settings) -> Result<Shape, Problem> {
 
 /// What the topology finds wrong with the tree, at the field that says so.
 fn tree_problem(settings: &Settings, key: &str, error: &TreesError) -> Problem {
-    let text = error.to_string();
-    // The topology says what is wrong, and after that what would be right where one thing would.
-    let (problem, hint) = match text.split_once("; ") {
-        Some((problem, hint)) => (problem.to_owned(), hint.to_owned()),
-        None => (text, "give another tree".to_owned()),
-    };
-    settings.problem(key, problem, hint)
+    settings.problem(key, error.problem(), error.hint())
 }
 
-fn switching(settings: &Settings) -> Result<Switching, Problem> {
-    let latency = settings.time("machine.switch_latency");
-    let or_latency = |key: &str| match settings.given(key) {
-        Some(_) => settings.time(key),
-        None => latency,
-    };
-    if settings.text("machine.switching") != "cut-through" {
-        return Ok(Switching::Circuit {
-            acknowledgement: settings.time("machine.acknowledgement"),
-            acknowledgement_hop: or_latency("machine.acknowledgement_hop"),
-        });
+fn switching(
+    settings: &Settings,
+    table: SwitchingTable,
+    latency: Time,
+    channels: u32,
+) -> Result<Switching, Problem> {
+    match table {
+        SwitchingTable::Circuit {
+            acknowledgement,
+            acknowledgement_hop,
+        } => Ok(Switching::Circuit {
+            acknowledgement,
+            acknowledgement_hop: acknowledgement_hop.unwrap_or(latency),
+        }),
+        SwitchingTable::CutThrough { buffer, .. } if channels > buffer => {
+            let places = if buffer == 1 { "packet" } else { "packets" };
+            Err(settings.problem(
+                "machine.buffer",
+                format!("{channels} virtual channels, but buffers of {buffer} {places}"),
+                format!("give {channels} or more, one for each, or fewer virtual channels"),
+            ))
+        }
+        SwitchingTable::CutThrough {
+            buffer,
+            output_buffer,
+            speedup,
+            credit,
+        } => Ok(Switching::CutThrough {
+            buffer,
+            credit: credit.unwrap_or(latency),
+            output_buffer,
+            speedup,
+        }),
     }
-    let key = "machine.buffer";
-    let (buffer, channels) = (
-        settings.small(key),
-        settings.small("machine.virtual_channels"),
-    );
-    if channels > buffer {
-        let places = if buffer == 1 { "packet" } else { "packets" };
-        return Err(settings.problem(
-            key,
-            format!("{channels} virtual channels, but buffers of {buffer} {places}"),
-            format!("give {channels} or more, one for each, or fewer virtual channels"),
-        ));
-    }
-    Ok(Switching::CutThrough {
-        buffer,
-        credit: or_latency("machine.credit"),
-        output_buffer: settings.small("machine.output_buffer"),
-        speedup: settings.small("machine.speedup"),
-    })
 }
 
-fn nic(settings: &Settings) -> Result<Nic, Problem> {
+fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Problem> {
     // From the reading of section 4: they give the peaks of uni- and bidirectional pings.
-    let (period, delay) = match settings.text("machine.memory").as_str() {
-        "main" => (Time::from_ns(1_600), Time::from_ns(2_400)),
-        _ => (Time::from_ps(955_200), Time::from_ns(188)),
-    };
-    let or = |key: &str, preset: Time| match settings.given(key) {
-        Some(_) => settings.time(key),
-        None => preset,
+    let (period, delay) = match memory {
+        Memory::Elan => (Time::from_ps(955_200), Time::from_ns(188)),
+        Memory::Main => (Time::from_ns(1_600), Time::from_ns(2_400)),
     };
     let nic = Nic {
-        payload: settings.bytes("machine.nic.payload"),
-        overhead: settings.bytes("machine.nic.overhead"),
-        padding: settings.bytes("machine.nic.padding"),
-        request: settings.bytes("machine.nic.request"),
-        packets_in_flight: settings.small("machine.nic.packets_in_flight"),
-        dma_period: or("machine.nic.dma_period", period),
-        dma_block: settings.time("machine.nic.dma_block"),
-        receive_delay: or("machine.nic.receive_delay", delay),
-        software_latency: settings.time("machine.nic.software_latency"),
-        read_turnaround: settings.time("machine.nic.read_turnaround"),
-        dma_slice: settings.small("machine.nic.dma_slice"),
+        payload: table.payload,
+        overhead: table.overhead,
+        padding: table.padding,
+        request: table.request,
+        packets_in_flight: table.packets_in_flight,
+        dma_period: table.dma_period.unwrap_or(period),
+        dma_block: table.dma_block,
+        receive_delay: table.receive_delay.unwrap_or(delay),
+        software_latency: table.software_latency,
+        read_turnaround: table.read_turnaround,
+        dma_slice: table.dma_slice,
     };
     if nic.request > nic.payload {
         return Err(settings.problem(

@@ -1,19 +1,22 @@
 //! `[workload]` of a fat tree from its settings: I/O servers and jobs.
 
+use super::jobs_table::{
+    ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
+    WorkloadTable,
+};
 use super::misfit::misfit;
+use crate::describe::Describe;
 use crate::document::shown;
 use crate::error::Problem;
-use crate::field::OUTSTANDING_MAX;
 use crate::settings::Settings;
 use crate::suggest::closest;
-use crate::value::{TIME_MAX, Value};
+use crate::value::{OUTSTANDING_MAX, TIME_MAX};
 use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Arrivals, Destinations, Io, Job, JobsTraffic, Mapping, Servers, Sizes, Spread,
-    Targets, Traffic,
+    Arrivals, Io, Job, JobsTraffic, Servers, Sizes, Targets, Traffic,
 };
 
 /// Length of messages between the nodes of a job (section 3.5: 256 KB).
@@ -26,31 +29,42 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 /// generator from ever getting on.
 const GAP_MIN: Time = Time::from_ns(1);
 
+/// How much open loops ask for.
+pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
+
 /// The jobs, checked against the tree that they run on.
 pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
+    let table = WorkloadTable::read(settings, "workload");
     let names = settings.schema().names();
-    let active = active(settings, names)?;
+    let active = table.active.as_deref();
+    check_active(settings, active, names)?;
     let can_send = machine.injection_bandwidth();
     let mut uses_common_load = false;
     let mut jobs = Vec::with_capacity(names.len());
     for name in names {
+        let path = format!("workload.jobs.{name}");
+        let job = JobTable::read(settings, &path);
         let mut reader = JobReader {
             settings,
             name,
+            path,
+            message: job.message,
             can_send,
+            common_load: table.load,
             uses_common_load: false,
         };
-        let traffic = reader.traffic()?;
+        let given = job.traffic.outstanding();
+        let traffic = reader.traffic(job.traffic)?;
         jobs.push(Job {
             name: name.clone(),
-            nodes: settings.job_nodes(&reader.key("nodes")).clone(),
-            outstanding: reader.outstanding(&traffic, &machine.switching)?,
+            nodes: job.nodes,
+            outstanding: reader.outstanding(given, &traffic, &machine.switching)?,
             traffic,
             active: active.is_none_or(|active| active.contains(name)),
         });
         uses_common_load |= reader.uses_common_load;
     }
-    if settings.given("workload.load").is_some() && !uses_common_load {
+    if table.load.is_some() && !uses_common_load {
         return Err(settings.problem(
             "workload.load",
             "it has no effect: no job is an open loop without a load of its own",
@@ -58,11 +72,8 @@ pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTr
         ));
     }
     let mut traffic = JobsTraffic {
-        servers: servers(settings),
-        mapping: match settings.text("workload.mapping").as_str() {
-            "shared" => Mapping::Shared,
-            _ => Mapping::Dedicated,
-        },
+        servers: servers(table.servers.placement),
+        mapping: table.mapping,
         jobs,
     };
     // The shape has been checked with the machine.
@@ -74,37 +85,54 @@ pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTr
     }
 }
 
-/// The names of the jobs that run; `None`: all.
-fn active<'s>(settings: &'s Settings, names: &[String]) -> Result<Option<&'s [String]>, Problem> {
-    let key = "workload.active";
-    if settings.given(key).is_none() {
-        return Ok(None);
-    }
-    let active = settings.names(key);
-    match active.iter().find(|name| !names.contains(name)) {
-        None => Ok(Some(active)),
-        Some(name) => {
-            let hint = match closest(name, names.iter().map(String::as_str)) {
-                Some(meant) => format!("did you mean \"{meant}\"?"),
-                None => format!("the jobs are {}", names.join(", ")),
-            };
-            let problem = format!("there is no job {}", shown(name));
-            Err(settings.problem(key, problem, hint))
-        }
+/// The jobs that run must be there.
+fn check_active(
+    settings: &Settings,
+    active: Option<&[String]>,
+    names: &[String],
+) -> Result<(), Problem> {
+    let mut active = active.into_iter().flatten();
+    let Some(name) = active.find(|name| !names.contains(name)) else {
+        return Ok(());
+    };
+    let hint = match closest(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("the jobs are {}", names.join(", ")),
+    };
+    let problem = format!("there is no job {}", shown(name));
+    Err(settings.problem("workload.active", problem, hint))
+}
+
+fn servers(placement: ServersWord) -> Servers {
+    match placement {
+        ServersWord::None => Servers::None,
+        ServersWord::Clustered(Count { count }) => Servers::Clustered { count },
+        ServersWord::Distributed {
+            count: Count { count },
+            stride,
+            offset,
+        } => Servers::Distributed {
+            count,
+            stride,
+            offset,
+        },
+        ServersWord::List { nodes } => Servers::Listed(nodes),
     }
 }
 
-fn servers(settings: &Settings) -> Servers {
-    let count = || settings.small("workload.servers.count");
-    match settings.text("workload.servers.placement").as_str() {
-        "clustered" => Servers::Clustered { count: count() },
-        "distributed" => Servers::Distributed {
-            count: count(),
-            stride: settings.small_given("workload.servers.stride"),
-            offset: settings.small("workload.servers.offset"),
-        },
-        "list" => Servers::Listed(settings.nodes("workload.servers.nodes").to_vec()),
-        _ => Servers::None,
+impl TrafficTable {
+    /// Messages under way, if they are given.
+    fn outstanding(&self) -> Option<Outstanding> {
+        match self {
+            Self::Uniform(asking) | Self::Io { asking, .. } | Self::HotSpot { asking, .. } => {
+                asking.under_way.outstanding
+            }
+            Self::AllToAll { under_way, .. }
+            | Self::Neighbours { under_way, .. }
+            | Self::Checkpoint { under_way, .. }
+            | Self::Ping { under_way, .. } => under_way.outstanding,
+            Self::AllReduce { .. } => None,
+        }
     }
 }
 
@@ -112,87 +140,90 @@ fn servers(settings: &Settings) -> Servers {
 struct JobReader<'s> {
     settings: &'s Settings,
     name: &'s str,
+    /// Its table.
+    path: String,
+    /// Length of its messages, if it is given.
+    message: Option<Bytes>,
     /// What a node can send at most.
     can_send: Bandwidth,
-    /// Whether it takes the load that the workload has for all.
+    /// The load that the workload has for all.
+    common_load: Option<NodeLoad>,
+    /// Whether it takes that.
     uses_common_load: bool,
 }
 
 impl JobReader<'_> {
     fn key(&self, field: &str) -> String {
-        format!("workload.jobs.{}.{field}", self.name)
+        format!("{}.{field}", self.path)
     }
 
-    fn time(&self, field: &str) -> Time {
-        self.settings.time(&self.key(field))
-    }
-
-    fn word(&self, field: &str) -> String {
-        self.settings.text(&self.key(field))
-    }
-
-    fn traffic(&mut self) -> Result<Traffic, Problem> {
-        let traffic = self.word("traffic");
-        Ok(match traffic.as_str() {
-            "all-to-all" => Traffic::AllToAll {
-                message: self.message(COMPUTE_MESSAGE)?,
-                pause: self.time("pause"),
-            },
-            "all-reduce" => Traffic::AllReduce {
-                vector: self.message(COMPUTE_MESSAGE)?,
-                algorithm: match self.word("algorithm").as_str() {
-                    "recursive-doubling" => AllReduce::RecursiveDoubling,
-                    _ => AllReduce::Ring,
-                },
-                pause: self.time("pause"),
-            },
-            "neighbours" => Traffic::Neighbours {
-                grid: match self.settings.given(&self.key("grid")) {
-                    Some(_) => self.settings.sizes(&self.key("grid")).to_vec(),
-                    None => Vec::new(),
-                },
-                wrap: self.settings.flag(&self.key("wrap")),
-                message: self.message(COMPUTE_MESSAGE)?,
-                pause: self.time("pause"),
-            },
-            "checkpoint" => Traffic::Checkpoint {
-                period: self.time("period"),
-                volume: self.settings.bytes(&self.key("volume")),
-                message: self.message(IO_MESSAGE)?,
-                destinations: self.destinations(),
-            },
-            "io" | "hot-spot" => {
-                let targets = match traffic.as_str() {
-                    "io" => Targets::Servers(self.destinations()),
-                    _ => Targets::HotNode(self.settings.small(&self.key("hot_node"))),
-                };
-                let sizes = self.sizes(IO_MESSAGE)?;
-                Traffic::Io(Io {
-                    targets,
-                    read_ratio: self.settings.number(&self.key("read_ratio")),
-                    sizes,
-                    arrivals: self.arrivals(sizes.mean)?,
-                })
-            }
-            "ping" => Traffic::Ping {
-                message: self.given_message(IO_MESSAGE),
-                both_ways: self.settings.flag(&self.key("both_ways")),
-                pause: self.time("pause"),
-            },
-            _ => {
-                let sizes = self.sizes(COMPUTE_MESSAGE)?;
+    fn traffic(&mut self, table: TrafficTable) -> Result<Traffic, Problem> {
+        Ok(match table {
+            TrafficTable::Uniform(asking) => {
+                let sizes = self.sizes(&asking, COMPUTE_MESSAGE)?;
                 Traffic::Uniform {
                     sizes,
-                    arrivals: self.arrivals(sizes.mean)?,
+                    arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
                 }
             }
+            TrafficTable::AllToAll { rest, .. } => Traffic::AllToAll {
+                message: self.message(COMPUTE_MESSAGE)?,
+                pause: rest.pause,
+            },
+            TrafficTable::AllReduce { algorithm, rest } => Traffic::AllReduce {
+                vector: self.message(COMPUTE_MESSAGE)?,
+                algorithm,
+                pause: rest.pause,
+            },
+            TrafficTable::Neighbours {
+                grid, wrap, rest, ..
+            } => Traffic::Neighbours {
+                grid: grid.unwrap_or_default(),
+                wrap,
+                message: self.message(COMPUTE_MESSAGE)?,
+                pause: rest.pause,
+            },
+            TrafficTable::Checkpoint {
+                period, volume, to, ..
+            } => Traffic::Checkpoint {
+                period,
+                volume,
+                message: self.message(IO_MESSAGE)?,
+                destinations: to.destinations,
+            },
+            TrafficTable::Io { asking, reads, to } => {
+                self.io(Targets::Servers(to.destinations), &reads, asking)?
+            }
+            TrafficTable::HotSpot {
+                asking,
+                reads,
+                hot_node,
+            } => self.io(Targets::HotNode(hot_node), &reads, asking)?,
+            TrafficTable::Ping {
+                both_ways, rest, ..
+            } => Traffic::Ping {
+                message: self.message.unwrap_or(IO_MESSAGE),
+                both_ways,
+                pause: rest.pause,
+            },
         })
+    }
+
+    fn io(&mut self, targets: Targets, reads: &Reads, asking: Asking) -> Result<Traffic, Problem> {
+        let sizes = self.sizes(&asking, IO_MESSAGE)?;
+        Ok(Traffic::Io(Io {
+            targets,
+            read_ratio: reads.read_ratio,
+            sizes,
+            arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
+        }))
     }
 
     /// Messages under way: circuits and closed loops take one after another, interfaces of networks
     /// with cut-through whatever they are given.
     fn outstanding(
         &self,
+        given: Option<Outstanding>,
         traffic: &Traffic,
         switching: &Switching,
     ) -> Result<Outstanding, Problem> {
@@ -202,8 +233,7 @@ impl JobReader<'_> {
             }
             _ => false,
         };
-        let key = self.key("outstanding");
-        let Some(given) = self.settings.outstanding(&key) else {
+        let Some(given) = given else {
             return Ok(match traffic {
                 Traffic::Neighbours { .. } => Outstanding::Unlimited,
                 _ if open && matches!(switching, Switching::CutThrough { .. }) => {
@@ -219,7 +249,7 @@ impl JobReader<'_> {
             );
         if loops && given == Outstanding::Unlimited {
             return Err(self.settings.problem(
-                &key,
+                &self.key("outstanding"),
                 "a closed loop keeps a number of messages under way",
                 match traffic {
                     Traffic::Ping { .. } => format!("give 1 to {OUTSTANDING_MAX}"),
@@ -230,20 +260,12 @@ impl JobReader<'_> {
         Ok(given)
     }
 
-    fn given_message(&self, usual: Bytes) -> Bytes {
-        let key = self.key("message");
-        match self.settings.given(&key) {
-            Some(_) => self.settings.bytes(&key),
-            None => usual,
-        }
-    }
-
     fn message(&self, usual: Bytes) -> Result<Bytes, Problem> {
-        let message = self.given_message(usual);
+        let message = self.message.unwrap_or(usual);
         if message.get() > 0 {
             return Ok(message);
         }
-        let traffic = self.word("traffic");
+        let traffic = self.settings.text(&self.key("traffic"));
         Err(self.settings.problem(
             &self.key("message"),
             format!("messages of 0 B move nothing with traffic = \"{traffic}\""),
@@ -251,63 +273,41 @@ impl JobReader<'_> {
         ))
     }
 
-    fn spread(&self, field: &str) -> Spread {
-        match self.word(field).as_str() {
-            "exponential" => Spread::Exponential,
-            "uniform" => Spread::Uniform,
-            _ => Spread::Fixed,
-        }
-    }
-
-    fn sizes(&self, usual: Bytes) -> Result<Sizes, Problem> {
+    fn sizes(&self, asking: &Asking, usual: Bytes) -> Result<Sizes, Problem> {
         Ok(Sizes {
             mean: self.message(usual)?,
-            spread: self.spread("sizes"),
+            spread: asking.sizes,
         })
     }
 
-    fn destinations(&self) -> Destinations {
-        match self.word("destinations").as_str() {
-            "interleaved" => Destinations::Interleaved,
-            "blocked" => Destinations::Blocked,
-            _ => Destinations::Random,
-        }
-    }
-
-    fn arrivals(&mut self, message: Bytes) -> Result<Arrivals, Problem> {
-        if self.word("arrivals") != "open" {
-            return Ok(Arrivals::Closed {
-                think: self.time("think"),
-            });
-        }
-        let own = self.key("load");
-        let key = match self.settings.given(&own) {
-            Some(_) => own,
+    fn arrivals(&mut self, table: ArrivalsTable, message: Bytes) -> Result<Arrivals, Problem> {
+        let (own, gaps) = match table {
+            ArrivalsTable::Closed { think } => return Ok(Arrivals::Closed { think }),
+            ArrivalsTable::Open { load, gaps } => (load, gaps),
+        };
+        let key = match own {
+            Some(_) => self.key("load"),
             None => {
                 self.uses_common_load = true;
                 "workload.load".to_owned()
             }
         };
-        let Some(given) = self.settings.given(&key) else {
-            return Err(self.settings.problem(
-                &self.key("load"),
-                "it is missing, and arrivals = \"open\" needs it",
-                "write, for example, load = \"20 MB/s\", or workload.load for all jobs",
-            ));
-        };
-        let load = match given.value {
-            Value::Bandwidth(bandwidth) => bandwidth,
-            Value::Number(share) => {
+        let load = match own.or(self.common_load) {
+            Some(NodeLoad::Bandwidth(bandwidth)) => bandwidth,
+            Some(NodeLoad::Share(share)) => {
                 let bits_per_s = self.can_send.bits_per_s() as f64 * share;
                 Bandwidth::from_bits_per_s(bits_per_s.round() as u64)
             }
-            _ => unreachable!("a load is a bandwidth or a share"),
+            None => {
+                return Err(self.settings.problem(
+                    &self.key("load"),
+                    "it is missing, and arrivals = \"open\" needs it",
+                    "write, for example, load = \"20 MB/s\", or workload.load for all jobs",
+                ));
+            }
         };
         self.check_gap(&key, load, message)?;
-        Ok(Arrivals::Open {
-            load,
-            gaps: self.spread("gaps"),
-        })
+        Ok(Arrivals::Open { load, gaps })
     }
 
     /// The mean gap must be a time that a generator can count.

@@ -12,19 +12,19 @@ pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutE
         .map_or("", |job| traffic.jobs[job].name.as_str());
     let key = |field: &str| format!("workload.jobs.{name}.{field}");
     let problem = error.to_string();
-    // The layout says what is wrong and, where it knows that, after it what would be right.
-    let (stated, range) = match problem.split_once("; ") {
-        Some((stated, range)) => (stated.to_owned(), range.to_owned()),
-        None => (problem.clone(), String::new()),
-    };
+    let missing = |node: u32| format!("node {node} does not exist");
+    let range = |nodes: u32| format!("there are nodes 0 to {}", nodes - 1);
     let shared = "or set workload.mapping = \"shared\"";
     let (key, problem, hint) = match *error {
-        LayoutError::ServerOutside { .. } if matches!(traffic.servers, Servers::Listed(_)) => {
-            ("workload.servers.nodes".to_owned(), stated, range)
+        LayoutError::ServerOutside { node, nodes }
+            if matches!(traffic.servers, Servers::Listed(_)) =>
+        {
+            let key = "workload.servers.nodes".to_owned();
+            (key, missing(node), range(nodes))
         }
-        LayoutError::ServerOutside { .. } => (
+        LayoutError::ServerOutside { node, .. } => (
             "workload.servers.count".to_owned(),
-            format!("the servers go beyond the last node: {stated}"),
+            format!("the servers go beyond the last node: {}", missing(node)),
             "give fewer servers, a smaller stride or a smaller offset".to_owned(),
         ),
         LayoutError::ServerCount { nodes, .. } => (
@@ -42,7 +42,7 @@ pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutE
             problem,
             "list it once".to_owned(),
         ),
-        LayoutError::NodeOutside { .. } => (key("nodes"), stated, range),
+        LayoutError::NodeOutside { node, nodes, .. } => (key("nodes"), missing(node), range(nodes)),
         LayoutError::NodeTwice { .. } => (key("nodes"), problem, "list it once".to_owned()),
         LayoutError::OnServer { node, .. } => (
             key("nodes"),
@@ -76,7 +76,9 @@ pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutE
             "there are no I/O servers".to_owned(),
             "set workload.servers.placement and workload.servers.count".to_owned(),
         ),
-        LayoutError::HotNodeOutside { .. } => (key("hot_node"), stated, range),
+        LayoutError::HotNodeOutside { node, nodes, .. } => {
+            (key("hot_node"), missing(node), range(nodes))
+        }
         LayoutError::Grid { nodes, .. } => (
             key("grid"),
             problem,

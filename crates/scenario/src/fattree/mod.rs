@@ -1,37 +1,40 @@
 //! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
 
 mod build;
-mod fields;
 mod jobs;
-mod jobs_fields;
+mod jobs_table;
 mod misfit;
 mod presets;
+mod table;
 mod vain;
 
-use crate::control;
-use crate::field::Default::Derived;
-use crate::field::{Field, Kind};
+use crate::describe::Rows;
+use crate::field::Default::{Derived, Required, Value};
+use crate::field::{Field, Own};
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
+use crate::load::Load;
 use crate::machine::Machine;
 use crate::named::Named;
-use crate::search::{self, Load};
-use crate::value;
+use crate::value::{self, Kind};
 use crate::workload::Workload;
+use jobs_table::{JobTable, WorkloadTable};
+use table::MachineTable;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "fat-tree",
-    fields: fields::FIELDS,
-    workload_fields: jobs_fields::FIELDS,
+    fields,
+    workload_fields: || Rows::of::<WorkloadTable>("workload"),
     named: Some(Named {
         table: "workload.jobs",
         one: "job",
         most: 64,
         measure: "response",
         taken: &["servers"],
+        rows: |path| Rows::of::<JobTable>(path),
     }),
-    rows: ROWS,
+    own: OWN,
     loads: Loads {
-        keys: jobs_fields::LOAD_KEYS,
+        keys: jobs::LOAD_KEYS,
         read: read_load,
         write: write_load,
     },
@@ -45,31 +48,32 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: Some(&presets::PRESETS),
 };
 
-const ROWS: &[Field] = &[
-    Field::new(
-        "stop.of",
-        Kind::Measures {
-            example: "[\"io.response\"]",
-            named: true,
-        },
-        Derived("the response of each job"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
-    control::messages_first("500"),
-    control::messages_max("100000"),
-    control::messages(
-        "15000",
+/// The preset, whose values take the places of other fields before these are read, and those.
+fn fields() -> Vec<Field> {
+    let mut fields = vec![presets::field()];
+    fields.extend(Rows::of::<MachineTable>("machine"));
+    fields
+}
+
+const OWN: &[Own] = &[
+    Own::default("stop.of", Derived("the response of each job")).holds(Kind::Measures {
+        example: "[\"io.response\"]",
+        named: true,
+    }),
+    Own::default("stop.messages_first", Value("500")),
+    Own::default("stop.messages_max", Value("100000")),
+    Own::default("stop.messages", Value("15000")).meaning(
         "Messages of a replication, warm-up included; each of as many packets as it fills",
     ),
-    control::warmup_messages(
-        "5000",
-        "Messages to discard at the start of a run, each of as many packets as it fills",
-    ),
-    search::over(jobs_fields::LOAD_KEYS),
-    search::from(Kind::Offered { usual: "MB/s" }, "\"5 MB/s\""),
-    search::to(Kind::Offered { usual: "MB/s" }, "\"80 MB/s\""),
+    Own::default("stop.warmup_messages", Value("5000"))
+        .meaning("Messages to discard at the start of a run, each of as many packets as it fills"),
+    Own::default("search.over", Required).holds(Kind::Choice(jobs::LOAD_KEYS)),
+    Own::default("search.from", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"5 MB/s\""),
+    Own::default("search.to", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"80 MB/s\""),
 ];
 
 fn read_load(_over: &str, value: &value::Value) -> Result<Load, NoLoad> {

@@ -1,233 +1,48 @@
-//! `[machine]` of a hypercube.
+//! A hypercube from its settings.
 
+use super::table::{Count, DeviceTable, LanesTable, MachineTable, PlacementWord};
+use crate::describe::Describe;
 use crate::error::Problem;
-use crate::field::Default::{Absent, Derived, Required, Value};
-use crate::field::{Field, Kind};
 use crate::machine::Machine;
-use crate::settings::{Layer, Settings};
+use crate::setting::Layer;
+use crate::settings::Settings;
 use isthmus_machine::hypercube::spec::{
-    DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service,
+    DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec,
 };
 use isthmus_units::Clock;
 
-const LANES: Kind = Kind::Lanes { min: 1 };
-const LANES_OR_NONE: Kind = Kind::Lanes { min: 0 };
-const SPAN: Kind = Kind::Time {
-    zero: true,
-    usual: "ms",
-};
-const LINKS: Kind = Kind::Links { directed: false };
-const COUNT: Kind = Kind::Integer {
-    min: 1,
-    max: 1 << 20,
-};
-
-pub(super) const FIELDS: &[Field] = &[
-    Field::new(
-        "machine.dimension",
-        Kind::Integer { min: 1, max: 20 },
-        Required,
-        "dimension",
-        "Dimension d of the hypercube of 2^d PEs",
-    )
-    .such_as("7"),
-    Field::new(
-        "machine.flit",
-        Kind::DATA,
-        Value("\"1 B\""),
-        "flit length",
-        "Length of one flit (Table 1)",
-    ),
-    Field::new(
-        "machine.bandwidth",
-        Kind::Bandwidth,
-        Value("\"20 MB/s\""),
-        "lane bandwidth",
-        "Bandwidth of one lane (Table 1); one cycle is the time of one flit",
-    ),
-    Field::new(
-        "machine.lanes.pe",
-        LANES,
-        Derived("dimension + 2"),
-        "PE lanes k",
-        "k: lanes from PE to router and back (Fig. 2)",
-    ),
-    Field::new(
-        "machine.lanes.link",
-        LANES,
-        Value("1"),
-        "lanes per link",
-        "Lanes of each dimension link between PE routers",
-    ),
-    Field::new(
-        "machine.lanes.io_node",
-        LANES,
-        Derived("dimension + 1"),
-        "I/O node lanes m",
-        "m: lanes from PE router to I/O node and back (Fig. 2)",
-    ),
-    Field::new(
-        "machine.lanes.io_link",
-        LANES_OR_NONE,
-        Required,
-        "I/O link lanes b",
-        "b: lanes of each link between I/O routers; 0: no I/O network, the control cube (Fig. 2)",
-    )
-    .such_as("2"),
-    Field::new(
-        "machine.lanes.io_source",
-        LANES_OR_NONE,
-        Derived("4 * io_link"),
-        "I/O source lanes r",
-        "r: lanes from I/O node to I/O router and back (Fig. 2); unused without an I/O network",
-    ),
-    Field::new(
-        "machine.lanes.io_to_pe",
-        LANES_OR_NONE,
-        Derived("4 * io_link"),
-        "I/O-to-PE lanes n",
-        "n: lanes from I/O router to PE router (Fig. 2); unused without an I/O network",
-    ),
-    Field::new(
-        "machine.placement",
-        PLACEMENTS,
-        Derived("as placement.kind"),
-        "placement",
-        "Short for placement.kind",
-    )
-    .short_for(&["machine.placement.kind"]),
-    Field::new(
-        "machine.placement.kind",
-        PLACEMENTS,
-        Value("\"combined\""),
-        "placement",
-        "Where the I/O nodes go (section 3.2): code words of the Hamming code; perfect cubes \
-         combined; a minimum dominating set; every s-th PE; the first PEs; these PEs",
-    ),
-    Field::new(
-        "machine.placement.count",
-        COUNT,
-        Required,
-        "I/O nodes",
-        "Number of I/O nodes, at most that of the PEs",
-    )
-    .such_as("16")
-    .only("machine.placement.kind", &["stride", "clustered"]),
-    Field::new(
-        "machine.placement.pes",
-        Kind::Nodes,
-        Required,
-        "PEs with I/O nodes",
-        "PEs that have an I/O node, in any order",
-    )
-    .only("machine.placement.kind", &["list"]),
-    Field::new(
-        "machine.device.startup",
-        SPAN,
-        Value("\"200 us\""),
-        "start-up overhead",
-        "Message start-up overhead in software (Table 1)",
-    ),
-    Field::new(
-        "machine.device.access",
-        SPAN,
-        Value("\"400 us\""),
-        "cache access",
-        "I/O node latency for a block from its cache (Table 1)",
-    ),
-    Field::new(
-        "machine.device.cache_hit_rate",
-        Kind::Share {
-            above_zero: false,
-            below_one: false,
-        },
-        Value("1.0"),
-        "cache hit rate",
-        "Probability that a block is in the I/O node's cache (Table 1: 70 to 100%)",
-    ),
-    Field::new(
-        "machine.device.service",
-        Kind::Choice(&["delay", "queue"]),
-        Value("\"delay\""),
-        "disk service",
-        "How requests share a disk: a pure delay, as in the paper, or first come first served",
-    ),
-    Field::new(
-        "machine.device.disk.seek",
-        SPAN,
-        Value("\"12 ms\""),
-        "seek time",
-        "Mean seek time; with half a rotation the 20 ms of Table 1",
-    ),
-    Field::new(
-        "machine.device.disk.rotation",
-        SPAN,
-        Value("\"16 ms\""),
-        "rotation time",
-        "Time of one full rotation; the latency is uniform between zero and this",
-    ),
-    Field::new(
-        "machine.device.disk.transfer",
-        Kind::Bandwidth,
-        Absent("transfer takes no time of its own"),
-        "disk transfer",
-        "Transfer rate of the medium",
-    ),
-    Field::new(
-        "machine.faults.pes",
-        Kind::Nodes,
-        Value("[]"),
-        "failed PEs",
-        "PEs that have failed, with their routers",
-    ),
-    Field::new(
-        "machine.faults.io_nodes",
-        Kind::Nodes,
-        Value("[]"),
-        "failed I/O nodes",
-        "I/O nodes that have failed, by index in the ascending placement",
-    ),
-    Field::new(
-        "machine.faults.links",
-        LINKS,
-        Value("[]"),
-        "failed links",
-        "Links between neighbouring PEs that have failed",
-    ),
-    Field::new(
-        "machine.faults.io_links",
-        LINKS,
-        Value("[]"),
-        "failed I/O links",
-        "Links between neighbouring I/O nodes that have failed, by index",
-    ),
-];
-
-const PLACEMENTS: Kind = Kind::Choice(&[
-    "hamming",
-    "combined",
-    "dominating",
-    "stride",
-    "clustered",
-    "list",
-]);
-
+/// The machine, checked.
 pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
-    let dimension = settings.small("machine.dimension");
+    let table = MachineTable::read(settings, "machine");
+    let DeviceTable {
+        startup,
+        access,
+        cache_hit_rate,
+        service,
+        disk,
+    } = table.device;
     let spec = HypercubeSpec {
-        dimension,
-        flit: settings.bytes("machine.flit"),
-        bandwidth: settings
-            .bandwidth_given("machine.bandwidth")
-            .unwrap_or_else(|| unreachable!("machine.bandwidth has a default")),
-        lanes: lanes(settings, dimension)?,
-        placement: placement(settings, dimension)?,
-        device: device(settings),
+        dimension: table.dimension,
+        flit: table.flit,
+        bandwidth: table.bandwidth,
+        lanes: lanes(settings, &table.lanes, table.dimension)?,
+        placement: placement(settings, table.placement.kind, table.dimension)?,
+        device: DeviceSpec {
+            startup,
+            access,
+            cache_hit_rate,
+            disk: DiskSpec {
+                seek: disk.seek,
+                rotation: disk.rotation,
+                transfer: disk.transfer,
+            },
+            service,
+        },
         faults: FaultSpec {
-            pes: settings.nodes("machine.faults.pes").to_vec(),
-            io_nodes: settings.nodes("machine.faults.io_nodes").to_vec(),
-            links: settings.links("machine.faults.links").to_vec(),
-            io_links: settings.links("machine.faults.io_links").to_vec(),
+            pes: table.faults.pes,
+            io_nodes: table.faults.io_nodes,
+            links: table.faults.links,
+            io_links: table.faults.io_links,
         },
     };
     check_clock(settings, &spec)?;
@@ -235,23 +50,21 @@ pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
     Ok(spec)
 }
 
-fn lanes(settings: &Settings, dimension: u32) -> Result<Lanes, Problem> {
-    let io_link = settings.small("machine.lanes.io_link");
-    let usual = Lanes::paper(dimension, io_link);
-    let width = |key, usual| settings.small_given(key).unwrap_or(usual);
+fn lanes(settings: &Settings, table: &LanesTable, dimension: u32) -> Result<Lanes, Problem> {
+    let usual = Lanes::paper(dimension, table.io_link);
     let lanes = Lanes {
-        pe: width("machine.lanes.pe", usual.pe),
-        link: width("machine.lanes.link", usual.link),
-        io_node: width("machine.lanes.io_node", usual.io_node),
-        io_source: width("machine.lanes.io_source", usual.io_source),
-        io_link,
-        io_to_pe: width("machine.lanes.io_to_pe", usual.io_to_pe),
+        pe: table.pe.unwrap_or(usual.pe),
+        link: table.link,
+        io_node: table.io_node.unwrap_or(usual.io_node),
+        io_source: table.io_source.unwrap_or(usual.io_source),
+        io_link: table.io_link,
+        io_to_pe: table.io_to_pe.unwrap_or(usual.io_to_pe),
     };
     for (key, width) in [
         ("machine.lanes.io_source", lanes.io_source),
         ("machine.lanes.io_to_pe", lanes.io_to_pe),
     ] {
-        if io_link > 0 && width == 0 {
+        if lanes.io_link > 0 && width == 0 {
             return Err(settings.problem(
                 key,
                 "0 lanes carry nothing, and there is an I/O network",
@@ -278,10 +91,13 @@ pub(super) fn derived(machine: &Machine) -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
-fn placement(settings: &Settings, dimension: u32) -> Result<PlacementSpec, Problem> {
+fn placement(
+    settings: &Settings,
+    word: PlacementWord,
+    dimension: u32,
+) -> Result<PlacementSpec, Problem> {
     let pe_count = 1u32 << dimension;
-    let count = || {
-        let count = settings.small("machine.placement.count");
+    let checked = |Count { count }| {
         if count <= pe_count {
             return Ok(count);
         }
@@ -291,21 +107,25 @@ fn placement(settings: &Settings, dimension: u32) -> Result<PlacementSpec, Probl
             format!("give 1 to {pe_count}"),
         ))
     };
-    Ok(match settings.text("machine.placement.kind").as_str() {
-        "hamming" if !(dimension + 1).is_power_of_two() => {
+    Ok(match word {
+        PlacementWord::Hamming if !(dimension + 1).is_power_of_two() => {
             return Err(settings.problem(
                 "machine.placement.kind",
                 format!("there is no perfect Hamming code for {dimension} dimensions"),
                 "use \"combined\", or 1, 3, 7 or 15 dimensions",
             ));
         }
-        "hamming" => PlacementSpec::Hamming,
-        "dominating" => PlacementSpec::Dominating,
-        "stride" => PlacementSpec::Stride { count: count()? },
-        "clustered" => PlacementSpec::Clustered { count: count()? },
-        "list" => {
+        PlacementWord::Hamming => PlacementSpec::Hamming,
+        PlacementWord::Combined => PlacementSpec::Combined,
+        PlacementWord::Dominating => PlacementSpec::Dominating,
+        PlacementWord::Stride(count) => PlacementSpec::Stride {
+            count: checked(count)?,
+        },
+        PlacementWord::Clustered(count) => PlacementSpec::Clustered {
+            count: checked(count)?,
+        },
+        PlacementWord::List { pes } => {
             let key = "machine.placement.pes";
-            let pes = settings.nodes(key);
             if pes.is_empty() {
                 return Err(settings.problem(key, "no I/O node at all", "list one PE or more"));
             }
@@ -316,27 +136,9 @@ fn placement(settings: &Settings, dimension: u32) -> Result<PlacementSpec, Probl
                     format!("{dimension} dimensions have PEs 0 to {}", pe_count - 1),
                 ));
             }
-            PlacementSpec::List(pes.to_vec())
+            PlacementSpec::List(pes)
         }
-        _ => PlacementSpec::Combined,
     })
-}
-
-fn device(settings: &Settings) -> DeviceSpec {
-    DeviceSpec {
-        startup: settings.time("machine.device.startup"),
-        access: settings.time("machine.device.access"),
-        cache_hit_rate: settings.number("machine.device.cache_hit_rate"),
-        disk: DiskSpec {
-            seek: settings.time("machine.device.disk.seek"),
-            rotation: settings.time("machine.device.disk.rotation"),
-            transfer: settings.bandwidth_given("machine.device.disk.transfer"),
-        },
-        service: match settings.text("machine.device.service").as_str() {
-            "queue" => Service::Queue,
-            _ => Service::Delay,
-        },
-    }
 }
 
 /// Microseconds in one cycle, the time that a flit needs to cross a lane.

@@ -1,27 +1,30 @@
 //! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
 
 mod machine;
+mod table;
 mod vain;
 mod workload;
 
-use crate::control;
-use crate::field::Default::Value;
-use crate::field::{Field, Kind};
+use crate::describe::Rows;
+use crate::field::Default::{Required, Value};
+use crate::field::Own;
 use crate::kind::{LoadValue, Loads, MachineKind, NoLoad};
+use crate::load::Load;
 use crate::machine::Machine;
-use crate::search::{self, Load};
-use crate::value;
+use crate::value::{self, Kind};
 use crate::workload::Workload;
 use isthmus_units::Rate;
+
+use table::{MachineTable, WorkloadTable};
 
 pub(crate) use machine::io_node_count;
 
 pub(crate) const KIND: MachineKind = MachineKind {
     name: "hypercube",
-    fields: machine::FIELDS,
-    workload_fields: workload::FIELDS,
+    fields: || Rows::of::<MachineTable>("machine"),
+    workload_fields: || Rows::of::<WorkloadTable>("workload"),
     named: None,
-    rows: ROWS,
+    own: OWN,
     loads: Loads {
         keys: workload::LOAD_KEYS,
         read: read_load,
@@ -37,31 +40,24 @@ pub(crate) const KIND: MachineKind = MachineKind {
     presets: None,
 };
 
-const ROWS: &[Field] = &[
-    Field::new(
-        "stop.of",
-        Kind::Measures {
-            example: "[\"pe_pe.header\"]",
-            named: false,
-        },
-        Value("[\"pe_pe.header\", \"read.network\"]"),
-        "measures",
-        "Measures that must be known; one that a point cannot give is not waited for",
-    )
-    .only("stop.rule", &["precision"]),
-    control::messages_first("15000"),
-    control::messages_max("2000000"),
-    control::messages(
-        "150000",
-        "Messages of a replication, warm-up included (section 5: 150,000)",
-    ),
-    control::warmup_messages(
-        "50000",
-        "Messages to discard at the start of a run (section 5: 50,000)",
-    ),
-    search::over(workload::LOAD_KEYS),
-    search::from(Kind::Load, "\"5 /ms\""),
-    search::to(Kind::Load, "\"40 /ms\""),
+const OWN: &[Own] = &[
+    Own::default("stop.of", Value("[\"pe_pe.header\", \"read.network\"]")).holds(Kind::Measures {
+        example: "[\"pe_pe.header\"]",
+        named: false,
+    }),
+    Own::default("stop.messages_first", Value("15000")),
+    Own::default("stop.messages_max", Value("2000000")),
+    Own::default("stop.messages", Value("150000"))
+        .meaning("Messages of a replication, warm-up included (section 5: 150,000)"),
+    Own::default("stop.warmup_messages", Value("50000"))
+        .meaning("Messages to discard at the start of a run (section 5: 50,000)"),
+    Own::default("search.over", Required).holds(Kind::Choice(workload::LOAD_KEYS)),
+    Own::default("search.from", Required)
+        .holds(Kind::Load)
+        .such_as("\"5 /ms\""),
+    Own::default("search.to", Required)
+        .holds(Kind::Load)
+        .such_as("\"40 /ms\""),
 ];
 
 /// A rate, or the rate of a mean gap.

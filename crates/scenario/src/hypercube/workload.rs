@@ -1,291 +1,66 @@
-//! `[workload]` of a hypercube: what the PEs ask for.
+//! The workload of a hypercube from its settings.
 
 use super::machine::{cycle_us, io_node_count};
+use super::table::{ArrivalTable, CollectivesTable, FileBlocksTable, OpenLoop, WorkloadTable};
+use crate::control::messages_most;
+use crate::describe::Describe;
 use crate::error::Problem;
-use crate::field::Default::{Absent, Derived, Required, Value};
-use crate::field::{Field, Kind, OUTSTANDING_MAX};
 use crate::quantity::rounded;
 use crate::settings::Settings;
-use crate::value::mean_gap;
+use crate::value::{OUTSTANDING_MAX, mean_gap};
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Time;
 use isthmus_workload::Outstanding;
-use isthmus_workload::spec::{Arrival, Collectives, FileLayout, HotSpot, TrafficSpec};
-
-const SHARE: Kind = Kind::Share {
-    above_zero: false,
-    below_one: false,
-};
-const OPEN_LOOP: &[&str] = &["exponential", "deterministic", "bursty"];
-const BLOCKS: Kind = Kind::Integer {
-    min: 1,
-    max: 1 << 20,
-};
+use isthmus_workload::spec::{Arrival, Collectives, HotSpot, TrafficSpec};
 
 /// The two ways to say how much each PE asks for.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
 
-pub(super) const FIELDS: &[Field] = &[
-    Field::new(
-        "workload.arrival",
-        Kind::Choice(&["exponential", "deterministic", "bursty", "closed"]),
-        Value("\"exponential\""),
-        "arrivals",
-        "When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which \
-         a PE waits for its data",
-    ),
-    Field::new(
-        "workload.interarrival",
-        Kind::Time {
-            zero: false,
-            usual: "ms",
-        },
-        Absent("this or workload.rate is required, unless swept or searched"),
-        "mean interarrival time",
-        "t_a: mean time between two demands of one PE",
-    )
-    .only("workload.arrival", OPEN_LOOP)
-    .instead_of(&["workload.rate"]),
-    Field::new(
-        "workload.rate",
-        Kind::Rate,
-        Absent("this or workload.interarrival is required, unless swept or searched"),
-        "rate per PE",
-        "Demands of one PE per time, 1/t_a; held as a mean gap in whole picoseconds",
-    )
-    .only("workload.arrival", OPEN_LOOP)
-    .instead_of(&["workload.interarrival"]),
-    Field::new(
-        "workload.burst_messages",
-        Kind::Number { min: 1.0, max: 1e9 },
-        Required,
-        "messages per burst",
-        "Mean number of demands in a burst (geometric)",
-    )
-    .such_as("8")
-    .only("workload.arrival", &["bursty"]),
-    Field::new(
-        "workload.burst_gap",
-        Kind::Time {
-            zero: true,
-            usual: "ms",
-        },
-        Required,
-        "gap within a burst",
-        "Time between two demands of one burst; below the mean interarrival time",
-    )
-    .such_as("\"1 us\"")
-    .only("workload.arrival", &["bursty"]),
-    Field::new(
-        "workload.think",
-        Kind::Time {
-            zero: true,
-            usual: "ms",
-        },
-        Required,
-        "think time",
-        "Mean time (exponential) from a completion to the next demand",
-    )
-    .only("workload.arrival", &["closed"]),
-    Field::new(
-        "workload.outstanding",
-        Kind::Outstanding,
-        Derived("1 with workload.arrival = \"closed\", else \"unlimited\""),
-        "demands under way",
-        "Demands that one PE keeps under way in a closed loop; else how many it may have under way, \
-         from being handed to the network until the last tail is there or the data are stored: the \
-         next in order is handed over when it has been asked for and fewer are",
-    ),
-    Field::new(
-        "workload.io_probability",
-        SHARE,
-        Value("0.05"),
-        "I/O share",
-        "P_io: share of demands that are I/O requests (section 4.3: 3 to 20%)",
-    ),
-    Field::new(
-        "workload.read_ratio",
-        SHARE,
-        Value("1.0"),
-        "read ratio",
-        "P_r: share of I/O requests that are reads",
-    ),
-    Field::new(
-        "workload.locality",
-        SHARE,
-        Value("0.2"),
-        "locality",
-        "P_l: probability that a block is at the local I/O node (Fig. 3)",
-    ),
-    Field::new(
-        "workload.message",
-        Kind::DATA,
-        Value("\"32 B\""),
-        "message length",
-        "Length of a PE-PE message (Table 1)",
-    ),
-    Field::new(
-        "workload.request",
-        Kind::DATA,
-        Value("\"32 B\""),
-        "request length",
-        "Length of an I/O request and of a request-forward message",
-    ),
-    Field::new(
-        "workload.block",
-        Kind::DATA,
-        Value("\"4096 B\""),
-        "block length",
-        "Length of an I/O block (Table 1)",
-    ),
-    Field::new(
-        "workload.layout",
-        Kind::Choice(&["contiguous", "declustered"]),
-        Value("\"contiguous\""),
-        "file layout",
-        "All blocks of a file at one I/O node, or each placed on its own",
-    ),
-    Field::new(
-        "workload.file_blocks",
-        BLOCKS,
-        Derived("as file_blocks.min and .max"),
-        "blocks per file",
-        "Short for file_blocks.min and file_blocks.max with this same value",
-    )
-    .short_for(&["workload.file_blocks.min", "workload.file_blocks.max"]),
-    Field::new(
-        "workload.file_blocks.min",
-        BLOCKS,
-        Value("1"),
-        "smallest file",
-        "Smallest file, in blocks",
-    ),
-    Field::new(
-        "workload.file_blocks.max",
-        BLOCKS,
-        Derived("as file_blocks.min"),
-        "largest file",
-        "Largest file, in blocks; sizes are uniform between the two (Table 1: 1 to 32)",
-    ),
-    Field::new(
-        "workload.file_blocks.split",
-        BLOCKS,
-        Value("32"),
-        "blocks before a split",
-        "Files with more blocks than this are broken up into several (Table 1: 128 KiB)",
-    ),
-    Field::new(
-        "workload.hot_pe.target",
-        Kind::Integer {
-            min: 0,
-            max: (1 << 20) - 1,
-        },
-        Required,
-        "hot PE",
-        "The PE that PE-PE messages favour",
-    )
-    .such_as("3")
-    .within("workload.hot_pe"),
-    Field::new(
-        "workload.hot_pe.probability",
-        SHARE,
-        Required,
-        "hot PE share",
-        "Share of the PE-PE messages that go to the hot PE",
-    )
-    .such_as("0.1")
-    .within("workload.hot_pe"),
-    Field::new(
-        "workload.hot_io_node.target",
-        Kind::Integer {
-            min: 0,
-            max: (1 << 20) - 1,
-        },
-        Required,
-        "hot I/O node",
-        "The I/O node that reads favour, by index in the ascending placement",
-    )
-    .within("workload.hot_io_node"),
-    Field::new(
-        "workload.hot_io_node.probability",
-        SHARE,
-        Required,
-        "hot I/O node share",
-        "Share of the reads that go to the hot I/O node",
-    )
-    .such_as("0.1")
-    .within("workload.hot_io_node"),
-    Field::new(
-        "workload.collectives.broadcast",
-        SHARE,
-        Value("0.0"),
-        "broadcast share",
-        "Share of I/O demands that fetch one block for all PEs (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.scatter",
-        SHARE,
-        Value("0.0"),
-        "scatter share",
-        "Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.gather",
-        SHARE,
-        Value("0.0"),
-        "gather share",
-        "Share of I/O demands that collect a block from each PE of a group (section 4.3)",
-    ),
-    Field::new(
-        "workload.collectives.group",
-        Kind::Integer {
-            min: 1,
-            max: 1 << 20,
-        },
-        Absent("required if scatter or gather is above 0"),
-        "group size",
-        "PEs that take part in one scatter or gather",
-    ),
-];
-
 /// The workload, checked against the machine that it runs on.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
-    let (file_blocks_min, file_blocks_max) = file_blocks(settings)?;
+    let table = WorkloadTable::read(settings, "workload");
+    let (file_blocks_min, file_blocks_max) = file_blocks(settings, &table.file_blocks)?;
+    let arrival = arrival(settings, table.arrival, table.outstanding)?;
+    let hot_pe = table.hot_pe.map(|hot| HotSpot {
+        target: hot.target,
+        probability: hot.probability,
+    });
+    let hot_io_node = table.hot_io_node.map(|hot| HotSpot {
+        target: hot.target,
+        probability: hot.probability,
+    });
+    check_target(
+        settings,
+        "workload.hot_pe.target",
+        hot_pe,
+        ("PE", Some(pe_count(machine))),
+    )?;
+    check_target(
+        settings,
+        "workload.hot_io_node.target",
+        hot_io_node,
+        ("I/O node", io_node_count(machine)),
+    )?;
     let spec = TrafficSpec {
-        arrival: arrival(settings)?,
-        outstanding: match settings.text("workload.arrival").as_str() {
+        outstanding: match (arrival, table.outstanding) {
             // The loop itself keeps to its number.
-            "closed" => None,
-            _ => settings.outstanding("workload.outstanding"),
-        }
-        .unwrap_or(Outstanding::Unlimited),
-        io_probability: settings.number("workload.io_probability"),
-        read_ratio: settings.number("workload.read_ratio"),
-        locality: settings.number("workload.locality"),
-        message: settings.bytes("workload.message"),
-        request: settings.bytes("workload.request"),
-        block: settings.bytes("workload.block"),
+            (Arrival::Closed { .. }, _) | (_, None) => Outstanding::Unlimited,
+            (_, Some(outstanding)) => outstanding,
+        },
+        arrival,
+        io_probability: table.io_probability,
+        read_ratio: table.read_ratio,
+        locality: table.locality,
+        message: table.message,
+        request: table.request,
+        block: table.block,
         file_blocks_min,
         file_blocks_max,
-        file_blocks_split: settings.small("workload.file_blocks.split"),
-        layout: match settings.text("workload.layout").as_str() {
-            "declustered" => FileLayout::Declustered,
-            _ => FileLayout::Contiguous,
-        },
-        hot_pe: hot_spot(
-            settings,
-            ["workload.hot_pe.target", "workload.hot_pe.probability"],
-            ("PE", Some(pe_count(machine))),
-        )?,
-        hot_io_node: hot_spot(
-            settings,
-            [
-                "workload.hot_io_node.target",
-                "workload.hot_io_node.probability",
-            ],
-            ("I/O node", io_node_count(machine)),
-        )?,
-        collectives: collectives(settings, machine)?,
+        file_blocks_split: table.file_blocks.split,
+        layout: table.layout,
+        hot_pe,
+        hot_io_node,
+        collectives: collectives(settings, &table.collectives, machine)?,
     };
     check_lengths(settings, &spec, machine)?;
     check_duration(settings, &spec, machine)?;
@@ -296,19 +71,24 @@ fn pe_count(machine: &HypercubeSpec) -> u32 {
     1 << machine.dimension
 }
 
-fn arrival(settings: &Settings) -> Result<Arrival, Problem> {
-    let arrival = settings.text("workload.arrival");
-    if arrival == "closed" {
-        return Ok(Arrival::Closed {
-            think: settings.time("workload.think"),
-            outstanding: loops(settings)?,
-        });
-    }
-    let mean = mean(settings)?;
-    Ok(match arrival.as_str() {
-        "deterministic" => Arrival::Deterministic { gap: mean },
-        "bursty" => {
-            let burst_gap = settings.time("workload.burst_gap");
+fn arrival(
+    settings: &Settings,
+    table: ArrivalTable,
+    outstanding: Option<Outstanding>,
+) -> Result<Arrival, Problem> {
+    Ok(match table {
+        ArrivalTable::Exponential(open) => Arrival::Exponential {
+            mean: mean(settings, &open)?,
+        },
+        ArrivalTable::Deterministic(open) => Arrival::Deterministic {
+            gap: mean(settings, &open)?,
+        },
+        ArrivalTable::Bursty {
+            open,
+            burst_messages,
+            burst_gap,
+        } => {
+            let mean = mean(settings, &open)?;
             if burst_gap >= mean {
                 return Err(settings.problem(
                     "workload.burst_gap",
@@ -316,53 +96,46 @@ fn arrival(settings: &Settings) -> Result<Arrival, Problem> {
                     format!("give less than {mean}, else there is no burst"),
                 ));
             }
-            let burst_messages = settings.number("workload.burst_messages");
             Arrival::Bursty {
                 mean,
                 burst_messages,
                 burst_gap,
             }
         }
-        _ => Arrival::Exponential { mean },
+        ArrivalTable::Closed { think } => Arrival::Closed {
+            think,
+            outstanding: loops(settings, outstanding)?,
+        },
     })
 }
 
 /// Demands that a closed loop keeps under way.
-fn loops(settings: &Settings) -> Result<u32, Problem> {
-    let key = "workload.outstanding";
-    match settings.outstanding(key) {
+fn loops(settings: &Settings, outstanding: Option<Outstanding>) -> Result<u32, Problem> {
+    match outstanding {
         None => Ok(1),
         Some(Outstanding::AtMost(most)) => Ok(most),
         Some(Outstanding::Unlimited) => Err(settings.problem(
-            key,
+            "workload.outstanding",
             "a closed loop keeps a number of demands under way",
             format!("give 1 to {OUTSTANDING_MAX}, or another workload.arrival"),
         )),
     }
 }
 
-fn mean(settings: &Settings) -> Result<Time, Problem> {
-    if settings.given("workload.interarrival").is_some() {
-        return Ok(settings.time("workload.interarrival"));
-    }
-    match settings
-        .given("workload.rate")
-        .map(|setting| &setting.value)
-    {
-        Some(crate::value::Value::Rate(rate)) => Ok(mean_gap(*rate)),
-        _ => Err(settings.problem(
+fn mean(settings: &Settings, open: &OpenLoop) -> Result<Time, Problem> {
+    let mean = open.interarrival.or_else(|| open.rate.map(mean_gap));
+    mean.ok_or_else(|| {
+        settings.problem(
             "workload.interarrival",
             "it is missing, and so is workload.rate",
             "write one of them, for example interarrival = \"0.156 ms\", or sweep it",
-        )),
-    }
+        )
+    })
 }
 
-fn file_blocks(settings: &Settings) -> Result<(u32, u32), Problem> {
-    let min = settings.small("workload.file_blocks.min");
-    let max = settings
-        .small_given("workload.file_blocks.max")
-        .unwrap_or(min);
+fn file_blocks(settings: &Settings, table: &FileBlocksTable) -> Result<(u32, u32), Problem> {
+    let min = table.min;
+    let max = table.max.unwrap_or(min);
     if min <= max {
         return Ok((min, max));
     }
@@ -373,36 +146,33 @@ fn file_blocks(settings: &Settings) -> Result<(u32, u32), Problem> {
     ))
 }
 
-fn hot_spot(
+fn check_target(
     settings: &Settings,
-    [target_key, probability_key]: [&str; 2],
+    key: &str,
+    hot: Option<HotSpot>,
     (what, count): (&str, Option<u32>),
-) -> Result<Option<HotSpot>, Problem> {
-    let Some(target) = settings.small_given(target_key) else {
-        return Ok(None);
-    };
-    if let Some(count) = count.filter(|&count| target >= count) {
-        return Err(settings.problem(
-            target_key,
+) -> Result<(), Problem> {
+    match (hot, count) {
+        (Some(HotSpot { target, .. }), Some(count)) if target >= count => Err(settings.problem(
+            key,
             format!("{what} {target} does not exist"),
             format!("there are {what}s 0 to {}", count - 1),
-        ));
+        )),
+        _ => Ok(()),
     }
-    Ok(settings
-        .number_given(probability_key)
-        .map(|probability| HotSpot {
-            target,
-            probability,
-        }))
 }
 
-fn collectives(settings: &Settings, machine: &HypercubeSpec) -> Result<Collectives, Problem> {
+fn collectives(
+    settings: &Settings,
+    table: &CollectivesTable,
+    machine: &HypercubeSpec,
+) -> Result<Collectives, Problem> {
     let key = "workload.collectives.group";
     let collectives = Collectives {
-        broadcast: settings.number("workload.collectives.broadcast"),
-        scatter: settings.number("workload.collectives.scatter"),
-        gather: settings.number("workload.collectives.gather"),
-        group: settings.small_given(key).unwrap_or(0),
+        broadcast: table.broadcast,
+        scatter: table.scatter,
+        gather: table.gather,
+        group: table.group.unwrap_or(0),
     };
     let total = collectives.broadcast + collectives.scatter + collectives.gather;
     if total > 1.0 + 1e-12 {
@@ -469,14 +239,9 @@ fn check_duration(
     spec: &TrafficSpec,
     machine: &HypercubeSpec,
 ) -> Result<(), Problem> {
-    if settings.given("stop.time").is_some() {
+    let Some((key, messages)) = messages_most(settings) else {
         return Ok(());
-    }
-    let key = match settings.text("stop.rule").as_str() {
-        "fixed" => "stop.messages",
-        _ => "stop.messages_max",
     };
-    let messages = settings.integer(key);
     let (load_key, gap) = match spec.arrival {
         Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => (mean_key(settings), mean),
         Arrival::Deterministic { gap } => (mean_key(settings), gap),

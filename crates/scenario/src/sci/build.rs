@@ -1,9 +1,11 @@
 //! An SCI fabric from its settings.
 
+use super::table::{FabricTable, FaultsTable, MachineTable, Size};
+use crate::describe::Describe;
 use crate::error::Problem;
 use crate::quantity::rounded;
 use crate::settings::Settings;
-use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{CutOff, Queues, SciSpec};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
@@ -38,91 +40,85 @@ pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
 
 /// The fabric, checked.
 pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
-    let shape = shape(settings)?;
-    let symbol = settings.bytes("machine.symbol");
-    let cycle = checked_cycle(settings, symbol)?;
-    let faults = Faults {
-        nodes: settings.nodes("machine.faults.nodes").to_vec(),
-        links: settings.links("machine.faults.links").to_vec(),
-    };
-    let cut_off = match settings.text("machine.faults.cut_off").as_str() {
-        "leave-out" => CutOff::LeaveOut,
-        _ => CutOff::Refuse,
-    };
-    let fabric = Fabric::new(&shape).map_err(|error| shape_problem(settings, &error))?;
+    let table = MachineTable::read(settings, "machine");
+    let shape = shape(settings, &table.fabric)?;
+    let cycle = checked_cycle(settings, &table)?;
+    let FaultsTable {
+        nodes,
+        links,
+        cut_off,
+    } = table.faults;
+    let faults = Faults { nodes, links };
+    let fabric = Fabric::new(&shape).map_err(|error| shape_problem(settings, &shape, &error))?;
     check_faults(settings, &fabric, &faults, cut_off)?;
     let mut spec = SciSpec {
-        routing: routing(settings, &shape)?,
+        routing: routing(settings, table.routing, &shape)?,
         shape,
         faults,
         cut_off,
-        bandwidth: settings.bandwidth("machine.bandwidth"),
-        symbol,
-        hop: hop(settings, cycle)?,
-        ring_change: whole_cycles(settings, "machine.ring_change", cycle)?,
-        ring_change_from: match settings.text("machine.ring_change_from").as_str() {
-            "transfer" => ChangeFrom::Transfer,
-            _ => ChangeFrom::Header,
-        },
-        overhead: settings.bytes("machine.overhead"),
-        echo: settings.bytes("machine.echo"),
+        bandwidth: table.bandwidth,
+        symbol: table.symbol,
+        hop: hop(settings, table.hop, cycle)?,
+        ring_change: whole_cycles(settings, "machine.ring_change", table.ring_change, cycle)?,
+        ring_change_from: table.ring_change_from,
+        overhead: table.overhead,
+        echo: table.echo,
         queues: Queues {
-            input: settings.small("machine.queues.input"),
-            output: settings.small("machine.queues.output"),
-            client: settings.small("machine.queues.client"),
+            input: table.queues.input,
+            output: table.queues.output,
+            client: table.queues.client,
         },
-        source: match settings.text("machine.source").as_str() {
-            "bounded" => Source::Bounded,
-            _ => Source::Unbounded,
-        },
-        flow_control: match settings.text("machine.flow_control").as_str() {
-            "go-bits" => FlowControl::GoBits,
-            _ => FlowControl::None,
-        },
+        source: table.source,
+        flow_control: table.flow_control,
         patience: PATIENCE_MIN,
     };
     check_lengths(settings, &spec)?;
-    spec.patience = patience(settings, &spec, &fabric)?;
+    spec.patience = patience(settings, table.patience, &spec, &fabric)?;
     Ok(spec)
 }
 
-fn shape(settings: &Settings) -> Result<Shape, Problem> {
-    let fabric = settings.text("machine.fabric");
-    if fabric == "rings" {
-        return Ok(Shape::Rings(settings.rings("machine.rings").to_vec()));
-    }
-    let sizes = settings.sizes("machine.size");
-    let wrong = |needs: &str, hint: &str| {
-        let problem = format!("{} dimensions, but {needs}", sizes.len());
+fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
+    let wrong = |size: &Size, needs: &str, hint: &str| {
+        let problem = format!("{} dimensions, but {needs}", size.size.len());
         let problem = problem.replace("1 dimensions", "one dimension");
-        Err(settings.problem("machine.size", problem, hint))
+        settings.problem("machine.size", problem, hint)
     };
-    Ok(match (fabric.as_str(), sizes) {
-        ("ring", &[nodes]) => Shape::Ring { nodes },
-        ("counter-rotating", &[nodes]) => Shape::CounterRotating { nodes },
-        ("ring" | "counter-rotating", _) => {
-            return wrong("a ring has one", "give one number, for example 8");
+    let one = |size: &Size| match size.size[..] {
+        [nodes] => Ok(nodes),
+        _ => Err(wrong(
+            size,
+            "a ring has one",
+            "give one number, for example 8",
+        )),
+    };
+    let two = |size: &Size, what: &str| match size.size[..] {
+        [x, y] => Ok([x, y]),
+        _ => {
+            let hint = "give two numbers, for example \"6x6\"";
+            Err(wrong(size, &format!("a {what} has two"), hint))
         }
-        ("torus", sizes) => Shape::Torus {
-            sizes: sizes.to_vec(),
+    };
+    Ok(match fabric {
+        FabricTable::Ring(size) => Shape::Ring { nodes: one(size)? },
+        FabricTable::CounterRotating(size) => Shape::CounterRotating { nodes: one(size)? },
+        FabricTable::Torus(Size { size }) => Shape::Torus {
+            sizes: size.clone(),
         },
-        ("bidirectional-torus", sizes) => Shape::BidirectionalTorus {
-            sizes: sizes.to_vec(),
+        FabricTable::BidirectionalTorus(Size { size }) => Shape::BidirectionalTorus {
+            sizes: size.clone(),
         },
-        ("uniform-ring-torus", &[x, y]) => Shape::UniformRingTorus { sizes: [x, y] },
-        ("manhattan", &[x, y]) => Shape::Manhattan { sizes: [x, y] },
-        (name, _) => {
-            let needs = match name {
-                "manhattan" => "a Manhattan network has two",
-                _ => "a uniform-ring torus has two",
-            };
-            return wrong(needs, "give two numbers, for example \"6x6\"");
-        }
+        FabricTable::UniformRingTorus(size) => Shape::UniformRingTorus {
+            sizes: two(size, "uniform-ring torus")?,
+        },
+        FabricTable::Manhattan(size) => Shape::Manhattan {
+            sizes: two(size, "Manhattan network")?,
+        },
+        FabricTable::Rings { rings } => Shape::Rings(rings.clone()),
     })
 }
 
 /// What the topology finds wrong with the shape, at the field that says so.
-fn shape_problem(settings: &Settings, error: &RingsError) -> Problem {
+fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Problem {
     let along = |dimension: u32| match dimension {
         0 => "x".to_owned(),
         1 => "y".to_owned(),
@@ -157,8 +153,8 @@ fn shape_problem(settings: &Settings, error: &RingsError) -> Problem {
         ),
         // The rest has been found when the values were read.
         other => {
-            let key = match settings.text("machine.fabric").as_str() {
-                "rings" => "machine.rings",
+            let key = match shape {
+                Shape::Rings(_) => "machine.rings",
                 _ => "machine.size",
             };
             (key, other.to_string(), "give another fabric".to_owned())
@@ -167,26 +163,20 @@ fn shape_problem(settings: &Settings, error: &RingsError) -> Problem {
     settings.problem(key, problem, hint)
 }
 
-fn routing(settings: &Settings, shape: &Shape) -> Result<Routing, Problem> {
-    let key = "machine.routing";
+fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routing, Problem> {
     let no_dimensions = matches!(shape, Shape::Manhattan { .. } | Shape::Rings(_));
-    Ok(match settings.text(key).as_str() {
-        "dimension-order" if no_dimensions => {
-            return Err(settings.problem(
-                key,
-                "shortest paths of this fabric do not follow its dimensions one after another",
-                "use \"fewest-changes\", \"random\" or \"fixed\"",
-            ));
-        }
-        "dimension-order" => Routing::DimensionOrder,
-        "fixed" => Routing::Fixed,
-        "random" => Routing::Random,
-        _ => Routing::FewestChanges,
-    })
+    if routing == Routing::DimensionOrder && no_dimensions {
+        return Err(settings.problem(
+            "machine.routing",
+            "shortest paths of this fabric do not follow its dimensions one after another",
+            "use \"fewest-changes\", \"random\" or \"fixed\"",
+        ));
+    }
+    Ok(routing)
 }
 
-fn checked_cycle(settings: &Settings, symbol: Bytes) -> Result<Time, Problem> {
-    let bandwidth = settings.bandwidth("machine.bandwidth");
+fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Problem> {
+    let (symbol, bandwidth) = (table.symbol, table.bandwidth);
     cycle(symbol, bandwidth).ok_or_else(|| {
         let ps = symbol.get() as f64 * 8e12 / bandwidth.bits_per_s() as f64;
         settings.problem(
@@ -200,9 +190,8 @@ fn checked_cycle(settings: &Settings, symbol: Bytes) -> Result<Time, Problem> {
     })
 }
 
-fn hop(settings: &Settings, cycle: Time) -> Result<Time, Problem> {
+fn hop(settings: &Settings, hop: Time, cycle: Time) -> Result<Time, Problem> {
     let key = "machine.hop";
-    let hop = settings.time(key);
     let most = Time::from_ps(cycle.ps().saturating_mul(HOP_CYCLES_MAX));
     if hop > most {
         let problem = format!("{hop} is more than {HOP_CYCLES_MAX} symbols of {cycle}");
@@ -212,11 +201,10 @@ fn hop(settings: &Settings, cycle: Time) -> Result<Time, Problem> {
         let problem = format!("{hop} is shorter than the {cycle} of a symbol");
         return Err(settings.problem(key, problem, format!("give {cycle} or more")));
     }
-    whole_cycles(settings, key, cycle)
+    whole_cycles(settings, key, hop, cycle)
 }
 
-fn whole_cycles(settings: &Settings, key: &str, cycle: Time) -> Result<Time, Problem> {
-    let time = settings.time(key);
+fn whole_cycles(settings: &Settings, key: &str, time: Time, cycle: Time) -> Result<Time, Problem> {
     let beyond = time.ps() % cycle.ps();
     if beyond == 0 {
         return Ok(time);
@@ -325,20 +313,22 @@ fn check_faults(
 }
 
 /// As given, or long enough for any fabric: several changes to its longest ring and trips round it.
-fn patience(settings: &Settings, spec: &SciSpec, fabric: &Fabric) -> Result<Time, Problem> {
-    let key = "machine.patience";
+fn patience(
+    settings: &Settings,
+    given: Option<Time>,
+    spec: &SciSpec,
+    fabric: &Fabric,
+) -> Result<Time, Problem> {
     let longest = fabric.rings().iter().map(Vec::len).max().unwrap_or(0) as u64;
     let round = spec.hop.ps().saturating_mul(longest);
     let trip = Time::from_ps(round.saturating_add(spec.ring_change.ps()));
-    if settings.given(key).is_none() {
-        return Ok(PATIENCE_MIN.max(Time::from_ps(trip.ps().saturating_mul(4))));
-    }
-    let patience = settings.time(key);
+    let patience =
+        given.unwrap_or_else(|| PATIENCE_MIN.max(Time::from_ps(trip.ps().saturating_mul(4))));
     if patience >= trip {
         return Ok(patience);
     }
     Err(settings.problem(
-        key,
+        "machine.patience",
         format!("{patience} is less than the {trip} of a ring change and a trip round a ring"),
         format!("give {trip} or more"),
     ))

@@ -1,167 +1,59 @@
-//! `[workload]` of an SCI fabric: packets between its nodes.
+//! The workload of an SCI fabric from its settings.
 
 use super::build::{check_symbols, cycle, node_count};
+use super::table::{HotNodeTable, TransactionTable, WorkloadTable};
+use crate::control::messages_most;
+use crate::describe::Describe;
 use crate::error::Problem;
-use crate::field::Default::{Absent, Required, Value};
-use crate::field::{Field, Kind};
-use crate::search::Load;
+use crate::load::Load;
 use crate::settings::Settings;
 use crate::value::TIME_MAX;
 use isthmus_machine::sci::spec::{SciSpec, Source};
-use isthmus_topology::rings::{Fabric, Faults, MAX_NODES};
-use isthmus_units::{Bandwidth, Bytes};
+use isthmus_topology::rings::{Fabric, Faults};
+use isthmus_units::Time;
 use isthmus_workload::Outstanding;
-use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing, Transaction};
+use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Transaction};
 
 /// How much the nodes send.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
 
-pub(super) const FIELDS: &[Field] = &[
-    Field::new(
-        "workload.load",
-        Kind::Offered { usual: "GB/s" },
-        Absent("required, unless swept or searched"),
-        "offered load",
-        "Total offered load: payload that all nodes together offer (Table 1); each sending node \
-         offers an equal part",
-    ),
-    Field::new(
-        "workload.spacing",
-        Kind::Choice(&["exponential", "deterministic"]),
-        Value("\"exponential\""),
-        "spacing",
-        "Gaps between the packets of a node: exponential, of mean 64 B/(load/N) (Table 1); equal, \
-         each node with a random phase",
-    ),
-    Field::new(
-        "workload.phases",
-        Kind::Share {
-            above_zero: false,
-            below_one: false,
-        },
-        Value("1"),
-        "spread of phases",
-        "With equal gaps: part of a gap over which the phases of the nodes are spread; at 0 all \
-         send in step",
-    )
-    .only("workload.spacing", &["deterministic"]),
-    Field::new(
-        "workload.transaction",
-        Kind::Choice(&["move", "read", "write"]),
-        Value("\"move\""),
-        "transaction",
-        "What each packet sets off: nothing (Table 1); a response with the data; a response \
-         without data",
-    ),
-    Field::new(
-        "workload.payload",
-        Kind::Bytes { min: 16, max: 256 },
-        Value("\"64 B\""),
-        "payload",
-        "Data of one transaction in whole symbols (Table 1: 64 B; IEEE 1596: 16, 64 or 256 B)",
-    ),
-    Field::new(
-        "workload.senders",
-        Kind::Nodes,
-        Value("[]"),
-        "senders",
-        "Nodes that send, as far as they are in service; none listed: all",
-    ),
-    Field::new(
-        "workload.turnaround",
-        Kind::Time {
-            zero: true,
-            usual: "ns",
-        },
-        Value("\"0 s\""),
-        "turnaround",
-        "From the arrival of a request to its response, at the target",
-    )
-    .only("workload.transaction", &["read", "write"]),
-    Field::new(
-        "workload.outstanding",
-        Kind::Outstanding,
-        Value("\"unlimited\""),
-        "transactions under way",
-        "Transactions of a node that may be under way, from being handed to its interface until the \
-         tail of the response is there; the next in order is handed over when it has been asked for \
-         and fewer are",
-    )
-    .only("workload.transaction", &["read", "write"]),
-    Field::new(
-        "workload.hot_node.node",
-        Kind::Integer {
-            min: 0,
-            max: (MAX_NODES - 1) as u64,
-        },
-        Required,
-        "hot node",
-        "The node that packets favour",
-    )
-    .such_as("3")
-    .within("workload.hot_node"),
-    Field::new(
-        "workload.hot_node.probability",
-        Kind::Share {
-            above_zero: false,
-            below_one: false,
-        },
-        Required,
-        "hot node share",
-        "Share of the packets of other nodes that are drawn to the hot node; the rest goes to any \
-         other node",
-    )
-    .such_as("0.1")
-    .within("workload.hot_node"),
-];
-
 /// The workload, checked against the fabric that it runs on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
+    let table = WorkloadTable::read(settings, "workload");
     let nodes = node_count(&machine.shape);
     let live = live_nodes(machine);
-    let traffic = PacketTraffic {
-        load: load(settings)?,
-        spacing: match settings.text("workload.spacing").as_str() {
-            "deterministic" => Spacing::Deterministic,
-            _ => Spacing::Exponential,
-        },
-        phases: settings.number("workload.phases"),
-        transaction: match settings.text("workload.transaction").as_str() {
-            "read" => Transaction::Read,
-            "write" => Transaction::Write,
-            _ => Transaction::Move,
-        },
-        payload: payload(settings, machine)?,
-        senders: settings.nodes("workload.senders").to_vec(),
-        hot_node: hot_node(settings, nodes, &live)?,
-        turnaround: settings.time("workload.turnaround"),
-        outstanding: match settings.text("workload.transaction").as_str() {
-            "read" | "write" => settings.outstanding("workload.outstanding"),
-            _ => None,
-        }
-        .unwrap_or(Outstanding::Unlimited),
+    let (transaction, response) = match table.transaction {
+        TransactionTable::Move => (Transaction::Move, None),
+        TransactionTable::Read(response) => (Transaction::Read, Some(response)),
+        TransactionTable::Write(response) => (Transaction::Write, Some(response)),
     };
-    check_outstanding(settings, machine, &traffic)?;
-    let sending = senders(settings, nodes, &live)?;
-    check_gap(settings, machine, &traffic, sending)?;
-    Ok(traffic)
-}
-
-fn load(settings: &Settings) -> Result<Bandwidth, Problem> {
-    settings.bandwidth_given("workload.load").ok_or_else(|| {
+    let (turnaround, outstanding) = match response {
+        Some(response) => (response.turnaround, response.outstanding),
+        None => (Time::ZERO, Outstanding::Unlimited),
+    };
+    let load = table.load.ok_or_else(|| {
         settings.problem(
             "workload.load",
             "it is missing",
             "write, for example, load = \"1 GB/s\", or sweep it",
         )
-    })
-}
-
-fn payload(settings: &Settings, machine: &SciSpec) -> Result<Bytes, Problem> {
-    let key = "workload.payload";
-    let payload = settings.bytes(key);
-    check_symbols(settings, key, payload, machine.symbol)?;
-    Ok(payload)
+    })?;
+    check_symbols(settings, "workload.payload", table.payload, machine.symbol)?;
+    let traffic = PacketTraffic {
+        load,
+        spacing: table.spacing,
+        phases: table.phases,
+        transaction,
+        payload: table.payload,
+        senders: table.senders,
+        hot_node: hot_node(settings, table.hot_node, nodes, &live)?,
+        turnaround,
+        outstanding,
+    };
+    check_outstanding(settings, machine, &traffic)?;
+    let sending = senders(settings, &traffic.senders, nodes, &live)?;
+    check_gap(settings, machine, &traffic, sending)?;
+    Ok(traffic)
 }
 
 /// Where packets are dropped a lost response would hold the place of its transaction for ever.
@@ -192,9 +84,13 @@ fn live_nodes(machine: &SciSpec) -> Vec<u32> {
 }
 
 /// Number of nodes that send.
-fn senders(settings: &Settings, nodes: u32, live: &[u32]) -> Result<usize, Problem> {
+fn senders(
+    settings: &Settings,
+    listed: &[u32],
+    nodes: u32,
+    live: &[u32],
+) -> Result<usize, Problem> {
     let key = "workload.senders";
-    let listed = settings.nodes(key);
     if listed.is_empty() {
         return Ok(live.len());
     }
@@ -212,10 +108,14 @@ fn senders(settings: &Settings, nodes: u32, live: &[u32]) -> Result<usize, Probl
     ))
 }
 
-fn hot_node(settings: &Settings, nodes: u32, live: &[u32]) -> Result<Option<HotNode>, Problem> {
+fn hot_node(
+    settings: &Settings,
+    table: Option<HotNodeTable>,
+    nodes: u32,
+    live: &[u32],
+) -> Result<Option<HotNode>, Problem> {
     let key = "workload.hot_node.node";
-    let probability = settings.number_given("workload.hot_node.probability");
-    let Some((node, probability)) = settings.small_given(key).zip(probability) else {
+    let Some(HotNodeTable { node, probability }) = table else {
         return Ok(None);
     };
     if node >= nodes {
@@ -260,14 +160,9 @@ fn check_gap(
             "give more load",
         ));
     }
-    if settings.given("stop.time").is_some() {
+    let Some((messages_key, messages)) = messages_most(settings) else {
         return Ok(());
-    }
-    let messages_key = match settings.text("stop.rule").as_str() {
-        "fixed" => "stop.messages",
-        _ => "stop.messages_max",
     };
-    let messages = settings.integer(messages_key);
     if messages as f64 * together_ps / cycle_ps < (1u64 << 60) as f64 {
         return Ok(());
     }

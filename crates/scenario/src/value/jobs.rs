@@ -1,9 +1,8 @@
 //! Values that speak of jobs: their nodes, their grids, sets of their names, loads of a node.
 
 use super::lists::{node_number, twice};
-use super::{Flaw, Reader, Value, flaw_at};
+use super::{Flaw, Kind, NODES_MAX, Reader, Value, flaw_at};
 use crate::document::{Node, Tree, shown};
-use crate::field::{Kind, NODES_MAX};
 use isthmus_units::Bandwidth;
 use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeSet;

@@ -1,8 +1,7 @@
 //! Values that list something: nodes, links, rings, sizes, percentiles, measures.
 
-use super::{Flaw, Reader, Value, flaw_at};
+use super::{Flaw, Kind, LINE_MAX, Reader, Value, flaw_at};
 use crate::document::{Node, Tree, shown};
-use crate::field::{Kind, LINE_MAX};
 use isthmus_topology::rings::MAX_NODES;
 use std::collections::BTreeSet;
 

@@ -1,14 +1,19 @@
 //! Reads one value as the kind that its field holds.
 
 mod jobs;
+mod kind;
 mod lists;
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Origin;
-use crate::field::{Kind, LANES_MAX, OUTSTANDING_MAX, UNLIMITED, alternatives, control_in};
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use isthmus_workload::jobs::spec::JobNodes;
+
+pub(crate) use kind::{
+    Kind, LANES_MAX, LINE_MAX, NODES_MAX, OUTSTANDING_MAX, SET_WORDS, UNLIMITED, alternatives,
+    control_in,
+};
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! What can be wrong with the description of a tree.
 
-use thiserror::Error;
+use std::fmt;
 
 /// Most nodes of a tree.
 pub const MAX_NODES: u32 = 65_536;
@@ -12,16 +12,11 @@ pub const MAX_PORTS: u32 = 4_096;
 pub const MAX_LINKS: u32 = 1 << 22;
 
 /// What is wrong with the description of a tree.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreesError {
     /// A tree without switches.
-    #[error("no level of switches; a tree has at least one")]
     NoLevels,
     /// Lists that do not speak of the same levels.
-    #[error(
-        "{down} levels by the links down, {up} by the links up, {parallel} by the parallel links; \
-         each list needs one entry for each level of switches, that of the leaf switches first"
-    )]
     Lengths {
         /// Entries for the links down.
         down: usize,
@@ -31,13 +26,11 @@ pub enum TreesError {
         parallel: usize,
     },
     /// A k-ary tree of k below 2.
-    #[error("a {arity}-ary tree; a switch needs at least 2 links down")]
     SmallArity {
         /// The arity asked for.
         arity: u32,
     },
     /// A number of links that is zero.
-    #[error("level {level} has no {what}; a tree needs at least one there to close")]
     NoLinks {
         /// The level of switches, from 1 (leaf switches).
         level: u32,
@@ -45,16 +38,13 @@ pub enum TreesError {
         what: &'static str,
     },
     /// A tree of one node.
-    #[error("a tree of one node; there must be at least 2")]
     OneNode,
     /// More nodes than can be handled.
-    #[error("{nodes} nodes; a tree may have {MAX_NODES} at most")]
     TooManyNodes {
         /// Nodes asked for; `u64::MAX` when that many or more.
         nodes: u64,
     },
     /// More ports than a switch can have.
-    #[error("{ports} ports of {}; {MAX_PORTS} is the most", owner(*.level))]
     TooManyPorts {
         /// The level of switches, from 1 (leaf switches); 0 for nodes.
         level: u32,
@@ -62,16 +52,11 @@ pub enum TreesError {
         ports: u64,
     },
     /// More links than can be handled.
-    #[error("{links} directed links; a tree may have {MAX_LINKS} at most")]
     TooManyLinks {
         /// Links asked for; `u64::MAX` when that many or more.
         links: u64,
     },
     /// Leaf switches whose links up cannot be tapered evenly.
-    #[error(
-        "a taper of {taper} to 1 does not divide the {arity} links of a leaf switch; a tree tapered \
-         so does not close"
-    )]
     Taper {
         /// Links down of a leaf switch.
         arity: u32,
@@ -79,10 +64,6 @@ pub enum TreesError {
         taper: u32,
     },
     /// Links up from the top.
-    #[error(
-        "switches of level {level}, the top, have {ports} ports up that lead nowhere; the tree does \
-         not close"
-    )]
     PortsAtTop {
         /// The level of switches, from 1 (leaf switches).
         level: u32,
@@ -90,11 +71,6 @@ pub enum TreesError {
         ports: u32,
     },
     /// Ports that no number of switches joins.
-    #[error(
-        "{nodes} nodes do not fill switches with {ports} ports down; the tree does not close: the \
-         ports down, level by level, must multiply to the number of nodes, or to a multiple of it \
-         that the topmost level can take up in parallel links"
-    )]
     Nodes {
         /// Nodes asked for.
         nodes: u32,
@@ -102,11 +78,6 @@ pub enum TreesError {
         ports: String,
     },
     /// Parallel links to the top that cannot be shared out.
-    #[error(
-        "{nodes} nodes need {parallel} parallel links from each switch to each of the top, which \
-         divides neither evenly: the top has {down} ports down, the level below {up} up; the tree \
-         does not close"
-    )]
     Parallel {
         /// Nodes asked for.
         nodes: u32,
@@ -119,9 +90,74 @@ pub enum TreesError {
     },
 }
 
-fn owner(level: u32) -> String {
-    match level {
-        0 => "a node".to_owned(),
-        _ => format!("a switch of level {level}"),
+impl TreesError {
+    /// What is wrong.
+    pub fn problem(&self) -> String {
+        match self {
+            Self::NoLevels => "no level of switches".to_owned(),
+            Self::Lengths { down, up, parallel } => format!(
+                "{down} levels by the links down, {up} by the links up, {parallel} by the parallel \
+                 links"
+            ),
+            Self::SmallArity { arity } => format!("a {arity}-ary tree"),
+            Self::NoLinks { level, what } => format!("level {level} has no {what}"),
+            Self::OneNode => "a tree of one node".to_owned(),
+            Self::TooManyNodes { nodes } => format!("{nodes} nodes"),
+            Self::TooManyPorts { level: 0, ports } => format!("{ports} ports of a node"),
+            Self::TooManyPorts { level, ports } => {
+                format!("{ports} ports of a switch of level {level}")
+            }
+            Self::TooManyLinks { links } => format!("{links} directed links"),
+            Self::Taper { arity, taper } => format!(
+                "a taper of {taper} to 1 does not divide the {arity} links of a leaf switch"
+            ),
+            Self::PortsAtTop { level, ports } => format!(
+                "switches of level {level}, the top, have {ports} ports up that lead nowhere"
+            ),
+            Self::Nodes { nodes, ports } => {
+                format!("{nodes} nodes do not fill switches with {ports} ports down")
+            }
+            Self::Parallel {
+                nodes,
+                parallel,
+                down,
+                up,
+            } => format!(
+                "{nodes} nodes need {parallel} parallel links from each switch to each of the top, \
+                 which divides neither evenly: the top has {down} ports down, the level below {up} up"
+            ),
+        }
+    }
+
+    /// What would be right.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoLevels => "a tree has at least one".to_owned(),
+            Self::Lengths { .. } => {
+                "each list needs one entry for each level of switches, that of \
+                                     the leaf switches first"
+                    .to_owned()
+            }
+            Self::SmallArity { .. } => "a switch needs at least 2 links down".to_owned(),
+            Self::NoLinks { .. } => "a tree needs at least one there to close".to_owned(),
+            Self::OneNode => "there must be at least 2".to_owned(),
+            Self::TooManyNodes { .. } => format!("a tree may have {MAX_NODES} at most"),
+            Self::TooManyPorts { .. } => format!("{MAX_PORTS} is the most"),
+            Self::TooManyLinks { .. } => format!("a tree may have {MAX_LINKS} at most"),
+            Self::Taper { .. } => "a tree tapered so does not close".to_owned(),
+            Self::PortsAtTop { .. } | Self::Parallel { .. } => "the tree does not close".to_owned(),
+            Self::Nodes { .. } => "the tree does not close: the ports down, level by level, must \
+                                   multiply to the number of nodes, or to a multiple of it that \
+                                   the topmost level can take up in parallel links"
+                .to_owned(),
+        }
     }
 }
+
+impl fmt::Display for TreesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.problem(), self.hint())
+    }
+}
+
+impl std::error::Error for TreesError {}

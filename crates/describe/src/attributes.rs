@@ -1,0 +1,290 @@
+//! What `#[describe(...)]` and the doc comment say of a field or a variant.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+use syn::meta::ParseNestedMeta;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::token::Bracket;
+use syn::{
+    Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token, bracketed, parenthesized,
+};
+
+/// Another field of the file.
+pub(crate) enum Other {
+    /// One of the same table.
+    Sibling(String),
+    /// Any, by its whole key.
+    Whole(String),
+}
+
+impl Other {
+    /// Its key, for a table at `path`.
+    pub(crate) fn key(&self) -> TokenStream {
+        match self {
+            Self::Sibling(name) => quote!(&crate::describe::at(path, #name)),
+            Self::Whole(key) => quote!(#key),
+        }
+    }
+}
+
+impl Parse for Other {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        if input.peek(LitStr) {
+            return Ok(Self::Whole(input.parse::<LitStr>()?.value()));
+        }
+        Ok(Self::Sibling(input.parse::<Ident>()?.to_string()))
+    }
+}
+
+/// What becomes of a field that is not given.
+#[derive(Default)]
+pub(crate) enum Missing {
+    #[default]
+    Required,
+    Value(String),
+    Derived(String),
+    Absent(String),
+    Follows {
+        selector: Other,
+        given: Vec<(Other, String)>,
+        words: Vec<(String, String)>,
+    },
+    OfKind,
+}
+
+/// What a field is.
+#[derive(Default, PartialEq)]
+pub(crate) enum Role {
+    #[default]
+    Value,
+    Table,
+    Flatten,
+    Choice,
+}
+
+/// All that is said of a field.
+#[derive(Default)]
+pub(crate) struct Said {
+    pub(crate) role: Role,
+    pub(crate) meaning: String,
+    pub(crate) label: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) word: Option<String>,
+    pub(crate) kind: Option<TokenStream>,
+    pub(crate) missing: Missing,
+    pub(crate) example: Option<String>,
+    pub(crate) only: Option<(Other, Vec<String>)>,
+    pub(crate) instead_of: Vec<Other>,
+    pub(crate) short_for: Vec<String>,
+    pub(crate) order: Vec<String>,
+    pub(crate) fields_after: Option<String>,
+}
+
+impl Said {
+    /// Reads the attributes of a field or a variant.
+    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut said = Self {
+            meaning: meaning(attributes),
+            ..Self::default()
+        };
+        for attribute in attributes.iter().filter(|a| a.path().is_ident("describe")) {
+            attribute.parse_nested_meta(|meta| said.take(&meta))?;
+        }
+        Ok(said)
+    }
+
+    fn take(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let name = meta.path.require_ident()?.to_string();
+        match name.as_str() {
+            "table" => self.role = Role::Table,
+            "flatten" => self.role = Role::Flatten,
+            "choice" => self.role = Role::Choice,
+            "of_kind" => self.missing = Missing::OfKind,
+            "label" => self.label = Some(text(meta)?),
+            "key" => self.key = Some(text(meta)?),
+            "word" => self.word = Some(text(meta)?),
+            "example" => self.example = Some(text(meta)?),
+            "fields_after" => self.fields_after = Some(text(meta)?),
+            "derived" => self.missing = Missing::Derived(text(meta)?),
+            "absent" => self.missing = Missing::Absent(text(meta)?),
+            "kind" => self.kind = Some(tokens(meta.value()?)?),
+            "default" => self.missing = Missing::Value(toml(meta.value()?)?),
+            "follows" => self.missing = follows(meta)?,
+            "only" => {
+                let content;
+                parenthesized!(content in meta.input);
+                let selector = content.parse()?;
+                content.parse::<Token![=]>()?;
+                let words = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?;
+                self.only = Some((selector, words.iter().map(LitStr::value).collect()));
+            }
+            "instead_of" => {
+                let content;
+                parenthesized!(content in meta.input);
+                let others = Punctuated::<Other, Token![,]>::parse_terminated(&content)?;
+                self.instead_of = others.into_iter().collect();
+            }
+            "short_for" => self.short_for = names(meta)?,
+            "order" => self.order = names(meta)?,
+            _ => return Err(meta.error("a field cannot be described so")),
+        }
+        Ok(())
+    }
+}
+
+fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
+    Ok(meta.value()?.parse::<LitStr>()?.value())
+}
+
+/// Fields of the same table.
+fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
+    let content;
+    parenthesized!(content in meta.input);
+    let names = Punctuated::<Ident, Token![,]>::parse_terminated(&content)?;
+    Ok(names.iter().map(Ident::to_string).collect())
+}
+
+/// `selector, given(field = "word"), "word" => "word", ...`
+fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
+    let content;
+    parenthesized!(content in meta.input);
+    let selector = content.parse()?;
+    let (mut given, mut words) = (Vec::new(), Vec::new());
+    while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
+        if content.peek(LitStr) {
+            let leader = content.parse::<LitStr>()?.value();
+            content.parse::<Token![=>]>()?;
+            words.push((leader, content.parse::<LitStr>()?.value()));
+        } else {
+            let word: Ident = content.parse()?;
+            if word != "given" {
+                return Err(syn::Error::new(
+                    word.span(),
+                    "`given(field = \"word\")` or a word",
+                ));
+            }
+            let of;
+            parenthesized!(of in content);
+            let leader = of.parse()?;
+            of.parse::<Token![=]>()?;
+            given.push((leader, of.parse::<LitStr>()?.value()));
+        }
+    }
+    Ok(Missing::Follows {
+        selector,
+        given,
+        words,
+    })
+}
+
+/// What stands before the next comma.
+fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(tokens)
+}
+
+/// A literal, or a list of them, as TOML.
+fn toml(input: ParseStream<'_>) -> Result<String> {
+    if input.peek(Bracket) {
+        let content;
+        bracketed!(content in input);
+        let items = Punctuated::<Lit, Token![,]>::parse_terminated(&content)?;
+        let items: Vec<String> = items.iter().map(literal).collect();
+        return Ok(format!("[{}]", items.join(", ")));
+    }
+    input.parse().map(|value: Lit| literal(&value))
+}
+
+fn literal(value: &Lit) -> String {
+    match value {
+        Lit::Str(text) => format!("\"{}\"", text.value()),
+        other => quote!(#other).to_string(),
+    }
+}
+
+/// The doc comment in one line, without the point at its end.
+fn meaning(attributes: &[Attribute]) -> String {
+    let mut words = Vec::new();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
+        if let Meta::NameValue(pair) = &attribute.meta
+            && let Expr::Lit(ExprLit {
+                lit: Lit::Str(line),
+                ..
+            }) = &pair.value
+        {
+            let line = line.value();
+            words.extend(line.split_whitespace().map(str::to_owned));
+        }
+    }
+    let text = words.join(" ");
+    text.strip_suffix('.').unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::{Field, parse_quote};
+
+    fn said(field: &Field) -> Said {
+        Said::read(&field.attrs).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_doc_comment_is_the_meaning_in_one_line() {
+        let field = parse_quote! {
+            /// How long
+            /// it takes (section 3.2).
+            #[describe(label = "time", default = "5 ms")]
+            time: Time
+        };
+        let said = said(&field);
+        assert_eq!(said.meaning, "How long it takes (section 3.2)");
+        assert_eq!(said.label.as_deref(), Some("time"));
+        assert!(matches!(said.missing, Missing::Value(value) if value == "\"5 ms\""));
+    }
+
+    #[test]
+    fn defaults_are_written_as_in_a_file() {
+        let value = |field: Field| match said(&field).missing {
+            Missing::Value(value) => value,
+            _ => panic!("it has a default"),
+        };
+        let list = value(parse_quote!(#[describe(default = [50, 90.5, "x"])] list: X));
+        assert_eq!(list, "[50, 90.5, \"x\"]");
+        assert_eq!(
+            value(parse_quote!(#[describe(default = 1.0)] share: X)),
+            "1.0"
+        );
+        assert_eq!(
+            value(parse_quote!(#[describe(default = true)] flag: X)),
+            "true"
+        );
+    }
+
+    #[test]
+    fn conditions_name_fields_of_the_table_or_whole_keys() {
+        let field = parse_quote! {
+            #[describe(only("machine.tree" = "ports", "k-ary"), instead_of(rate))]
+            load: X
+        };
+        let said = said(&field);
+        let Some((Other::Whole(selector), words)) = said.only else {
+            panic!("it has a condition on a whole key")
+        };
+        assert_eq!((selector.as_str(), words.len()), ("machine.tree", 2));
+        assert!(matches!(&said.instead_of[..], [Other::Sibling(name)] if name == "rate"));
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_an_error_at_its_place() {
+        let field: Field = parse_quote!(#[describe(defualt = 1)] x: X);
+        let error = Said::read(&field.attrs)
+            .err()
+            .map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("a field cannot be described so"));
+    }
+}

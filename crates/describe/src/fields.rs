@@ -1,0 +1,189 @@
+//! Rows and readers of the fields of a struct or a variant.
+
+use crate::attributes::{Missing, Other, Role, Said};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
+
+/// The description of a struct.
+pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
+    let Fields::Named(named) = fields else {
+        return Err(syn::Error::new_spanned(name, "fields need names"));
+    };
+    let Parts { rows, reads } = parts(named.named.iter())?;
+    let names = &said.order;
+    let order = (!names.is_empty()).then(|| quote!(rows.order(path, &[#(#names),*]);));
+    Ok(quote! {
+        impl crate::describe::Describe for #name {
+            fn rows(path: &str, rows: &mut crate::describe::Rows) {
+                #rows
+                #order
+            }
+
+            fn read(settings: &crate::settings::Settings, path: &str) -> Self {
+                Self { #reads }
+            }
+        }
+    })
+}
+
+/// The statements that add the rows of some fields, and the fields with their readers.
+pub(crate) struct Parts {
+    pub(crate) rows: TokenStream,
+    pub(crate) reads: TokenStream,
+}
+
+/// The parts of a struct or of a variant, for a table at `path`.
+pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts> {
+    let mut rows = Vec::new();
+    let mut reads = Vec::new();
+    let mut later: Vec<(String, TokenStream)> = Vec::new();
+    for field in fields {
+        let said = Said::read(&field.attrs)?;
+        let Some(ident) = &field.ident else {
+            return Err(syn::Error::new_spanned(field, "fields need names"));
+        };
+        let key = said.key.clone().unwrap_or_else(|| ident.to_string());
+        let type_ = &field.ty;
+        let read = reader(&said, &key, type_);
+        reads.push(quote!(#ident: #read,));
+        match said.role {
+            Role::Value => rows.push(row(&said, &key, type_, None)),
+            Role::Flatten => rows.push(quote! {
+                <#type_ as crate::describe::Describe>::rows(path, rows);
+            }),
+            Role::Table => {
+                let inner = optional(type_);
+                let optional = inner.is_some();
+                let type_ = inner.unwrap_or(type_);
+                let short = (!said.short_for.is_empty()).then(|| short(&said, &key, type_));
+                rows.push(quote! {
+                    #short
+                    rows.table::<#type_>(&crate::describe::at(path, #key), #optional);
+                });
+            }
+            Role::Choice => {
+                let words = quote!(<#type_ as crate::describe::Choice>::WORDS);
+                rows.push(row(&said, &key, type_, Some(&words)));
+                let fields = quote! {
+                    rows.choice::<#type_>(path, &crate::describe::at(path, #key));
+                };
+                match &said.fields_after {
+                    Some(after) => later.push((after.clone(), fields)),
+                    None => rows.push(fields),
+                }
+            }
+        }
+        for (_, fields) in later.extract_if(.., |(after, _)| *ident == *after) {
+            rows.push(fields);
+        }
+    }
+    if let Some((after, _)) = later.first() {
+        let problem = format!("there is no field `{after}` below");
+        return Err(syn::Error::new(proc_macro2::Span::call_site(), problem));
+    }
+    Ok(Parts {
+        rows: quote!(#(#rows)*),
+        reads: quote!(#(#reads)*),
+    })
+}
+
+/// The statement that adds the row of a field; `words` if it is a choice.
+fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
+    let held = optional(type_).unwrap_or(type_);
+    let kind = match (&said.kind, words) {
+        (Some(kind), _) => quote!(#kind),
+        (None, Some(words)) => quote!(crate::value::Kind::Choice(#words)),
+        (None, None) => quote!(<#held as crate::describe::Held>::KIND),
+    };
+    let row = field(said, key, key, &kind);
+    quote!(rows.push(#row);)
+}
+
+/// The statement that adds the row of a value that stands for fields of the table `table`.
+fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
+    let names = &said.short_for;
+    let Some(first) = names.first() else {
+        return TokenStream::new();
+    };
+    let kind = quote!(crate::describe::kind_of::<#type_>(#first));
+    let row = field(said, table, table, &kind);
+    quote! {
+        rows.push(#row.short_for(&[#(&crate::describe::at(path, &[#table, #names].join("."))),*]));
+    }
+}
+
+/// The row itself.
+fn field(said: &Said, name: &str, key: &str, kind: &TokenStream) -> TokenStream {
+    let default = default(&said.missing);
+    let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
+    let meaning = &said.meaning;
+    let only = said.only.as_ref().map(|(selector, words)| {
+        let selector = selector.key();
+        quote!(.only(#selector, &[#(#words),*]))
+    });
+    let others: Vec<TokenStream> = said.instead_of.iter().map(Other::key).collect();
+    let instead = (!others.is_empty()).then(|| quote!(.instead_of(&[#(#others),*])));
+    let example = said
+        .example
+        .as_ref()
+        .map(|example| quote!(.such_as(#example)));
+    quote! {
+        crate::field::Field::new(
+            &crate::describe::at(path, #key), #kind, #default, #label, #meaning,
+        ) #only #instead #example
+    }
+}
+
+fn default(missing: &Missing) -> TokenStream {
+    let default = quote!(crate::field::Default);
+    match missing {
+        Missing::Required => quote!(#default::Required),
+        Missing::Value(value) => quote!(#default::Value(#value)),
+        Missing::Derived(words) => quote!(#default::Derived(#words)),
+        Missing::Absent(words) => quote!(#default::Absent(#words)),
+        Missing::OfKind => quote!(#default::OfKind),
+        Missing::Follows {
+            selector,
+            given,
+            words,
+        } => {
+            let selector = selector.key();
+            let given = given.iter().map(|(leader, word)| {
+                let leader = leader.key();
+                quote!((#leader, #word))
+            });
+            let words = words.iter().map(|(leader, word)| quote!((#leader, #word)));
+            quote!(#default::following(&[#(#given),*], #selector, &[#(#words),*]))
+        }
+    }
+}
+
+/// The expression that reads a field.
+fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
+    let place = quote!(&crate::describe::at(path, #key));
+    let is_optional = optional(type_).is_some();
+    match (&said.role, is_optional) {
+        (Role::Value, false) => quote!(settings.held(#place)),
+        (Role::Value, true) => quote!(settings.held_if_any(#place)),
+        (Role::Flatten, _) => quote!(crate::describe::Describe::read(settings, path)),
+        (Role::Table, false) => quote!(crate::describe::Describe::read(settings, #place)),
+        (Role::Table, true) => quote!(crate::describe::read_if_any(settings, #place)),
+        (Role::Choice, _) => quote!(crate::describe::Choice::read(settings, path, #place)),
+    }
+}
+
+/// The type in an `Option`.
+fn optional(type_: &Type) -> Option<&Type> {
+    let Type::Path(path) = type_ else { return None };
+    let last = path.path.segments.last()?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if last.ident == "Option" => {
+            match arguments.args.first()? {
+                GenericArgument::Type(inner) => Some(inner),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

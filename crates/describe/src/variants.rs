@@ -1,0 +1,79 @@
+//! Enums whose variant is a word of the file, and whose fields mean something beside it only.
+
+use crate::attributes::Said;
+use crate::fields::{Parts, parts};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DataEnum, Fields, Ident, Result};
+
+/// The description of an enum.
+pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
+    let mut words = Vec::new();
+    let mut rows = Vec::new();
+    let mut reads = Vec::new();
+    for variant in &data.variants {
+        let said = Said::read(&variant.attrs)?;
+        let ident = &variant.ident;
+        let word = said.word.unwrap_or_else(|| kebab(&ident.to_string()));
+        let (of_variant, read) = match &variant.fields {
+            Fields::Unit => (TokenStream::new(), quote!(Self::#ident)),
+            Fields::Named(named) => {
+                let Parts { rows, reads } = parts(named.named.iter())?;
+                (rows, quote!(Self::#ident { #reads }))
+            }
+            Fields::Unnamed(unnamed) => {
+                let [field] = &*unnamed.unnamed.iter().collect::<Vec<_>>() else {
+                    let problem = "one struct, or fields with names";
+                    return Err(syn::Error::new_spanned(unnamed, problem));
+                };
+                let type_ = &field.ty;
+                (
+                    quote!(<#type_ as crate::describe::Describe>::rows(path, rows);),
+                    quote!(Self::#ident(crate::describe::Describe::read(settings, path))),
+                )
+            }
+        };
+        rows.push(quote!(rows.only_with(selector, #word, |rows| { #of_variant });));
+        reads.push(quote!(#word => #read,));
+        words.push(word);
+    }
+    Ok(quote! {
+        impl crate::describe::Choice for #name {
+            const WORDS: &'static [&'static str] = &[#(#words),*];
+
+            fn rows(path: &str, selector: &str, rows: &mut crate::describe::Rows) {
+                #(#rows)*
+            }
+
+            fn read(settings: &crate::settings::Settings, path: &str, selector: &str) -> Self {
+                match settings.text(selector).as_str() {
+                    #(#reads)*
+                    word => crate::describe::no_word(selector, word),
+                }
+            }
+        }
+    })
+}
+
+/// `CounterRotating` as `counter-rotating`.
+fn kebab(name: &str) -> String {
+    let mut word = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !word.is_empty() {
+            word.push('-');
+        }
+        word.extend(letter.to_lowercase());
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kebab;
+
+    #[test]
+    fn words_are_names_with_hyphens() {
+        let words = ["Ring", "CounterRotating", "Mser5"].map(kebab);
+        assert_eq!(words, ["ring", "counter-rotating", "mser5"]);
+    }
+}

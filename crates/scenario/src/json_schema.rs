@@ -1,0 +1,316 @@
+//! The rows as a JSON Schema, by which editors complete and check scenario files.
+//!
+//! What it refuses, the parser refuses, but for keys of several parts in quotation marks outside of
+//! `[sweep]`; what depends on the machine as a whole, or on the axes of a sweep, only the parser can
+//! tell.
+
+use crate::document::parse_value;
+use crate::error::Origin;
+use crate::field::{Default, Field, Only};
+use crate::json_kinds::{NAME, of_kind};
+use crate::kind::MachineKind;
+use crate::kind_schema::Schema;
+use crate::kinds::{MACHINE_KINDS, kind_field, kind_names};
+use crate::named::{ANY, ANY_IN_WORDS};
+use crate::schema::in_words;
+use crate::schemas;
+use crate::setting::written;
+use crate::value::{Kind, SET_WORDS};
+use serde_json::{Map, Value, json};
+
+/// The JSON Schema, draft 2020-12, of a scenario file.
+pub fn json_schema() -> Value {
+    let mut definitions = Map::new();
+    let mut kinds = Vec::new();
+    for kind in MACHINE_KINDS {
+        let Some(schema) = schemas::of_kind(kind.name) else {
+            unreachable!("every kind has a schema")
+        };
+        let rows: Vec<&Field> = schema.rows_of_any().collect();
+        for row in &rows {
+            let name = name_of(kind, row);
+            if row.sweepable() {
+                definitions.insert(axis_of(&name), axis(row, &refer_to(&name)));
+            }
+            definitions.insert(name, definition(row));
+        }
+        definitions.insert(kind.name.to_owned(), file_of(kind, &rows));
+        let is_kind = json!({"enum": [kind.name]});
+        kinds.push(json!({
+            "if": present("machine.kind", &is_kind),
+            "then": refer_to(kind.name),
+        }));
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Scenario of isthmus",
+        "type": "object",
+        "required": ["version", "name", "machine"],
+        "properties": {
+            "machine": {
+                "type": "object",
+                "required": ["kind"],
+                "properties": {"kind": {
+                    "description": kind_field().meaning,
+                    "enum": kind_names(),
+                }},
+            },
+        },
+        "allOf": kinds,
+        "$defs": definitions,
+    })
+}
+
+/// The name of a field's definition, one for all kinds that have the field in the same form.
+fn name_of(kind: &MachineKind, row: &Field) -> String {
+    let has = |schema: &Schema| schema.field(&row.key).is_some_and(|field| **field == *row);
+    if schemas::all().iter().all(|schema| has(schema)) {
+        return row.key.to_string();
+    }
+    format!("{}.{}", kind.name, row.key.replace(ANY, ANY_IN_WORDS))
+}
+
+/// The name of the definition of an axis over a field.
+fn axis_of(name: &str) -> String {
+    format!("{name}.axis")
+}
+
+fn refer_to(name: &str) -> Value {
+    json!({"$ref": format!("#/$defs/{name}")})
+}
+
+/// What one field may hold, and what it means.
+fn definition(row: &Field) -> Value {
+    let mut schema = of_kind(row.kind);
+    let missing = match &row.default {
+        Default::Derived(words) | Default::Absent(words) => Some((*words).to_owned()),
+        Default::Following(following) => Some(in_words(following)),
+        _ => None,
+    };
+    let mut description = format!("{}.", row.meaning);
+    if let Some(missing) = missing {
+        description.push_str(&format!(
+            " If not given: {}.",
+            missing.replace(ANY, ANY_IN_WORDS)
+        ));
+    }
+    schema["description"] = description.into();
+    schema["title"] = row.label.as_str().into();
+    if let Default::Value(text) = row.default
+        && let Some(value) = default(text)
+    {
+        schema["default"] = value;
+    }
+    schema
+}
+
+/// What an axis over a field may hold.
+fn axis(row: &Field, field: &Value) -> Value {
+    let mut forms = vec![
+        json!({"type": "array", "items": field, "minItems": 1}),
+        json!({
+            "type": "object",
+            "properties": {
+                "from": field,
+                "to": field,
+                "points": {"type": "integer", "minimum": 2, "maximum": 10_000},
+                "spacing": {"enum": ["linear", "log"]},
+            },
+            "required": ["from", "to"],
+            "additionalProperties": false,
+        }),
+    ];
+    if row.kind == Kind::NameSet {
+        forms.push(json!({"enum": SET_WORDS}));
+    }
+    json!({"anyOf": forms})
+}
+
+/// A default, which is written as in a file.
+fn default(text: &str) -> Option<Value> {
+    let node = parse_value(text, Origin::Whole)?;
+    serde_json::to_value(written(&node)).ok()
+}
+
+/// A file with a machine of this kind.
+fn file_of(kind: &MachineKind, rows: &[&Field]) -> Value {
+    let field = |row: &Field| refer_to(&name_of(kind, row));
+    let axis = |row: &Field| refer_to(&axis_of(&name_of(kind, row)));
+    let swept: Vec<&Field> = rows.iter().copied().filter(|row| row.sweepable()).collect();
+    let mut variant = Table::of(&swept, field).with_whole_keys(&swept, field);
+    variant
+        .fields
+        .push(("label".to_owned(), json!({"type": ["string", "number"]})));
+    let mut sweep = Table::of(&swept, axis)
+        .with_whole_keys(&swept, axis)
+        .schema(kind);
+    sweep["patternProperties"][format!("^(?!(machine|workload)$){NAME}$")] = json!({
+        "type": "array",
+        "minItems": 1,
+        "items": variant.schema(kind),
+    });
+    let mut file = Table::of(rows, field).schema(kind);
+    file["properties"]["sweep"] = sweep;
+    // An axis may give a field, or a word that decides whether another means anything.
+    file["if"] = json!({"required": ["sweep"]});
+    file["else"] = json!({"allOf": conditions(kind, rows)});
+    file
+}
+
+/// A table in the making: its fields, and the tables in it.
+#[derive(Default)]
+struct Table {
+    fields: Vec<(String, Value)>,
+    patterns: Vec<(String, Value)>,
+    tables: Vec<(String, Table)>,
+}
+
+impl Table {
+    /// The tables that hold `rows`, each with the schema that `of` makes of it.
+    fn of(rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
+        let mut root = Self::default();
+        for row in rows {
+            let mut table = &mut root;
+            let mut parts = row.key.split('.').peekable();
+            while let Some(part) = parts.next() {
+                if parts.peek().is_none() {
+                    table.fields.push((part.to_owned(), of(row)));
+                    break;
+                }
+                let at = table.tables.iter().position(|(name, _)| name == part);
+                let at = at.unwrap_or_else(|| {
+                    table.tables.push((part.to_owned(), Self::default()));
+                    table.tables.len() - 1
+                });
+                table = &mut table.tables[at].1;
+            }
+        }
+        root
+    }
+
+    /// The same with fields that go by their whole keys, in quotation marks.
+    fn with_whole_keys(mut self, rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
+        for row in rows {
+            if row.key.contains(ANY) {
+                let key = row.key.replace('.', r"\.").replace(ANY, NAME);
+                self.patterns.push((format!("^{key}$"), of(row)));
+            } else {
+                self.fields.push((row.key.to_string(), of(row)));
+            }
+        }
+        self
+    }
+
+    fn schema(self, kind: &MachineKind) -> Value {
+        let mut properties: Map<String, Value> = self.fields.into_iter().collect();
+        let mut patterns: Map<String, Value> = self.patterns.into_iter().collect();
+        let mut schema = json!({"type": "object", "additionalProperties": false});
+        for (name, table) in self.tables {
+            let table = table.schema(kind);
+            if name == ANY {
+                patterns.insert(format!("^{NAME}$"), table);
+                if let Some(named) = &kind.named {
+                    schema["propertyNames"] = json!({"not": {"enum": named.taken}});
+                    schema["maxProperties"] = named.most.into();
+                }
+            } else if let Some(short) = properties.remove(&name) {
+                properties.insert(name, json!({"anyOf": [short, table]}));
+            } else {
+                properties.insert(name, table);
+            }
+        }
+        schema["properties"] = properties.into();
+        if !patterns.is_empty() {
+            schema["patternProperties"] = patterns.into();
+        }
+        schema
+    }
+}
+
+/// What must be given, and what must not be given together, in a file without a sweep.
+fn conditions(kind: &MachineKind, rows: &[&Field]) -> Vec<Value> {
+    let (named, fixed): (Vec<&Field>, Vec<&Field>) =
+        rows.iter().partition(|row| row.key.contains(ANY));
+    let mut conditions = conditions_of(kind, &fixed, "");
+    if let Some(table) = &kind.named {
+        let path = format!("{}.{ANY}.", table.table);
+        let each = json!({"additionalProperties": {"allOf": conditions_of(kind, &named, &path)}});
+        conditions.push(present(table.table, &each));
+    }
+    conditions
+}
+
+/// The conditions of the rows of the table whose keys begin with `path`.
+fn conditions_of(kind: &MachineKind, rows: &[&Field], path: &str) -> Vec<Value> {
+    let any = json!(true);
+    let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
+    let given = |key: &str| present(&below(key), &any);
+    let preset = kind.presets.map(|presets| given(presets.key));
+    let mut conditions = Vec::new();
+    for row in rows {
+        let mut needs = Vec::new();
+        let mut when = Vec::new();
+        if let Some(only) = &row.only {
+            let selector = rows.iter().find(|other| *other.key == *only.selector);
+            let stated = selector.and_then(|selector| match selector.default {
+                Default::Value(text) => default(text),
+                _ => None,
+            });
+            let (holds, contradicts) = words(only, &below(&only.selector));
+            conditions.push(json!({"if": given(&row.key), "then": {"not": contradicts}}));
+            let unless_given = preset.iter().cloned().chain([given(&only.selector)]);
+            let unless_given: Vec<Value> = unless_given.collect();
+            let by_default = stated.map(|word| only.choices.iter().any(|choice| word == *choice));
+            match by_default {
+                Some(true) => when.push(json!({
+                    "anyOf": [holds, {"not": {"anyOf": unless_given}}],
+                })),
+                Some(false) => {
+                    needs.push(json!({"anyOf": unless_given}));
+                    when.push(holds);
+                }
+                None => when.push(holds),
+            }
+        }
+        if !needs.is_empty() {
+            conditions.push(json!({"if": given(&row.key), "then": {"allOf": needs}}));
+        }
+        if row.default == Default::Required {
+            when.extend(row.within.as_deref().map(given));
+            conditions.push(json!({"if": {"allOf": when}, "then": given(&row.key)}));
+        }
+        for other in row
+            .alternatives
+            .iter()
+            .filter(|other| *other.as_str() > *row.key)
+        {
+            let both = [given(&row.key), given(other)];
+            conditions.push(json!({"not": {"allOf": both}}));
+        }
+    }
+    for condition in &mut conditions {
+        if condition["if"]["allOf"]
+            .as_array()
+            .is_some_and(Vec::is_empty)
+        {
+            *condition = condition["then"].take();
+        }
+    }
+    conditions
+}
+
+/// That a selector is given and holds one of the words of a condition; that it holds another.
+fn words(only: &Only, selector: &str) -> (Value, Value) {
+    let words = json!({"enum": only.choices});
+    let others = json!({"not": words});
+    (present(selector, &words), present(selector, &others))
+}
+
+/// That a field is given and is as `held` says.
+fn present(key: &str, held: &Value) -> Value {
+    let (first, rest) = match key.split_once('.') {
+        Some((first, rest)) => (first, present(rest, held)),
+        None => (key, held.clone()),
+    };
+    json!({"type": "object", "required": [first], "properties": {first: rest}})
+}

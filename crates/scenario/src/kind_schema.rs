@@ -1,0 +1,183 @@
+//! The fields of a file with one kind of machine.
+
+use crate::field::Field;
+use crate::named::{self, ANY, Named};
+use crate::setting::{Setting, defaults};
+use crate::suggest::closest;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The fields of a file with one kind of machine and named tables of certain names.
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    /// The word of the kind of machine.
+    pub(crate) kind: &'static str,
+    /// The tables that a file may repeat under names of its own, if there are such.
+    pub(crate) named: Option<&'static Named>,
+    fields: Vec<Arc<Field>>,
+    by_key: BTreeMap<Arc<str>, Arc<Field>>,
+    defaults: BTreeMap<Arc<str>, Setting>,
+    /// The rows of a named table of any name.
+    templates: Arc<[Field]>,
+    /// The place of the rows of named tables among the fields.
+    named_at: usize,
+    /// The names of its named tables.
+    names: Vec<String>,
+    /// The keys that files with each kind of machine may have.
+    of_kinds: Arc<[KindKeys]>,
+}
+
+/// The word of a kind of machine and the keys of its fields.
+pub(crate) type KindKeys = (&'static str, Vec<Arc<str>>);
+
+impl Schema {
+    /// The schema of files without named tables; their rows would stand at `named_at`.
+    pub(crate) fn new(
+        kind: &'static str,
+        fields: Vec<Field>,
+        (named, named_at): (Option<&'static Named>, usize),
+        of_kinds: Arc<[KindKeys]>,
+    ) -> Self {
+        let mut schema = Self {
+            kind,
+            named,
+            fields: Vec::new(),
+            by_key: BTreeMap::new(),
+            defaults: BTreeMap::new(),
+            templates: named.iter().flat_map(|named| named.rows(ANY)).collect(),
+            named_at: 0,
+            names: Vec::new(),
+            of_kinds,
+        };
+        schema.insert(fields);
+        schema.named_at = named_at;
+        schema
+    }
+
+    /// The schema for a machine of the same kind and named tables of these names.
+    pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
+        let mut schema = self.clone();
+        let of = |name: &String| -> Vec<Field> {
+            let mut rows: Vec<Field> = self.named.iter().flat_map(|n| n.rows(name)).collect();
+            for row in &mut rows {
+                row.label = format!("{} of {name}", row.label);
+            }
+            rows
+        };
+        schema.insert(names.iter().flat_map(of).collect());
+        schema.names = names;
+        schema
+    }
+
+    /// Adds rows, in the place of those of named tables.
+    fn insert(&mut self, rows: Vec<Field>) {
+        let rows: Vec<Arc<Field>> = rows.into_iter().map(Arc::new).collect();
+        let defaults = defaults(&rows)
+            .unwrap_or_else(|problem| unreachable!("a default of the table is wrong: {problem:?}"));
+        self.defaults.extend(defaults);
+        let by_key = rows.iter().map(|row| (row.key.clone(), row.clone()));
+        self.by_key.extend(by_key);
+        self.fields.splice(self.named_at..self.named_at, rows);
+    }
+
+    /// The names of the named tables, in the order of the file.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(crate) fn fields(&self) -> &[Arc<Field>] {
+        &self.fields
+    }
+
+    pub(crate) fn field(&self, key: &str) -> Option<&Arc<Field>> {
+        self.by_key.get(key)
+    }
+
+    /// All rows, those of named tables for any name.
+    pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
+        let fixed = self.fields.iter().map(|field| &**field);
+        fixed.chain(self.templates.iter())
+    }
+
+    /// The row of a named table with the key `path`, whatever its name.
+    pub(crate) fn template(&self, path: &str) -> Option<&Field> {
+        let mut rows = self.templates.iter();
+        rows.find(|row| named::is_key(path, &row.key))
+    }
+
+    /// The keys that decide whether `field` means anything: of its own condition, of the condition
+    /// of that one and so on.
+    pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
+        let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
+        std::iter::successors(selector(field), move |key| selector(self.field(key)?))
+    }
+
+    pub(crate) fn default(&self, key: &str) -> Option<&Setting> {
+        self.defaults.get(key)
+    }
+
+    /// Whether `path` is a table that holds fields, or named tables.
+    pub(crate) fn is_table(&self, path: &str) -> bool {
+        let leads_on = |key: &str| {
+            key.strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        let named = self.named.map(|named| named.table);
+        named.is_some_and(|table| table == path || leads_on(table))
+            || self.fields.iter().any(|field| leads_on(&field.key))
+    }
+
+    /// Problem and hint about `path` if it is a field or a table of another kind of machine.
+    pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
+        let others = self.of_kinds.iter().filter(|(kind, _)| *kind != self.kind);
+        let has = |keys: &[Arc<str>]| keys.iter().any(|key| named::leads_to(path, key));
+        let (other, _) = others.into_iter().find(|(_, keys)| has(keys))?;
+        Some((
+            format!("no such key with machine.kind = \"{}\"", self.kind),
+            format!("it belongs to machine.kind = \"{other}\""),
+        ))
+    }
+
+    /// The problem with `path` if it goes through a name that the file does not have.
+    pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
+        let named = self.named?;
+        let below = path.strip_prefix(named.table)?.strip_prefix('.')?;
+        let (name, rest) = match below.split_once('.') {
+            Some((name, rest)) => (name, format!(".{rest}")),
+            None => (below, String::new()),
+        };
+        if self.names.iter().any(|known| known == name) {
+            return None;
+        }
+        let hint = match closest(name, self.names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean {}.{meant}{rest}?", named.table),
+            None if self.names.is_empty() => {
+                format!("describe it in the file, in [{}.{name}]", named.table)
+            }
+            None => format!("the file describes {}", self.names.join(", ")),
+        };
+        Some((format!("there is no {} \"{name}\"", named.one), hint))
+    }
+
+    /// The names that may stand in the table `path` (empty: the whole file).
+    pub(crate) fn names_in(&self, path: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let named = self.named.map(|named| named.table);
+        let keys = self.fields.iter().map(|field| &*field.key);
+        for key in keys.chain(named) {
+            let rest = match path {
+                "" => Some(key),
+                _ => key
+                    .strip_prefix(path)
+                    .and_then(|rest| rest.strip_prefix('.')),
+            };
+            let name = rest.map(|rest| rest.split_once('.').map_or(rest, |(first, _)| first));
+            if let Some(name) = name
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,114 @@
+//! One value of one field, and who has set it.
+
+use crate::document::{Node, Tree, parse_value};
+use crate::error::{Origin, Problem};
+use crate::field::{Default, Field};
+use crate::value::{Kind, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Who has set a value; later ones win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    Default,
+    Preset,
+    File,
+    Override,
+    Axis,
+    Search,
+}
+
+/// One value of one field.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) field: Arc<Field>,
+    pub(crate) value: Value,
+    /// The value as it goes into a file.
+    pub(crate) written: toml::Value,
+    pub(crate) origin: Origin,
+    pub(crate) layer: Layer,
+    /// Where a value of [`Layer::Preset`] is from.
+    pub(crate) credit: Option<Credit>,
+}
+
+/// The preset that a value is from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Credit {
+    pub(crate) preset: &'static str,
+    /// Where the value is from, or that it is an assumption.
+    pub(crate) source: &'static str,
+}
+
+impl PartialEq for Setting {
+    /// Equal if they say the same; where they say it does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.field.key == other.field.key && self.written == other.written
+    }
+}
+
+impl Setting {
+    /// Reads `node` as a value of `field`.
+    pub(crate) fn read(field: &Arc<Field>, node: &Node, layer: Layer) -> Result<Self, Problem> {
+        let value = field
+            .kind
+            .read(node)
+            .map_err(|flaw| Problem::new(&*field.key, flaw.origin, flaw.problem, flaw.hint))?;
+        let written = match (&value, &node.tree) {
+            (Value::Text(text), _) => toml::Value::String(text.clone()),
+            (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
+            _ => written(node),
+        };
+        Ok(Self {
+            field: field.clone(),
+            value,
+            written,
+            origin: node.origin,
+            layer,
+            credit: None,
+        })
+    }
+
+    /// The value in words, without quotation marks.
+    pub(crate) fn text(&self) -> String {
+        match (&self.written, &self.value) {
+            (toml::Value::String(text), _) => text.clone(),
+            (_, Value::Names(names)) if self.field.kind == Kind::NameSet => names.join(" + "),
+            (other, _) => other.to_string(),
+        }
+    }
+}
+
+/// A value as it goes into a file.
+pub(crate) fn written(node: &Node) -> toml::Value {
+    match &node.tree {
+        Tree::Text(text) => toml::Value::String(text.clone()),
+        Tree::Integer(n) => toml::Value::Integer(*n),
+        Tree::Float(x) => toml::Value::Float(*x),
+        Tree::Flag(flag) => toml::Value::Boolean(*flag),
+        Tree::Date(date) => toml::Value::String(date.clone()),
+        Tree::Array(items) => toml::Value::Array(items.iter().map(written).collect()),
+        Tree::Table(entries) => toml::Value::Table(
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), written(&entry.node)))
+                .collect(),
+        ),
+    }
+}
+
+/// Parses the default of every field that has one.
+pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
+    let mut defaults = BTreeMap::new();
+    for field in fields {
+        if let Default::Value(text) = field.default {
+            let node = parse_value(text, Origin::Whole).ok_or_else(|| {
+                Problem::new(&*field.key, Origin::Whole, "the default is not TOML", "")
+            })?;
+            defaults.insert(
+                field.key.clone(),
+                Setting::read(field, &node, Layer::Default)?,
+            );
+        }
+    }
+    Ok(defaults)
+}
