@@ -1,5 +1,6 @@
 //! What can be wrong with rules.
 
+use crate::rules::CHANNELS_MAX;
 use std::fmt;
 
 /// What is wrong, and what would be right.
@@ -40,6 +41,20 @@ pub enum Error {
         /// Bytes of the longest packet.
         packet: u64,
     },
+    /// More virtual channels than a link may have.
+    Channels {
+        /// Classes of them.
+        classes: u32,
+        /// Channels of each class.
+        channels: u32,
+    },
+    /// A network that the engine cannot run on.
+    Network {
+        /// What it is that it says.
+        what: &'static str,
+        /// Of which link, or how many.
+        link: u64,
+    },
     /// Output buffers, in which packets of all classes of channels would wait behind one another.
     SharedOutputs {
         /// The classes.
@@ -67,6 +82,11 @@ impl fmt::Display for Error {
                 f,
                 "{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}"
             ),
+            Self::Channels { classes, channels } => write!(
+                f,
+                "{classes} classes of {channels} channels; a link may have {CHANNELS_MAX} channels at most"
+            ),
+            Self::Network { what, link } => write!(f, "{what}: {link}"),
             Self::SharedOutputs { classes } => write!(
                 f,
                 "packets of {classes} classes of channels would share output buffers, and could wait for \

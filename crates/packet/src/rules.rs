@@ -85,7 +85,7 @@ pub struct Rules {
     /// Ticks that a byte takes on a link, 1 or more.
     pub byte: Cycles,
     /// From a header's start on a link to its request for an output of the switch behind it, 1 or
-    /// more: cable and flow-through.
+    /// more: flow-through, and the cable unless links have lengths.
     pub hop: Cycles,
     /// From the arrival of a packet's tail to the start of its acknowledgement.
     pub acknowledge: Cycles,
@@ -179,12 +179,13 @@ impl Rules {
 
     /// Checks that the rules can be followed where links have so many classes of channels.
     pub(crate) fn check_classes(&self, classes: u32) -> Result<(), Error> {
-        let most = CHANNELS_MAX / classes;
-        if self.channels > most {
-            return Err(Error::TooMany {
-                what: "channels",
-                value: self.channels,
-                most,
+        if classes == 0 {
+            return Err(Error::Zero { what: "classes" });
+        }
+        if u64::from(self.channels) * u64::from(classes) > u64::from(CHANNELS_MAX) {
+            return Err(Error::Channels {
+                classes,
+                channels: self.channels,
             });
         }
         match self.switching {
@@ -211,13 +212,17 @@ impl Rules {
     }
 }
 
-/// The number that decides between up links that are equally good: the same for the same seed,
-/// source, number of the packet among those of its source (from 0), and link of its way (from 0;
-/// that of the node is 0). Of n links, in the order of their numbers, the one is taken whose index
-/// is this number times n, divided by 2^64.
+/// The number that decides between links that are equally good: the same for the same seed, source,
+/// number of the packet among those of its source (from 0), and link of its way (from 0; that of the
+/// node is 0). Of n links, in the order of their numbers, the one is taken whose index is this number
+/// times n, divided by 2^64.
+///
+/// What a network that is not plain decides by lot at a link, beside that, has a lot of its own: that of
+/// 2^16 plus the link; what it decides when a packet is injected, that of 2^17.
 pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
     let place = u64::from(node) << 32 | u64::from(packet);
-    mixed(seed ^ (u64::from(link) << 56), place)
+    let link = u64::from(link);
+    mixed(seed ^ (link << 56) ^ (link >> 8), place)
 }
 
 #[cfg(test)]

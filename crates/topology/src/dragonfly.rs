@@ -4,8 +4,11 @@
 use crate::Wiring;
 use std::fmt;
 
-/// Most nodes of a dragonfly.
-const NODES_MAX: u64 = 1 << 20;
+/// Most cables of a dragonfly.
+const CABLES_MAX: u64 = 1 << 24;
+
+/// Most groups.
+const GROUPS_MAX: u32 = 4_096;
 
 /// Groups of routers: within a group each is joined to each, and each group is joined to each other.
 ///
@@ -38,10 +41,14 @@ pub enum DragonflyError {
         /// What it counts.
         what: &'static str,
     },
-    /// More nodes than there may be.
-    TooLarge {
+    /// More of something than there may be.
+    TooMany {
+        /// What it is.
+        what: &'static str,
         /// How many there would be.
-        nodes: u64,
+        count: u64,
+        /// How many there may be.
+        most: u64,
     },
 }
 
@@ -49,8 +56,8 @@ impl fmt::Display for DragonflyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zero { what } => write!(f, "{what}: there must be 1 or more"),
-            Self::TooLarge { nodes } => {
-                write!(f, "{nodes} nodes; there may be {NODES_MAX} at most")
+            Self::TooMany { what, count, most } => {
+                write!(f, "{count} {what}; there may be {most} at most")
             }
         }
     }
@@ -62,7 +69,7 @@ impl Dragonfly {
     /// So many nodes to a router, routers to a group, groups, and global links to each pair of groups.
     ///
     /// # Errors
-    /// A number that is 0, or too many nodes.
+    /// A number that is 0, more than 4,096 groups, or more than 2^24 cables.
     pub fn new(nodes: u32, routers: u32, groups: u32, links: u32) -> Result<Self, DragonflyError> {
         for (what, count) in [
             ("nodes to a router", nodes),
@@ -74,13 +81,19 @@ impl Dragonfly {
                 return Err(DragonflyError::Zero { what });
             }
         }
-        let all = [nodes, routers, groups].map(u64::from);
-        let all = all.into_iter().fold(1, u64::saturating_mul);
-        let links_out = u64::from(links) * u64::from(groups);
-        if all > NODES_MAX || links_out > NODES_MAX {
-            return Err(DragonflyError::TooLarge {
-                nodes: all.max(links_out),
-            });
+        let [p, a, g, m] = [nodes, routers, groups, links].map(u128::from);
+        let cables = g * (a * p + a * (a - 1) / 2) + g * (g - 1) / 2 * m;
+        for (what, count, most) in [
+            ("groups", g, GROUPS_MAX.into()),
+            ("cables", cables, CABLES_MAX),
+        ] {
+            if count > most.into() {
+                return Err(DragonflyError::TooMany {
+                    what,
+                    count: u64::try_from(count).unwrap_or(u64::MAX),
+                    most,
+                });
+            }
         }
         Ok(Self {
             nodes,
@@ -209,8 +222,9 @@ mod tests {
         assert_eq!(error(0, 2), "nodes to a router: there must be 1 or more");
         assert_eq!(error(1, 0), "groups: there must be 1 or more");
         assert_eq!(
-            error(1 << 20, 2),
-            "8388608 nodes; there may be 1048576 at most"
+            error(1 << 22, 2),
+            "33554445 cables; there may be 16777216 at most"
         );
+        assert_eq!(error(1, 5_000), "5000 groups; there may be 4096 at most");
     }
 }

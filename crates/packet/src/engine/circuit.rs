@@ -1,7 +1,9 @@
 //! Circuits: a lane of each link is held until the acknowledgement has come back over it.
 //!
-//! While headers wait for a group none of its lanes is free, and the group is looked at when the
-//! first comes free. So only a header that finds nobody waiting may be served when it asks.
+//! While headers wait for a group of a plain network none of its lanes is free, and the group is looked
+//! at when the first comes free. So only a header that finds nobody waiting may be served when it asks.
+//! Where there are several classes of channels, those who wait may be of one that has no free lane, and
+//! whoever asks has the group looked at when the tick ends.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::one_of_equals;
@@ -10,7 +12,7 @@ use super::group::Waiter;
 use super::links::{Links, Look};
 use super::packets::{Packet, Step};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::ways::{Header, Run, Ways, one_of};
+use crate::ways::{Header, Run, Ways, drawn};
 use isthmus_kernel::Cycles;
 use std::hint::black_box;
 
@@ -125,7 +127,7 @@ impl Links {
             Choice::Links(at, ties, best) => (at, ties, best),
         };
         if ties > 1 && rule.tie == LinkTie::Random {
-            let mut skip = one_of(ties, lot());
+            let mut skip = drawn(ties, lot());
             while skip > 0 {
                 link += 1;
                 skip -= u32::from(self.merit(link, class, rule.load, now) == best);
@@ -405,7 +407,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         free += self.length(self.lanes.link(path[0].lane));
         self.links.release(path[0].lane, free);
         let nic = &self.nics[node as usize];
-        if !nic.run.is_empty() {
+        if !nic.turns.is_empty() {
             let time = nic.ready.max(free);
             self.inject_at(node, time);
         }

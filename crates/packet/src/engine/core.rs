@@ -25,6 +25,18 @@ const LARGE: u32 = 4_096;
 /// Events of a slot from which on it does.
 const AHEAD: usize = 4;
 
+/// Beyond the links of any way: what decides when a packet is injected.
+pub(super) const SET_OUT: u32 = 1 << 17;
+
+/// What the lot of a network's choice of links depends on, apart from that of a choice among equals. A
+/// plain network does not make both.
+pub(super) fn way_link<W: Ways>(link: u32) -> u32 {
+    match W::PLAIN {
+        true => link,
+        false => link | 1 << 16,
+    }
+}
+
 /// How packets hold links.
 pub(super) trait Holding: Clone + Debug + Sized {
     /// Whether lanes are held apart from transmitters, so that their ticks are counted.
@@ -142,7 +154,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         // What a packet brings about lies a few of its lengths ahead. Where little happens at a
         // time, slots of the queue may be longer.
         let lengths = if large { 4 } else { 16 };
-        let span = lengths * rules.byte * rules.wire_bytes(u64::from(rules.payload));
+        let packet = rules.byte * rules.wire_bytes(u64::from(rules.payload));
+        let longest = (0..count).map(|link| ways.length(link)).max();
+        let span = lengths * packet + longest.unwrap_or(0);
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Self {
@@ -326,7 +340,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 }
                 Kind::Inject => {
                     let nic = &self.nics[about as usize];
-                    let message = nic.run.front();
+                    let message = nic.turns.front();
                     let message = message.map_or(0, |&message| self.messages[message].call());
                     message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
                 }
@@ -411,8 +425,11 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let state = self.packets.get_mut(packet);
         let channel = self.lanes.channel(state.lane);
         let Header { from, links, .. } = state.header;
-        let lot = || tie(self.seed, from, state.number, u32::from(links));
+        let link = way_link::<W>(u32::from(links));
+        let lot = || tie(self.seed, from, state.number, link);
         state.run = self.ways.next(&mut state.header, end, lot);
+        debug_assert_eq!(self.groups[state.run.first as usize].links, state.run.links);
+        debug_assert!(W::PLAIN || u32::from(state.header.class) < self.ways.classes());
         state.input = end.port * self.lanes.channels() + channel;
     }
 

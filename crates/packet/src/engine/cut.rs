@@ -11,7 +11,7 @@ use super::packets::{Packet, Step};
 use super::returns::Returns;
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
 use crate::rules::Outputs;
-use crate::ways::{Header, Run, Ways, one_of};
+use crate::ways::{Header, Run, Ways, drawn};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
@@ -230,7 +230,7 @@ impl Buffers {
             }
         }
         if ties > 1 && self.adaptive.tie == LinkTie::Random {
-            let mut skip = one_of(ties, lot());
+            let mut skip = drawn(ties, lot());
             while skip > 0 {
                 link += 1;
                 skip -= u32::from(room(link) == best);
@@ -462,7 +462,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         }
         if state.header.links == 1 {
             let nic = &self.nics[state.header.from as usize];
-            if !nic.run.is_empty() {
+            if !nic.turns.is_empty() {
                 let time = nic.ready.max(back);
                 self.inject_at(state.header.from, time);
             }

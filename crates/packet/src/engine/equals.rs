@@ -1,7 +1,7 @@
 //! Choices among links that are equally good.
 
 use crate::readings::LinkTie;
-use crate::ways::one_of;
+use crate::ways::drawn;
 use isthmus_kernel::Cycles;
 
 /// The one of links that are equally good that a packet takes: `free` tells from when on the
@@ -20,7 +20,7 @@ pub(super) fn one_of_equals(
     let mut best = equals.filter(|&link| first.is_none_or(|first| free(link) == first));
     let at = match best.clone().count() {
         0 | 1 => 0,
-        count => one_of(count as u32, lot()),
+        count => drawn(count as u32, lot()),
     };
     best.nth(at as usize)
 }

@@ -13,8 +13,7 @@ pub(super) struct Waiter {
     pub packet: u32,
 }
 
-/// Outputs of a switch that the same headers wait for: one link, or with adaptive ascent all its
-/// links up and parallel links down.
+/// Outputs of a switch that the same headers wait for: a run of links.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,

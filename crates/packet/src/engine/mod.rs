@@ -44,7 +44,7 @@ mod window;
 use crate::readings::AgeFrom;
 use crate::rules::Switching;
 use crate::traffic::{Handler, Message};
-use crate::ways::Ways;
+use crate::ways::{self, Ways};
 use crate::{Counters, Error, Rules};
 use circuit::Circuits;
 use core::Core;
@@ -79,11 +79,12 @@ impl<T: Copy, W: Ways> Engine<T, W> {
     /// An idle engine at time 0. The seed decides between equally good links.
     ///
     /// # Errors
-    /// If the rules cannot be followed.
+    /// If the rules cannot be followed, or what the network says contradicts itself.
     pub fn new(ways: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
         rules.check()?;
         let classes = ways.classes();
         rules.check_classes(classes)?;
+        ways::check(&*ways)?;
         let lanes = Lanes::new(classes, rules.channels);
         Ok(Self(match rules.switching {
             Switching::Circuit { in_flight } => {

@@ -1,6 +1,6 @@
 //! The nodes' interfaces: queues of messages, DMA engine, injection.
 
-use super::core::{Core, Holding, NEVER};
+use super::core::{Core, Holding, NEVER, SET_OUT, way_link};
 use super::event::{Event, Kind};
 use super::messages::State;
 use super::packets::Packet;
@@ -19,7 +19,7 @@ pub(super) struct Nic {
     /// When the next attempt to inject is to come; never if none is.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
-    pub run: VecDeque<u32>,
+    pub turns: VecDeque<u32>,
     /// Packets that the first of them may send before the next has its turn.
     left: u32,
     /// Packets sent so far.
@@ -51,7 +51,7 @@ impl Nic {
             bytes: 0,
             received: 0,
             wake: NEVER,
-            run: VecDeque::new(),
+            turns: VecDeque::new(),
             left: slice,
             number: 0,
             dirty: false,
@@ -109,6 +109,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
+        // Its packets go the other way.
+        state.state = self.ways.state(state.message.to, state.message.from);
         state.bytes = state.message.bytes;
         state.left = state.bytes;
         state.packets = packets.packets(state.bytes);
@@ -129,7 +131,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             Some(queue) => queue[0],
             None => nic.replies.pop_front().expect("an event for each reply"),
         };
-        nic.run.push_back(message);
+        nic.turns.push_back(message);
         self.look_at_nic(node);
     }
 
@@ -155,7 +157,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     /// Injects a packet if there is one and nothing is in the way, and sees to it that this is
     /// tried again in time.
     pub(super) fn inject(&mut self, node: u32, now: Cycles) {
-        while let Some(&message) = self.nics[node as usize].run.front() {
+        while let Some(&message) = self.nics[node as usize].turns.front() {
             let (header, run) = self.heading(node, message);
             let free = S::links_free(self, &header, run, message, now);
             let ready = self.nics[node as usize].ready;
@@ -180,16 +182,17 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             state: state.state,
             class: 0,
         };
-        let run = (self.ways).first(&mut header, || tie(self.seed, node, number, 0));
+        let lot = || tie(self.seed, node, number, way_link::<W>(0));
+        let run = self.ways.first(&mut header, lot);
         (header, run)
     }
 
     fn inject_now(&mut self, mut header: Header, run: Run, message: u32, now: Cycles) {
         let node = header.from;
         if !W::PLAIN {
-            let (seed, number) = (self.seed, self.nics[node as usize].number);
-            let lot = || tie(seed, node, number, 0);
-            self.ways.set_out(&mut header, self, lot);
+            let number = self.nics[node as usize].number;
+            let lot = || tie(self.seed, node, number, SET_OUT);
+            header.state = self.ways.set_out(&header, self, lot);
         }
         let rules = &self.rules;
         let state = &mut self.messages[message];
@@ -206,10 +209,10 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         nic.sent += 1;
         nic.left -= 1;
         if last {
-            nic.run.pop_front();
+            nic.turns.pop_front();
             nic.left = rules.interface.slice;
         } else if nic.left == 0 {
-            nic.run.rotate_left(1);
+            nic.turns.rotate_left(1);
             nic.left = rules.interface.slice;
         }
         if last && !(state.data && state.message.kind == crate::Kind::Read) {
@@ -219,7 +222,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             if let Some(&next) = queue.front() {
                 let time = self.messages[next].generated + rules.interface.start;
                 if time <= now {
-                    nic.run.push_back(next);
+                    nic.turns.push_back(next);
                 } else {
                     self.queue.push(time, Event::new(Kind::Start, node, number));
                 }

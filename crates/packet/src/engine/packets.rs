@@ -104,7 +104,9 @@ impl Packets {
     #[inline]
     pub fn step(&mut self, packet: u32, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
-        *self.paths.step_mut(packet, state.header.links.into()) = step;
+        let links = usize::from(state.header.links);
+        assert!(links < self.longest, "a way of more links than the longest");
+        *self.paths.step_mut(packet, links) = step;
         state.header.links += 1;
         state.lane = step.lane;
         state

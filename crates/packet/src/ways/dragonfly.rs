@@ -1,6 +1,6 @@
 //! Ways through a dragonfly.
 
-use super::{End, Header, LocalView, Run, Ways, one_of};
+use super::{End, Header, LocalView, Run, Ways, drawn};
 use isthmus_kernel::Cycles;
 use isthmus_topology::{self as topology, Wiring};
 
@@ -11,11 +11,12 @@ pub enum Routing {
     /// Over a link between the two groups.
     #[default]
     Minimal,
-    /// By a third group, drawn by lot.
+    /// By a third group, drawn by lot; where there are only two, as minimal.
     Valiant,
-    /// By a third group, drawn by lot, if that is quicker when the packet is injected: if the shorter
-    /// queue of the first links of a minimal way times the links of that way is longer than the same
-    /// of the other. A queue is what is taken of a link and what waits for it (UGAL-L of the paper).
+    /// By a third group, drawn by lot, if that is quicker when the packet is injected (UGAL-L of the
+    /// paper): if the queue of the first link of a minimal way, times the links of that way, is more
+    /// than the same of the other. A queue is what is taken of a link and what waits for it. Of several
+    /// links between two groups that of the least product counts, whichever the packet then takes.
     Ugal,
 }
 
@@ -43,15 +44,12 @@ struct Global {
     to: u32,
 }
 
-/// No group to go by.
+/// No group to go by; there are fewer.
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
     /// Makes the tables. Signals take `local` ticks along a link within a group and `global` ticks
     /// along one between groups.
-    ///
-    /// # Panics
-    /// If there are 65,535 groups or more.
     pub fn new(
         shape: &topology::Dragonfly,
         routing: Routing,
@@ -59,7 +57,6 @@ impl Dragonfly {
         global: Cycles,
     ) -> Self {
         let (groups, links) = (shape.groups(), shape.links());
-        assert!(groups < NONE.into(), "{groups} groups");
         let wiring = shape.wiring();
         let nodes = shape.node_count();
         let mut table = vec![Global::default(); (groups * groups * links) as usize];
@@ -123,9 +120,9 @@ impl Dragonfly {
         let all = self.global(self.group(router), group);
         let own = || all.iter().filter(|global| global.from == router);
         match own().count() {
-            0 => self.local(router, all[one_of(all.len() as u32, lot) as usize].from),
+            0 => self.local(router, all[drawn(all.len() as u32, lot) as usize].from),
             count => {
-                let global = own().nth(one_of(count as u32, lot) as usize);
+                let global = own().nth(drawn(count as u32, lot) as usize);
                 global.map_or(0, |global| global.link)
             }
         }
@@ -134,9 +131,9 @@ impl Dragonfly {
     /// A group that is neither of two, by lot; `None` if there is no other.
     fn third(&self, [a, b]: [u32; 2], lot: u64) -> Option<u32> {
         let others = self.shape.groups().checked_sub(2).filter(|&n| n > 0)?;
-        let drawn = one_of(others, lot);
-        let drawn = drawn + u32::from(drawn >= a.min(b));
-        Some(drawn + u32::from(drawn >= a.max(b)))
+        let third = drawn(others, lot);
+        let third = third + u32::from(third >= a.min(b));
+        Some(third + u32::from(third >= a.max(b)))
     }
 
     /// The shortest queue, times the links of the way, of all ways from a router to another over the
@@ -186,7 +183,7 @@ impl Ways for Dragonfly {
     }
 
     fn end(&self, link: u32) -> End {
-        super::end(&self.wiring, link)
+        End::of(&self.wiring, link)
     }
 
     fn length(&self, link: u32) -> Cycles {
@@ -229,19 +226,20 @@ impl Ways for Dragonfly {
         self.of_node(header.from)
     }
 
-    fn set_out(&self, header: &mut Header, view: &impl LocalView, lot: impl FnOnce() -> u64) {
+    fn set_out(&self, header: &Header, view: &impl LocalView, lot: impl FnOnce() -> u64) -> u16 {
         let [from, to] = [header.from, header.to].map(|node| self.router(node));
         let ends = [self.group(from), self.group(to)];
         if self.routing == Routing::Minimal || ends[0] == ends[1] {
-            return;
+            return NONE;
         }
         let Some(third) = self.third(ends, lot()) else {
-            return;
+            return NONE;
         };
         let cost = |groups: &[u32]| self.cost(from, to, groups, view);
         if self.routing == Routing::Valiant || cost(&[ends[1]]) > cost(&[third, ends[1]]) {
-            header.state = third as u16;
+            return third as u16;
         }
+        NONE
     }
 
     #[inline]
@@ -274,19 +272,20 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    struct Nothing;
+    /// Links of which some are full.
+    struct SomeFull(u32);
 
-    impl LocalView for Nothing {
+    impl LocalView for SomeFull {
         fn free_at(&self, _: u32) -> Cycles {
             0
         }
 
-        fn taken(&self, _: u32) -> u64 {
-            0
+        fn taken(&self, link: u32) -> u64 {
+            u64::from((link + self.0).is_multiple_of(3)) * 100
         }
 
         fn waiting(&self, _: u32) -> u64 {
-            0
+            1
         }
     }
 
@@ -323,8 +322,12 @@ mod tests {
     fn ways_are_short_and_cannot_wait_in_a_circle() {
         for (shape, routing, longest) in [
             ((2, 4, 9, 1), Routing::Minimal, 5),
+            ((1, 4, 9, 1), Routing::Ugal, 7),
             ((1, 3, 5, 2), Routing::Minimal, 5),
             ((1, 3, 5, 2), Routing::Valiant, 7),
+            ((1, 3, 5, 2), Routing::Ugal, 7),
+            ((1, 3, 2, 2), Routing::Ugal, 5),
+            ((2, 3, 1, 1), Routing::Ugal, 3),
             // Each router has links to every group.
             ((1, 2, 4, 4), Routing::Valiant, 5),
         ] {
@@ -335,31 +338,36 @@ mod tests {
             let channel = |&(link, class): &(u32, u16)| link * classes + u32::from(class);
             let count = (ways.link_count() * classes) as usize;
             let mut dependencies = Dependencies::new(count);
-            let mut most = 0;
-            for from in 0..ways.node_count() {
-                for to in (0..ways.node_count()).filter(|&to| to != from) {
-                    let thirds =
-                        (0..groups).map(|group| u64::MAX / u64::from(groups) * u64::from(group));
-                    for lot in thirds {
-                        let mut header = Header {
-                            from,
-                            to,
-                            links: 0,
-                            state: ways.state(from, to),
-                            class: 0,
-                        };
-                        let run = ways.first(&mut header, || lot);
-                        ways.set_out(&mut header, &Nothing, || lot);
-                        walk(&ways, header, run.first, &mut Vec::new(), &mut |way| {
-                            most = most.max(way.len());
-                            assert!(way.iter().all(|&(_, class)| u32::from(class) < classes));
-                            dependencies.add_path(way.iter().map(|step| channel(step) as usize));
-                        });
-                    }
+            let (mut most, mut by_third) = (0, [0; 2]);
+            let pairs = (0..ways.node_count()).flat_map(|from| {
+                let to = 0..ways.node_count();
+                to.filter(move |&to| to != from).map(move |to| (from, to))
+            });
+            for (from, to) in pairs {
+                for case in 0..3 * groups {
+                    let lot = u64::MAX / u64::from(groups) * u64::from(case % groups);
+                    let mut header = Header {
+                        from,
+                        to,
+                        links: 0,
+                        state: ways.state(from, to),
+                        class: 0,
+                    };
+                    let run = ways.first(&mut header, || lot);
+                    header.state = ways.set_out(&header, &SomeFull(case / groups), || lot);
+                    by_third[usize::from(header.state != NONE)] += 1;
+                    walk(&ways, header, run.first, &mut Vec::new(), &mut |way| {
+                        most = most.max(way.len());
+                        assert!(way.iter().all(|&(_, class)| u32::from(class) < classes));
+                        dependencies.add_path(way.iter().map(|step| channel(step) as usize));
+                    });
                 }
             }
-            assert_eq!(most, longest);
+            assert_eq!(most, longest, "{shape:?}");
             assert!(dependencies.check().is_ok(), "{routing:?}");
+            if routing == Routing::Ugal && groups > 2 {
+                assert!(by_third.iter().all(|&count| count > 100), "{by_third:?}");
+            }
         }
     }
 }

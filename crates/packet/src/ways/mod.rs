@@ -9,6 +9,7 @@ mod dragonfly;
 mod table;
 mod tree;
 
+use crate::Error;
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
 use std::fmt::Debug;
@@ -18,6 +19,106 @@ pub use table::{Hop, Rule, Table, TableError};
 pub use tree::FatTree;
 
 /// A network, and how packets find their way through it.
+///
+/// A ring of switches, a node at each, on which packets go the way whose first link is free sooner. Links
+/// that cross switch 0 begin the second class of channels, so that no circle of waiting can close:
+///
+/// ```
+/// use isthmus_packet::ways::{End, Header, LocalView, Run, Ways};
+/// use isthmus_topology::Wiring;
+///
+/// #[derive(Debug)]
+/// struct Ring(Wiring, u32);
+///
+/// impl Ring {
+///     fn new(nodes: u32) -> Self {
+///         let own = (0..nodes).map(|node| (node, nodes + node));
+///         let next = (0..nodes).map(|at| (nodes + at, nodes + (at + 1) % nodes));
+///         Self(Wiring::new(nodes, nodes, &own.chain(next).collect::<Vec<_>>()), nodes)
+///     }
+///
+///     /// The link from a switch to the next, or to the one before.
+///     fn around(&self, switch: u32, up: bool) -> u32 {
+///         let cable = self.1 + if up { switch } else { (switch + self.1 - 1) % self.1 };
+///         let link = self.0.forward(cable as usize);
+///         if up { link } else { self.0.reverse(link) }
+///     }
+/// }
+///
+/// impl Ways for Ring {
+///     fn node_count(&self) -> u32 {
+///         self.1
+///     }
+///     fn link_count(&self) -> u32 {
+///         self.0.link_count()
+///     }
+///     fn longest(&self) -> u32 {
+///         self.1 + 1 // all but one link of the ring, and those of the two nodes
+///     }
+///     fn classes(&self) -> u32 {
+///         2
+///     }
+///     fn end(&self, link: u32) -> End {
+///         End::of(&self.0, link)
+///     }
+///     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
+///         (self.1..2 * self.1).flat_map(|switch| self.0.out_of(switch)).map(|link| (Run::one(link), 3))
+///     }
+///     fn of_node(&self, node: u32) -> Run {
+///         Run::one(node)
+///     }
+///     fn state(&self, _: u32, _: u32) -> u16 {
+///         0 // set when it is known which way
+///     }
+///     fn first(&self, header: &mut Header, _: impl FnOnce() -> u64) -> Run {
+///         self.of_node(header.from)
+///     }
+///     fn set_out(&self, header: &Header, view: &impl LocalView, _: impl FnOnce() -> u64) -> u16 {
+///         let free = |up| view.free_at(self.around(header.from, up));
+///         u16::from(free(true) <= free(false))
+///     }
+///     fn next(&self, header: &mut Header, at: End, _: impl FnOnce() -> u64) -> Run {
+///         let (switch, up) = (at.vertex - self.1, header.state == 1);
+///         if switch == header.to {
+///             header.class = 0;
+///             return Run::one(self.0.reverse(switch)); // node and cable have its number
+///         }
+///         if switch == 0 && header.from != 0 {
+///             header.class = 1;
+///         }
+///         Run::one(self.around(switch, up))
+///     }
+/// }
+///
+/// # use isthmus_packet::*;
+/// # use std::sync::Arc;
+/// # struct Count(u32);
+/// # impl Handler for Count {
+/// #     type Tag = ();
+/// #     fn delivered(&mut self, _: &Delivery<()>, _: &mut Offers<()>) {
+/// #         self.0 += 1;
+/// #     }
+/// # }
+/// # let switching = Switching::CutThrough { buffer: 64, credit: 1, outputs: None };
+/// # let age = Age { from: AgeFrom::Injection, saturates: None, tie: AgeTie::RoundRobin };
+/// # let interface = Interface {
+/// #     queues: 1, start: 0, packet: 1, packet_block: 0, receive: 0, slice: 1, request: 0, turnaround: 0,
+/// # };
+/// # let rules = Rules {
+/// #     byte: 1, hop: 1, acknowledge: 0, acknowledge_hop: 0, channels: 1, switching,
+/// #     adaptive: Adaptive::default(), age, late: None, payload: 60, overhead: 4, block: 1, interface,
+/// # };
+/// let mut engine = Engine::new(Arc::new(Ring::new(5)), rules, 1)?;
+/// for from in 0..5 {
+///     for to in (0..5).filter(|&to| to != from) {
+///         engine.send(0, Message { from, to, bytes: 600, kind: Kind::Write, queue: 0, tag: () });
+///     }
+/// }
+/// let mut count = Count(0);
+/// assert_eq!(engine.run_until(1_000_000, &mut count), isthmus_kernel::Ran::Idle);
+/// assert_eq!(count.0, 20);
+/// # Ok::<(), isthmus_packet::Error>(())
+/// ```
 ///
 /// The engine asks for a packet's next links when it has got a link, and for its first ones whenever
 /// its node tries to inject it; so answers depend on nothing but the arguments.
@@ -32,7 +133,7 @@ pub trait Ways: Debug {
     /// Number of links.
     fn link_count(&self) -> u32;
 
-    /// Links of the longest way, 1 or more.
+    /// Links of the longest way, those out of the one node and into the other included.
     fn longest(&self) -> u32;
 
     /// Where a link leads.
@@ -54,8 +155,8 @@ pub trait Ways: Debug {
         1
     }
 
-    /// All runs that packets may wait for at a switch, and the ports of that switch. No link is in
-    /// two of them.
+    /// All runs that packets may wait for at a switch, those to its nodes included, and the ports of
+    /// that switch: [`End::port`] stays below. No link is in two of them, or in one and a node's.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)>;
 
     /// All links of a node.
@@ -64,16 +165,22 @@ pub trait Ways: Debug {
     /// What the headers of all packets from one node to another have in common, to begin with.
     fn state(&self, from: u32, to: u32) -> u16;
 
-    /// The links that a packet may take from its node. `lot` decides where chance does.
+    /// The links that a packet may take from its node, of [`Ways::of_node`]. Asked again until the packet
+    /// is injected. `lot` decides where chance does.
     fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run;
 
-    /// A packet is injected: what is left to decide about its way, with a look at the links of the
-    /// switches beside its node. Nothing by default.
-    fn set_out(&self, _header: &mut Header, _view: &impl LocalView, _lot: impl FnOnce() -> u64) {}
+    /// A packet is injected: its state, with what is left to decide about its way by a look at the
+    /// links of the switches beside its node. As it is by default.
+    fn set_out(&self, header: &Header, _view: &impl LocalView, _lot: impl FnOnce() -> u64) -> u16 {
+        header.state
+    }
 
-    /// The links that a packet may take from the switch to which its last one leads; the class in
-    /// its header is that of the last one's channel, and then that of theirs. `lot` decides where
-    /// chance does.
+    /// The links that a packet may take from the switch to which its last one leads, one of
+    /// [`Ways::runs`]. `header.links` counts that last one; the class is that of its channel, and is to
+    /// be that of theirs. `lot` decides where chance does.
+    ///
+    /// Packets hold a channel while they wait for the next. Classes must be such that they cannot wait
+    /// in a circle; the engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).
     fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run;
 }
 
@@ -132,8 +239,8 @@ pub trait LocalView {
     /// From when on the transmitter of a link is free.
     fn free_at(&self, link: u32) -> Cycles;
 
-    /// Bytes that were sent over a link and are not known to have left the buffer behind it; with
-    /// circuits, how many hold its lanes.
+    /// Bytes that were sent over a link and are not known to have left the buffer behind it: its credits
+    /// spent. With circuits, how many hold its lanes. What waits in an output buffer is not among it.
     fn taken(&self, link: u32) -> u64;
 
     /// Bytes of the packets whose headers wait for the run that begins with this link; with circuits,
@@ -141,17 +248,69 @@ pub trait LocalView {
     fn waiting(&self, first: u32) -> u64;
 }
 
-/// Where a link of a wiring leads: its port is that of the link of the same cable which leads back.
-fn end(wiring: &Wiring, link: u32) -> End {
-    let vertex = wiring.target(link);
-    End {
-        vertex,
-        port: wiring.reverse(link) - wiring.out_of(vertex).start,
+impl End {
+    /// Where a link of a wiring leads: its port is that of the link of the same cable which leads back.
+    pub fn of(wiring: &Wiring, link: u32) -> Self {
+        let vertex = wiring.target(link);
+        Self {
+            vertex,
+            port: wiring.reverse(link) - wiring.out_of(vertex).start,
+        }
     }
 }
 
 /// The one of `count` that a lot falls on: see [`crate::tie`].
 #[inline]
-pub(crate) fn one_of(count: u32, lot: u64) -> u32 {
+pub fn drawn(count: u32, lot: u64) -> u32 {
     ((u128::from(lot) * u128::from(count)) >> 64) as u32
+}
+
+/// Links that a network may have, and ticks of their length: events hold the one, times the other.
+const LINKS_MAX: u32 = 1 << 28;
+const LENGTH_MAX: Cycles = 1 << 40;
+
+/// Checks what can be checked of a network beforehand.
+pub(crate) fn check<W: Ways>(ways: &W) -> Result<(), Error> {
+    let wrong = |what, link| Err(Error::Network { what, link });
+    let links = ways.link_count();
+    if links >= LINKS_MAX {
+        return wrong("2^28 links or more", links.into());
+    }
+    if ways.longest() > u16::MAX.into() {
+        return wrong("a way of 2^16 links or more", ways.longest().into());
+    }
+    if W::PLAIN && ways.classes() != 1 {
+        return wrong(
+            "a plain network with several classes",
+            ways.classes().into(),
+        );
+    }
+    for link in 0..links {
+        let length = ways.length(link);
+        if length > LENGTH_MAX || W::PLAIN && length > 0 {
+            return wrong("a link that is too long", link.into());
+        }
+    }
+    let mut taken = vec![false; links as usize];
+    let nodes = (0..ways.node_count()).map(|node| ways.of_node(node));
+    let runs = ways.runs().map(|(run, _)| run).chain(nodes);
+    for Run {
+        first,
+        links: count,
+    } in runs
+    {
+        let end = u64::from(first) + u64::from(count);
+        if count == 0 || end > links.into() {
+            return wrong(
+                "a run of no links, or of links that there are not",
+                first.into(),
+            );
+        }
+        for link in &mut taken[first as usize..end as usize] {
+            if std::mem::replace(link, true) {
+                return wrong("a link in two runs", first.into());
+            }
+        }
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{End, Header, Run, Ways};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Where a packet goes on from a switch.
@@ -40,16 +41,38 @@ pub enum TableError {
         /// The switch that it is to lead to.
         to: u32,
     },
-    /// A class or a state that is not among those that were said to be.
-    TooMany {
+    /// A class, a state or a switch that is not among those that were said to be.
+    NotAmong {
+        /// The switch that the way starts at.
+        from: u32,
+        /// The switch that it is to lead to.
+        to: u32,
         /// What it is.
         what: &'static str,
         /// Its number.
-        value: u16,
+        value: u32,
         /// How many there are.
+        count: u32,
+    },
+    /// Classes or states that are none, or too many.
+    Count {
+        /// What they are.
+        what: &'static str,
+        /// How many.
         count: u16,
     },
+    /// A table with more entries than there may be.
+    TooLarge {
+        /// How many.
+        entries: u64,
+    },
 }
+
+/// Classes or states at most: an entry has a byte for each.
+const KINDS_MAX: u16 = 256;
+
+/// Entries of a table at most: some 3 GB.
+const ENTRIES_MAX: u64 = 1 << 28;
 
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,9 +92,23 @@ impl fmt::Display for TableError {
                     "the route from switch {from} to switch {to} goes around for ever"
                 )
             }
-            Self::TooMany { what, value, count } => {
-                write!(f, "{what} {value}; there are {count}, from 0")
+            Self::NotAmong {
+                from,
+                to,
+                what,
+                value,
+                count,
+            } => write!(
+                f,
+                "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
+            ),
+            Self::Count { what, count } => {
+                write!(f, "{count} {what}; there must be 1 to {KINDS_MAX}")
             }
+            Self::TooLarge { entries } => write!(
+                f,
+                "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
+            ),
         }
     }
 }
@@ -94,7 +131,7 @@ pub struct Rule<Start, Next> {
 
 /// A network of any shape whose packets go on by the switch that they are at, the one that they go to,
 /// and a state that says what else they are to know of the way behind them. They wait for all links
-/// to the next switch together.
+/// to the next switch together. Whether they can wait for one another in a circle is not checked.
 #[derive(Debug, Clone)]
 pub struct Table {
     wiring: Wiring,
@@ -112,9 +149,12 @@ pub struct Table {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
+    /// Links of the run; none if nobody goes this way.
     links: u32,
     class: u8,
     state: u8,
+    /// Links from here to the node at the end.
+    left: u16,
 }
 
 const NOWHERE: Entry = Entry {
@@ -122,6 +162,7 @@ const NOWHERE: Entry = Entry {
     links: 0,
     class: 0,
     state: 0,
+    left: 0,
 };
 
 impl Table {
@@ -143,9 +184,21 @@ impl Table {
         Next: FnMut(u16, u32, u32) -> Option<Hop>,
     {
         assert_eq!(lengths.len(), wiring.link_count() as usize, "lengths");
+        for (what, count) in [("classes", rule.classes), ("states", rule.states)] {
+            if !(1..=KINDS_MAX).contains(&count) {
+                return Err(TableError::Count { what, count });
+            }
+        }
         let nodes = (0..wiring.node_count()).map(|node| at_switch(&wiring, node));
         let nodes = nodes.collect::<Result<_, _>>()?;
         let switches = wiring.switch_count() as usize;
+        let entries = u64::from(rule.states) * (switches as u64).pow(2);
+        if entries > ENTRIES_MAX {
+            return Err(TableError::TooLarge { entries });
+        }
+        let neighbors =
+            (0..wiring.switch_count()).map(|switch| runs_out(&wiring, switch).collect());
+        let neighbors: Vec<BTreeMap<u32, Run>> = neighbors.collect();
         let mut table = Self {
             nodes,
             hops: vec![NOWHERE; usize::from(rule.states) * switches * switches],
@@ -157,7 +210,7 @@ impl Table {
         };
         for from in 0..switches as u32 {
             for to in 0..switches as u32 {
-                table.follow(from, to, &mut rule)?;
+                table.follow(from, to, &neighbors, &mut rule)?;
             }
         }
         Ok(table)
@@ -173,46 +226,66 @@ impl Table {
         &mut self,
         from: u32,
         to: u32,
+        neighbors: &[BTreeMap<u32, Run>],
         rule: &mut Rule<Start, Next>,
     ) -> Result<(), TableError>
     where
         Start: FnMut(u32, u32) -> u16,
         Next: FnMut(u16, u32, u32) -> Option<Hop>,
     {
-        let within = |what, value, count| match value < count {
+        let (nodes, switches) = (self.wiring.node_count(), self.wiring.switch_count());
+        let among = |what, value: u32, count: u32| match value < count {
             true => Ok(()),
-            false => Err(TableError::TooMany { what, value, count }),
+            false => Err(TableError::NotAmong {
+                from,
+                to,
+                what,
+                value,
+                count,
+            }),
         };
-        let nodes = self.wiring.node_count();
         let mut state = (rule.start)(from, to);
-        within("state", state, rule.states.min(u16::from(u8::MAX) + 1))?;
+        among("state", state.into(), rule.states.into())?;
         let start = self.place(0, from, to);
         self.start[start] = state;
-        let (mut at, mut links) = (from, 2);
-        let most = u32::from(rule.states) * self.wiring.switch_count() + 2;
-        while at != to {
-            let place = self.place(state, at, to);
-            let entry = &mut self.hops[place];
-            if entry.links == 0 {
-                let no_link = TableError::NoLink { from, to, at };
-                let hop = (rule.next)(state, at, to).ok_or(no_link)?;
-                within("class", hop.class, rule.classes.min(u16::from(u8::MAX) + 1))?;
-                within("state", hop.state, rule.states)?;
-                let run = between(&self.wiring, nodes + at, nodes + hop.to).ok_or(no_link)?;
-                *entry = Entry {
-                    first: run.first,
-                    links: run.links,
-                    class: hop.class as u8,
-                    state: hop.state as u8,
-                };
+        // What is new, up to the end or to what is known.
+        let (mut at, mut new) = (from, Vec::new());
+        let known = loop {
+            if at == to {
+                break 1;
             }
-            (at, state) = (self.wiring.target(entry.first) - nodes, entry.state.into());
-            links += 1;
-            if links > most {
+            let place = self.place(state, at, to);
+            let entry = self.hops[place];
+            if entry.left > 0 {
+                break entry.left;
+            }
+            if entry.links > 0 || new.len() + 2 > usize::from(u16::MAX) {
                 return Err(TableError::Loop { from, to });
             }
+            let no_link = TableError::NoLink { from, to, at };
+            let hop = (rule.next)(state, at, to).ok_or(no_link)?;
+            among("class", hop.class.into(), rule.classes.into())?;
+            among("state", hop.state.into(), rule.states.into())?;
+            among("switch", hop.to, switches)?;
+            let run = neighbors[at as usize]
+                .get(&(nodes + hop.to))
+                .ok_or(no_link)?;
+            self.hops[place] = Entry {
+                first: run.first,
+                links: run.links,
+                class: hop.class as u8,
+                state: hop.state as u8,
+                left: 0,
+            };
+            new.push(place);
+            (at, state) = (hop.to, hop.state);
+        };
+        let mut left = known;
+        for &place in new.iter().rev() {
+            left += 1;
+            self.hops[place].left = left;
         }
-        self.longest = self.longest.max(links);
+        self.longest = self.longest.max(1 + u32::from(left));
         Ok(())
     }
 }
@@ -220,22 +293,34 @@ impl Table {
 /// The switch of a node, and the links from there to it.
 fn at_switch(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     let wrong = TableError::Node { node };
-    let nodes = wiring.node_count();
-    let out = wiring.out_of(node);
-    let switch = wiring.target(out.clone().next().ok_or(wrong)?);
-    if switch < nodes || out.clone().any(|link| wiring.target(link) != switch) {
+    let mut out = wiring.out_of(node);
+    let links = out.end - out.start;
+    let first = out.next().ok_or(wrong)?;
+    let switch = wiring.target(first);
+    if switch < wiring.node_count() || out.any(|link| wiring.target(link) != switch) {
         return Err(wrong);
     }
-    let run = between(wiring, switch, node).ok_or(wrong)?;
-    Ok((switch - nodes, run))
+    // Parallel links stand beside one another, in the order of their cables at both ends.
+    let run = Run {
+        first: wiring.reverse(first),
+        links,
+    };
+    Ok((switch - wiring.node_count(), run))
 }
 
-/// The links from one vertex to another.
-fn between(wiring: &Wiring, from: u32, to: u32) -> Option<Run> {
-    let to_there = |link: &u32| wiring.target(*link) == to;
-    let first = wiring.out_of(from).find(to_there)?;
-    let links = wiring.out_of(from).filter(to_there).count() as u32;
-    Some(Run { first, links })
+/// The links out of a switch by the vertex that they lead to.
+fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
+    let mut rest = wiring.out_of(wiring.node_count() + switch);
+    std::iter::from_fn(move || {
+        let first = rest.next()?;
+        let target = wiring.target(first);
+        let mut links = 1;
+        while rest.start < rest.end && wiring.target(rest.start) == target {
+            rest.next();
+            links += 1;
+        }
+        Some((target, Run { first, links }))
+    })
 }
 
 impl Ways for Table {
@@ -252,7 +337,7 @@ impl Ways for Table {
     }
 
     fn end(&self, link: u32) -> End {
-        super::end(&self.wiring, link)
+        End::of(&self.wiring, link)
     }
 
     fn length(&self, link: u32) -> Cycles {
@@ -264,17 +349,10 @@ impl Ways for Table {
     }
 
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
-        let nodes = self.node_count();
-        let switches = nodes..nodes + self.wiring.switch_count();
-        switches.flat_map(move |switch| {
-            let out = self.wiring.out_of(switch);
+        (0..self.wiring.switch_count()).flat_map(|switch| {
+            let out = self.wiring.out_of(self.node_count() + switch);
             let ports = out.end - out.start;
-            let target = |link: u32| self.wiring.target(link);
-            let firsts = out
-                .clone()
-                .filter(move |&link| link == out.start || target(link) != target(link - 1));
-            let runs = firsts.filter_map(move |first| between(&self.wiring, switch, target(first)));
-            runs.map(move |run| (run, ports))
+            runs_out(&self.wiring, switch).map(move |(_, run)| (run, ports))
         })
     }
 
@@ -306,10 +384,102 @@ impl Ways for Table {
             return last;
         }
         let entry = self.hops[self.place(header.state, switch, to)];
+        debug_assert!(entry.links > 0, "a way that the rule does not lead");
         (header.class, header.state) = (entry.class.into(), entry.state.into());
         Run {
             first: entry.first,
             links: entry.links,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three switches in a row, a node at each.
+    fn row(
+        states: u16,
+        hop: impl FnMut(u16, u32, u32) -> Option<Hop>,
+    ) -> Result<Table, TableError> {
+        let wiring = Wiring::new(3, 3, &[(0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (4, 5)]);
+        let rule = Rule {
+            classes: 2,
+            states,
+            start: |_, _| 0,
+            next: hop,
+        };
+        let lengths = vec![0; wiring.link_count() as usize];
+        Table::new(wiring, lengths, rule)
+    }
+
+    fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
+        Some(Hop {
+            to: if to > from { from + 1 } else { from - 1 },
+            class: 0,
+            state: 0,
+        })
+    }
+
+    #[test]
+    fn ways_have_their_links_and_parallel_ones_are_one_run() {
+        let table = row(1, along).unwrap();
+        assert_eq!(table.longest(), 4);
+        let runs: Vec<u32> = table.runs().map(|(run, _)| run.links).collect();
+        assert_eq!(runs.iter().sum::<u32>(), 9);
+        assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_named() {
+        let error = |hop: fn(u16, u32, u32) -> Option<Hop>| row(1, hop).unwrap_err().to_string();
+        assert_eq!(
+            error(|_, from, to| (from > 0).then_some(along(0, from, to))?),
+            "the route from switch 0 to switch 1 ends at switch 0; no link leads on as the table says"
+        );
+        let to = |to| {
+            Some(Hop {
+                to,
+                class: 0,
+                state: 0,
+            })
+        };
+        assert_eq!(
+            row(1, |_, from, last| to(if from == 1 && last == 2 {
+                0
+            } else {
+                1
+            }))
+            .unwrap_err()
+            .to_string(),
+            "the route from switch 0 to switch 2 goes around for ever"
+        );
+        assert_eq!(
+            row(1, |_, _, _| to(u32::MAX - 2)).unwrap_err().to_string(),
+            "the route from switch 0 to switch 1 names switch 4294967293; there are 3, from 0"
+        );
+        assert_eq!(
+            error(|_, from, to| along(0, from, to).map(|hop| Hop { class: 2, ..hop })),
+            "the route from switch 0 to switch 1 names class 2; there are 2, from 0"
+        );
+        assert_eq!(
+            error(|_, from, to| along(0, from, to).map(|hop| Hop { state: 1, ..hop })),
+            "the route from switch 0 to switch 1 names state 1; there are 1, from 0"
+        );
+        assert_eq!(
+            row(0, along).unwrap_err().to_string(),
+            "0 states; there must be 1 to 256"
+        );
+        let lone = Wiring::new(1, 1, &[]);
+        let rule = Rule {
+            classes: 1,
+            states: 1,
+            start: |_, _| 0,
+            next: along,
+        };
+        assert_eq!(
+            Table::new(lone, Vec::new(), rule).unwrap_err().to_string(),
+            "node 0 is not joined to one switch; every node must be, and to nothing else"
+        );
     }
 }

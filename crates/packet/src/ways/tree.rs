@@ -1,6 +1,6 @@
 //! Ways through a fat tree: up to a common ancestor of the two nodes, then down.
 
-use super::{End, Header, Run, Ways, one_of};
+use super::{End, Header, Run, Ways, drawn};
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
 /// A node's or a switch's links.
@@ -69,7 +69,7 @@ impl FatTree {
             Ascent::Adaptive => return Run { first, links },
             Ascent::Source => level.up[header.from as usize],
             Ascent::Destination => level.up[header.to as usize],
-            Ascent::Random => one_of(links, lot()),
+            Ascent::Random => drawn(links, lot()),
         };
         Run::one(first + port)
     }
@@ -147,7 +147,7 @@ impl Ways for FatTree {
                 + match self.ascent {
                     Ascent::Source => level.beside[header.from as usize],
                     Ascent::Destination => level.beside[header.to as usize],
-                    Ascent::Random | Ascent::Adaptive => one_of(level.parallel, lot()),
+                    Ascent::Random | Ascent::Adaptive => drawn(level.parallel, lot()),
                 },
         )
     }

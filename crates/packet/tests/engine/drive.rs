@@ -317,7 +317,7 @@ pub type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
 pub const PARTS: u64 = 3;
 pub const PART: Cycles = 1500;
 
-fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
+pub fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
     let mut source = Source::new(ways.node_count(), &rules, load);
     let mut engine = Engine::new(Arc::new(ways), rules, load.seed).unwrap();
     for (time, message) in source.first() {

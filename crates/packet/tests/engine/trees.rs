@@ -1,10 +1,10 @@
 //! The engine against the tick-by-tick reference: every packet, with its times and its way, and
 //! everything else that is told, in order, on random trees, rules and loads.
 
-use crate::drive::{PARTS, both, load, rules};
+use crate::drive::{PARTS, both, by_engine, load, rules};
 use crate::reference::{Network, Told};
 use isthmus_packet::Switching;
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::ways::{End, FatTree, Header, Run, Ways};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -41,6 +41,48 @@ fn ascent() -> impl Strategy<Value = Ascent> {
     ])
 }
 
+/// A tree that does not say that it is plain. Its choices by lot then have lots of their own.
+#[derive(Debug)]
+struct General(FatTree);
+
+impl Ways for General {
+    fn node_count(&self) -> u32 {
+        self.0.node_count()
+    }
+
+    fn link_count(&self) -> u32 {
+        self.0.link_count()
+    }
+
+    fn longest(&self) -> u32 {
+        self.0.longest()
+    }
+
+    fn end(&self, link: u32) -> End {
+        self.0.end(link)
+    }
+
+    fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
+        self.0.runs()
+    }
+
+    fn of_node(&self, node: u32) -> Run {
+        self.0.of_node(node)
+    }
+
+    fn state(&self, from: u32, to: u32) -> u16 {
+        self.0.state(from, to)
+    }
+
+    fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
+        self.0.first(header, lot)
+    }
+
+    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+        self.0.next(header, at, lot)
+    }
+}
+
 #[test]
 fn engine_and_reference_tell_the_same() {
     let cases = 250;
@@ -60,7 +102,13 @@ fn engine_and_reference_tell_the_same() {
             |(shape, ascent, rules, load)| {
                 let tree = Tree::new(&shape).unwrap();
                 let network = (tree.clone(), ascent);
-                let (fast, cases) = both(FatTree::new(&tree, ascent), &network, rules, &load)?;
+                let ways = FatTree::new(&tree, ascent);
+                // What is left out for plain networks leaves the rest as it is.
+                if ascent != Ascent::Random {
+                    let general = by_engine(General(ways.clone()), rules, &load);
+                    prop_assert_eq!(general, by_engine(ways.clone(), rules, &load));
+                }
+                let (fast, cases) = both(ways, &network, rules, &load)?;
                 add(&held, fast.2.held.iter().sum());
                 let count =
                     |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
@@ -127,7 +175,7 @@ fn engine_and_reference_tell_the_same() {
     );
     assert!(counts(&age_ties).iter().all(|&ties| ties > 50));
     assert!(counts(&link_ties).iter().all(|&ties| ties > 200) && behind.get() > 200);
-    assert!(outputs.get() > 60 && waited.get() > 1_000 && sooner.get() > 1_000);
+    assert!(outputs.get() > 40 && waited.get() > 1_000 && sooner.get() > 1_000);
     assert!(ahead.get() > 1_000 && reminded.get() > 500);
     assert!(packets.get() > 10_000 && circuits.get() > 100 && held.get() > 100_000);
 }

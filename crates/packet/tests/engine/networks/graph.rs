@@ -9,8 +9,8 @@ use std::ops::Range;
 /// How packets find their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
-    /// Over the fewest links, of equals to the lowest switch, in a class of channels for each link
-    /// crossed.
+    /// Over the fewest links, of equals to the lowest switch if the last is higher than the
+    /// first, else to the highest, in a class of channels for each link crossed.
     Shortest,
     /// Over the fewest links that lead to lower switches first and to higher ones then; of equals to the
     /// lowest switch. Every switch but the first has a lower neighbour.
@@ -74,9 +74,14 @@ impl Graph {
     }
 
     /// The next switch, and whether the packet may still go up there.
-    fn next(&self, from: u32, to: u32, up: bool) -> Option<(u32, bool)> {
+    /// `rising`: whether the last switch is higher than the first.
+    fn next(&self, from: u32, to: u32, up: bool, rising: bool) -> Option<(u32, bool)> {
         let left = self.distance(from, to, up)?;
-        let neighbors = self.neighbors(from).into_iter();
+        let mut neighbors = self.neighbors(from);
+        if !rising {
+            neighbors.reverse();
+        }
+        let neighbors = neighbors.into_iter();
         let mut ways = neighbors.filter_map(|neighbor| {
             let still = neighbor < from;
             let allowed = self.finding == Finding::Shortest || !still || up;
@@ -86,23 +91,28 @@ impl Graph {
         ways.next()
     }
 
-    /// The same as a table. States: links crossed, or whether it has gone down.
+    /// The same as a table. States: links crossed, or whether it has gone down; those of packets to
+    /// higher switches first.
     pub fn table(&self) -> Result<Table, TableError> {
         let nodes = self.wiring.node_count();
         let shortest = self.finding == Finding::Shortest;
+        let half = if shortest { self.classes as u16 + 1 } else { 2 };
         Table::new(
             self.wiring.clone(),
             self.lengths.clone(),
             Rule {
                 classes: self.classes as u16,
-                states: if shortest { self.classes as u16 + 1 } else { 2 },
-                start: |_, _| 0,
+                states: 2 * half,
+                start: |from, to| if to > from { 0 } else { half },
                 next: |state, from, to| {
-                    let (next, up) = self.next(nodes + from, nodes + to, state == 0)?;
+                    let (rising, state) = (state < half, state % half);
+                    let next = self.next(nodes + from, nodes + to, state == 0, rising);
+                    let (next, up) = next?;
+                    let then = if shortest { state + 1 } else { u16::from(!up) };
                     Some(Hop {
                         to: next - nodes,
                         class: if shortest { state } else { 0 },
-                        state: if shortest { state + 1 } else { u16::from(!up) },
+                        state: then + if rising { 0 } else { half },
                     })
                 },
             },
@@ -160,7 +170,8 @@ impl Network for Graph {
             .map(|lane| self.target(lane.link))
             .collect();
         let down = switches.windows(2).any(|pair| pair[1] > pair[0]);
-        let (next, _) = self.next(at, last, !down).unwrap();
+        let rising = last > self.switch(flight.from);
+        let (next, _) = self.next(at, last, !down, rising).unwrap();
         let class = match self.finding {
             Finding::Shortest => switches.len() as u32 - 1,
             Finding::UpDown => 0,

@@ -315,7 +315,7 @@ impl<'n> Reference<'n> {
                 }
             }
             let at = self.network.target(lane.link);
-            let wanted = self.network.wanted(at, flight, self.lot(flight));
+            let wanted = self.network.wanted(at, flight, self.way_lot(flight));
             let flight = &mut self.flights[number];
             flight.wanted = Some(wanted);
             let behind = self.rules.age.from == AgeFrom::Arrival && flight.asks < self.now;
@@ -333,6 +333,15 @@ impl<'n> Reference<'n> {
     fn lot(&self, flight: &Flight) -> u64 {
         let links = flight.path.len() as u32;
         tie(self.seed, flight.from, flight.number, links)
+    }
+
+    /// What decides about a packet's way at a link where chance does.
+    fn way_lot(&self, flight: &Flight) -> u64 {
+        if self.network.plain() {
+            return self.lot(flight);
+        }
+        let links = flight.path.len() as u32;
+        tie(self.seed, flight.from, flight.number, links + (1 << 16))
     }
 
     fn outputs(&mut self) {
@@ -622,11 +631,11 @@ impl<'n> Reference<'n> {
                 return false;
             }
         }
-        let wanted = self.network.wanted(at, &flight, self.lot(&flight));
+        let wanted = self.network.wanted(at, &flight, self.way_lot(&flight));
         let Some(lane) = self.lane(wanted, &flight) else {
             return false;
         };
-        let lot = self.lot(&flight);
+        let lot = tie(self.seed, flight.from, flight.number, 1 << 17);
         let taken = |link: u32| self.taken(link);
         let waiting = |link: u32| self.waiting(link);
         let seen = Seen {

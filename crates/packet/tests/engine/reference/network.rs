@@ -30,6 +30,11 @@ pub trait Network {
     /// The links that a packet may take from a vertex, and the class of their channels.
     fn wanted(&self, at: u32, flight: &Flight, lot: u64) -> (Range<u32>, u32);
 
+    /// Whether its choices by lot are one with those among equals.
+    fn plain(&self) -> bool {
+        false
+    }
+
     /// Classes of channels.
     fn classes(&self) -> u32 {
         1
@@ -52,6 +57,10 @@ pub fn drawn(count: usize, lot: u64) -> usize {
 }
 
 impl Network for (Tree, Ascent) {
+    fn plain(&self) -> bool {
+        true
+    }
+
     fn nodes(&self) -> u32 {
         self.0.node_count()
     }
