@@ -303,8 +303,8 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
             origin,
         }) => schemas::of_kind(kind).ok_or_else(|| {
             let names = kind_names();
-            let known = crate::value::alternatives(&names);
-            let hint = match closest(kind, names) {
+            let known = crate::value::alternatives(names);
+            let hint = match closest(kind, names.iter().copied()) {
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("give {known}"),
             };

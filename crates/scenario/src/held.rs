@@ -85,7 +85,7 @@ held! {
 }
 
 impl Held for u32 {
-    const KIND: Kind = Kind::COUNT;
+    const KIND: Kind = Kind::whole(0, u32::MAX as u64);
 
     /// A whole number of a field whose range ends below 2^32.
     fn of(value: &Value) -> Option<Self> {

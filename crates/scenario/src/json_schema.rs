@@ -1,8 +1,8 @@
 //! The rows as a JSON Schema, by which editors complete and check scenario files.
 //!
-//! What it refuses, the parser refuses, but for keys of several parts in quotation marks outside of
-//! `[sweep]`; what depends on the machine as a whole, or on the axes of a sweep, only the parser can
-//! tell.
+//! What it refuses, the parser refuses, but for keys of several parts in quotation marks that are
+//! neither a whole key nor outside of tables; what depends on the machine as a whole, and in a file
+//! with a sweep what depends on other fields, only the parser can tell.
 
 use crate::document::parse_value;
 use crate::error::Origin;
@@ -10,7 +10,7 @@ use crate::field::{Default, Field, Only};
 use crate::json_kinds::{NAME, of_kind};
 use crate::kind::MachineKind;
 use crate::kind_schema::Schema;
-use crate::kinds::{MACHINE_KINDS, kind_field, kind_names};
+use crate::kinds::{MACHINE_KINDS, kind_field};
 use crate::named::{ANY, ANY_IN_WORDS};
 use crate::schema::in_words;
 use crate::schemas;
@@ -35,28 +35,13 @@ pub fn json_schema() -> Value {
             definitions.insert(name, definition(row));
         }
         definitions.insert(kind.name.to_owned(), file_of(kind, &rows));
-        let is_kind = json!({"enum": [kind.name]});
-        kinds.push(json!({
-            "if": present("machine.kind", &is_kind),
-            "then": refer_to(kind.name),
-        }));
+        kinds.push(refer_to(kind.name));
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of isthmus",
-        "type": "object",
-        "required": ["version", "name", "machine"],
-        "properties": {
-            "machine": {
-                "type": "object",
-                "required": ["kind"],
-                "properties": {"kind": {
-                    "description": kind_field().meaning,
-                    "enum": kind_names(),
-                }},
-            },
-        },
-        "allOf": kinds,
+        // Editors follow alternatives, and few of them conditions.
+        "oneOf": kinds,
         "$defs": definitions,
     })
 }
@@ -151,6 +136,13 @@ fn file_of(kind: &MachineKind, rows: &[&Field]) -> Value {
     });
     let mut file = Table::of(rows, field).schema(kind);
     file["properties"]["sweep"] = sweep;
+    file["required"] = json!(["version", "name", "machine"]);
+    let machine = &mut file["properties"]["machine"];
+    machine["required"] = json!(["kind"]);
+    machine["properties"]["kind"] = json!({
+        "description": format!("{}.", kind_field().meaning),
+        "const": kind.name,
+    });
     // An axis may give a field, or a word that decides whether another means anything.
     file["if"] = json!({"required": ["sweep"]});
     file["else"] = json!({"allOf": conditions(kind, rows)});

@@ -13,11 +13,22 @@ use crate::{fattree, hypercube, sci};
 
 pub(crate) const MACHINE_KINDS: &[MachineKind] = &[hypercube::KIND, sci::KIND, fattree::KIND];
 
+/// The names of all kinds, in that order.
+static NAMES: [&str; MACHINE_KINDS.len()] = {
+    let mut names = [""; MACHINE_KINDS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = MACHINE_KINDS[at].name;
+        at += 1;
+    }
+    names
+};
+
 /// `machine.kind` itself.
 pub(crate) fn kind_field() -> Field {
     Field::new(
         "machine.kind",
-        Kind::Choice(&["hypercube", "sci", "fat-tree"]),
+        Kind::Choice(&NAMES),
         Default::Required,
         "kind of machine",
         "Kind of machine; it decides which other fields of machine and workload there are",
@@ -25,8 +36,8 @@ pub(crate) fn kind_field() -> Field {
 }
 
 /// The names of all kinds.
-pub(crate) fn kind_names() -> Vec<&'static str> {
-    MACHINE_KINDS.iter().map(|kind| kind.name).collect()
+pub(crate) fn kind_names() -> &'static [&'static str] {
+    &NAMES
 }
 
 /// The kind of machine of a file.

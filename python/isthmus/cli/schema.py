@@ -21,8 +21,8 @@ from isthmus.cli.voice import Voiced
 Editors with a TOML language server (Taplo, Tombi, "Even Better TOML") find it by the first line of
 a scenario: #:schema ./scenario.schema.json
 
-What it refuses, `isthmus check` refuses, but for keys of several parts in quotation marks outside
-of [sweep]; what depends on the machine as a whole only the latter can tell.
+What it refuses, `isthmus check` refuses, but for keys of several parts in quotation marks that are
+not the whole key of an axis; what depends on the machine as a whole only the latter can tell.
 """,
 )
 def command() -> None:
