@@ -1,4 +1,4 @@
-"""What an editor makes of the JSON Schema: a public TOML language server completes and checks scenarios by it."""
+"""A public TOML language server completes and checks scenarios by the JSON Schema."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from isthmus import _core
 
 DIRECTIVE = "#:schema ./scenario.schema.json\n"
