@@ -104,7 +104,7 @@ def scenarios() -> list[bytes]:
         *REPOSITORY.glob("examples/*.toml"),
         *REPOSITORY.glob("papers/*/scenarios/*.toml"),
         *REPOSITORY.glob("papers/*/mechanisms/*.toml"),
-        *REPOSITORY.glob("crates/scenario/tests/good/*.toml"),
+        *REPOSITORY.glob("crates/kinds/tests/good/*.toml"),
     ]
     return [path.read_bytes() for path in sorted(found)] + [t.encode() for t in SMALL.values()]
 

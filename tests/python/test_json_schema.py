@@ -11,7 +11,7 @@ from isthmus import _core
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 cannot read TOML")
 
 ROOT = Path(__file__).parents[2]
-SUITES = ROOT / "crates/scenario/tests"
+SUITES = ROOT / "crates/kinds/tests"
 
 SEEN = (
     "no such key",
@@ -36,7 +36,7 @@ def validator(schema):
 
 
 def scenarios():
-    folders = ["examples", "papers", "python/isthmus/starts", "crates/scenario/tests/good"]
+    folders = ["examples", "papers", "python/isthmus/starts", "crates/kinds/tests/good"]
     files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.toml"))]
     found = [file for file in files if "version" in tomllib.loads(file.read_text())]
     # Papers have files of their own beside their scenarios.

@@ -22,7 +22,7 @@ impl Other {
     /// Its key, for a table at `path`.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
-            Self::Sibling(name) => quote!(&crate::describe::at(path, #name)),
+            Self::Sibling(name) => quote!(&::isthmus_scenario::format::at(path, #name)),
             Self::Whole(key) => quote!(#key),
         }
     }
@@ -61,6 +61,8 @@ pub(crate) enum Role {
     Table,
     Flatten,
     Choice,
+    /// A word of an enum without fields.
+    Words,
 }
 
 /// All that is said of a field.
@@ -100,6 +102,7 @@ impl Said {
             "table" => self.role = Role::Table,
             "flatten" => self.role = Role::Flatten,
             "choice" => self.role = Role::Choice,
+            "words" => self.role = Role::Words,
             "of_kind" => self.missing = Missing::OfKind,
             "label" => self.label = Some(text(meta)?),
             "key" => self.key = Some(text(meta)?),

@@ -14,13 +14,13 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
     let names = &said.order;
     let order = (!names.is_empty()).then(|| quote!(rows.order(path, &[#(#names),*]);));
     Ok(quote! {
-        impl crate::describe::Describe for #name {
-            fn rows(path: &str, rows: &mut crate::describe::Rows) {
+        impl ::isthmus_scenario::format::Describe for #name {
+            fn rows(path: &str, rows: &mut ::isthmus_scenario::format::Rows) {
                 #rows
                 #order
             }
 
-            fn read(settings: &crate::settings::Settings, path: &str) -> Self {
+            fn read(settings: &::isthmus_scenario::format::Settings, path: &str) -> Self {
                 Self { #reads }
             }
         }
@@ -49,8 +49,13 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
         reads.push(quote!(#ident: #read,));
         match said.role {
             Role::Value => rows.push(row(&said, &key, type_, None)),
+            Role::Words => {
+                let held = optional(type_).unwrap_or(type_);
+                let words = quote!(<#held as ::isthmus_scenario::format::VariantNames>::VARIANTS);
+                rows.push(row(&said, &key, type_, Some(&words)));
+            }
             Role::Flatten => rows.push(quote! {
-                <#type_ as crate::describe::Describe>::rows(path, rows);
+                <#type_ as ::isthmus_scenario::format::Describe>::rows(path, rows);
             }),
             Role::Table => {
                 let inner = optional(type_);
@@ -59,14 +64,14 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
                 let short = (!said.short_for.is_empty()).then(|| short(&said, &key, type_));
                 rows.push(quote! {
                     #short
-                    rows.table::<#type_>(&crate::describe::at(path, #key), #optional);
+                    rows.table::<#type_>(&::isthmus_scenario::format::at(path, #key), #optional);
                 });
             }
             Role::Choice => {
-                let words = quote!(<#type_ as crate::describe::Choice>::WORDS);
+                let words = quote!(<#type_ as ::isthmus_scenario::format::Choice>::WORDS);
                 rows.push(row(&said, &key, type_, Some(&words)));
                 let fields = quote! {
-                    rows.choice::<#type_>(path, &crate::describe::at(path, #key));
+                    rows.choice::<#type_>(path, &::isthmus_scenario::format::at(path, #key));
                 };
                 match &said.fields_after {
                     Some(after) => later.push((after.clone(), fields)),
@@ -93,8 +98,8 @@ fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> Tok
     let held = optional(type_).unwrap_or(type_);
     let kind = match (&said.kind, words) {
         (Some(kind), _) => quote!(#kind),
-        (None, Some(words)) => quote!(crate::value::Kind::Choice(#words)),
-        (None, None) => quote!(<#held as crate::describe::Held>::KIND),
+        (None, Some(words)) => quote!(::isthmus_scenario::format::Kind::Choice(#words)),
+        (None, None) => quote!(<#held as ::isthmus_scenario::format::Held>::KIND),
     };
     let row = field(said, key, key, &kind);
     quote!(rows.push(#row);)
@@ -106,10 +111,10 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     let Some(first) = names.first() else {
         return TokenStream::new();
     };
-    let kind = quote!(crate::describe::kind_of::<#type_>(#first));
+    let kind = quote!(::isthmus_scenario::format::kind_of::<#type_>(#first));
     let row = field(said, table, table, &kind);
     quote! {
-        rows.push(#row.short_for(&[#(&crate::describe::at(path, &[#table, #names].join("."))),*]));
+        rows.push(#row.short_for(&[#(&::isthmus_scenario::format::at(path, &[#table, #names].join("."))),*]));
     }
 }
 
@@ -129,14 +134,14 @@ fn field(said: &Said, name: &str, key: &str, kind: &TokenStream) -> TokenStream 
         .as_ref()
         .map(|example| quote!(.such_as(#example)));
     quote! {
-        crate::field::Field::new(
-            &crate::describe::at(path, #key), #kind, #default, #label, #meaning,
+        ::isthmus_scenario::format::Field::new(
+            &::isthmus_scenario::format::at(path, #key), #kind, #default, #label, #meaning,
         ) #only #instead #example
     }
 }
 
 fn default(missing: &Missing) -> TokenStream {
-    let default = quote!(crate::field::Default);
+    let default = quote!(::isthmus_scenario::format::Default);
     match missing {
         Missing::Required => quote!(#default::Required),
         Missing::Value(value) => quote!(#default::Value(#value)),
@@ -161,15 +166,21 @@ fn default(missing: &Missing) -> TokenStream {
 
 /// The expression that reads a field.
 fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
-    let place = quote!(&crate::describe::at(path, #key));
+    let place = quote!(&::isthmus_scenario::format::at(path, #key));
     let is_optional = optional(type_).is_some();
     match (&said.role, is_optional) {
         (Role::Value, false) => quote!(settings.held(#place)),
         (Role::Value, true) => quote!(settings.held_if_any(#place)),
-        (Role::Flatten, _) => quote!(crate::describe::Describe::read(settings, path)),
-        (Role::Table, false) => quote!(crate::describe::Describe::read(settings, #place)),
-        (Role::Table, true) => quote!(crate::describe::read_if_any(settings, #place)),
-        (Role::Choice, _) => quote!(crate::describe::Choice::read(settings, path, #place)),
+        (Role::Words, false) => quote!(settings.variant(#place)),
+        (Role::Words, true) => quote!(settings.variant_if_any(#place)),
+        (Role::Flatten, _) => quote!(::isthmus_scenario::format::Describe::read(settings, path)),
+        (Role::Table, false) => {
+            quote!(::isthmus_scenario::format::Describe::read(settings, #place))
+        }
+        (Role::Table, true) => quote!(::isthmus_scenario::format::read_if_any(settings, #place)),
+        (Role::Choice, _) => {
+            quote!(::isthmus_scenario::format::Choice::read(settings, path, #place))
+        }
     }
 }
 

@@ -28,8 +28,8 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
                 };
                 let type_ = &field.ty;
                 (
-                    quote!(<#type_ as crate::describe::Describe>::rows(path, rows);),
-                    quote!(Self::#ident(crate::describe::Describe::read(settings, path))),
+                    quote!(<#type_ as ::isthmus_scenario::format::Describe>::rows(path, rows);),
+                    quote!(Self::#ident(::isthmus_scenario::format::Describe::read(settings, path))),
                 )
             }
         };
@@ -38,17 +38,17 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         words.push(word);
     }
     Ok(quote! {
-        impl crate::describe::Choice for #name {
+        impl ::isthmus_scenario::format::Choice for #name {
             const WORDS: &'static [&'static str] = &[#(#words),*];
 
-            fn rows(path: &str, selector: &str, rows: &mut crate::describe::Rows) {
+            fn rows(path: &str, selector: &str, rows: &mut ::isthmus_scenario::format::Rows) {
                 #(#rows)*
             }
 
-            fn read(settings: &crate::settings::Settings, path: &str, selector: &str) -> Self {
+            fn read(settings: &::isthmus_scenario::format::Settings, path: &str, selector: &str) -> Self {
                 match settings.text(selector).as_str() {
                     #(#reads)*
-                    word => crate::describe::no_word(selector, word),
+                    word => ::isthmus_scenario::format::no_word(selector, word),
                 }
             }
         }

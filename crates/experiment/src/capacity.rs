@@ -56,7 +56,7 @@ impl Serialize for PartKind {
 }
 
 /// A number to three digits or more, and no more than it has.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
         middle if middle >= 10.0 => format!("{}", (value * 10.0).round() / 10.0),
@@ -65,7 +65,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// A bandwidth in MB/s, or in GB/s from 10,000 MB/s on.
-pub(crate) fn bandwidth(mb_per_s: f64) -> String {
+pub fn bandwidth(mb_per_s: f64) -> String {
     if mb_per_s >= 1e4 {
         return format!("{} GB/s", number(mb_per_s / 1e3));
     }

@@ -6,7 +6,7 @@
 //! in a file whose change goes unseen.
 
 use crate::result::{AxisValue, SCHEMA};
-use isthmus_scenario::{Machine, Workload};
+use isthmus_scenario::Described;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Write};
@@ -43,8 +43,8 @@ impl Entry {
     /// `more` is whatever else decides its result.
     pub fn new(
         name: String,
-        machine: &Machine,
-        workload: &Workload,
+        machine: &Described,
+        workload: &Described,
         values: &[Option<AxisValue>],
         more: &dyn Debug,
     ) -> Self {

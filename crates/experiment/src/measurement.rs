@@ -3,7 +3,7 @@
 use crate::limits::{BacklogLimit, HOPELESS};
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication, Shared};
-use crate::result::Collapse;
+use crate::result::{Collapse, EndedBy};
 use crate::rules::{PERIODS_MIN, Rules};
 use crate::subject::Subject;
 use crate::summary;
@@ -35,25 +35,6 @@ pub(crate) struct Measurement {
     pub converged: bool,
     /// What ended it before its rules did, if something did.
     pub ended_by: Option<EndedBy>,
-}
-
-/// What ends a point before its rules do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EndedBy {
-    /// More demands wait than a verdict needs.
-    Backlog,
-    /// More demands wait than the memory of the run has room for.
-    Memory,
-}
-
-impl EndedBy {
-    /// As results name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Backlog => "backlog",
-            Self::Memory => "memory",
-        }
-    }
 }
 
 impl Measurement {

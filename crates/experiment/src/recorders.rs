@@ -11,9 +11,10 @@ const PAUSE_EVERY: u64 = 1 << 12;
 
 /// The demands of one flow.
 #[derive(Debug, Clone)]
-pub(crate) struct FlowCount {
+pub struct FlowCount {
     sample_every: u64,
     totals: Totals,
+    /// Demands offered and not done.
     pub backlog: Backlog,
 }
 
@@ -40,6 +41,7 @@ impl Totals {
 }
 
 impl FlowCount {
+    /// Demands offered.
     pub fn offered(&self) -> u64 {
         self.totals.offered
     }
@@ -99,10 +101,12 @@ struct Checkpoint {
 
 /// Receives everything that happens in one replication.
 #[derive(Debug, Clone)]
-pub(crate) struct Recorders {
+pub struct Recorders {
     /// Latencies in cycles, one recorder for each measure of the subject.
     pub latencies: Vec<Recorder>,
+    /// One for each flow.
     pub flows: Vec<FlowCount>,
+    /// Messages delivered.
     pub delivered: u64,
     /// Deliveries at which to stop.
     pub limit: u64,

@@ -2,7 +2,10 @@
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
+use isthmus_scenario::format::Loads;
+use isthmus_statistics::Verdict;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// Version of this schema; written into every result and journal.
 pub const SCHEMA: u32 = 4;
@@ -96,103 +99,44 @@ pub struct Load {
     pub unit: String,
 }
 
-/// A machine in figures, for tables and the picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum MachineSummary {
-    /// A binary hypercube with I/O nodes.
-    Hypercube(HypercubeSummary),
-    /// A fabric of SCI rings.
-    Sci(SciSummary),
-    /// A fat tree.
-    #[serde(rename = "fat-tree")]
-    FatTree(FatTreeSummary),
-}
-
-impl MachineSummary {
-    /// Length of one cycle.
-    pub fn cycle_us(&self) -> f64 {
-        match self {
-            Self::Hypercube(summary) => summary.cycle_us,
-            Self::Sci(summary) => summary.cycle_us,
-            Self::FatTree(summary) => summary.cycle_us,
+impl From<Loads> for Load {
+    fn from(loads: Loads) -> Self {
+        Self {
+            key: loads.key.to_owned(),
+            label: loads.label.to_owned(),
+            unit: loads.unit.to_owned(),
         }
     }
 }
 
-/// A binary hypercube with I/O nodes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HypercubeSummary {
-    /// Dimension of the PE hypercube.
-    pub dimension: u32,
-    /// Number of PEs.
-    pub pes: u32,
-    /// PEs with an I/O node, ascending; the position is the I/O node's number.
-    pub io_nodes: Vec<u32>,
-    /// Number of the I/O node that does the work for each PE, none for one that has failed; empty
-    /// above 4096 PEs.
-    pub servers: Vec<Option<u32>>,
-    /// Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
-    /// io_to_pe (n).
-    pub lanes: Vec<(String, u32)>,
-    /// Length of one cycle.
-    pub cycle_us: f64,
-    /// Whether routing was proven free of deadlock, and how.
-    pub deadlock: String,
-    /// Failed parts, in words; empty if none.
-    pub faults: Vec<String>,
+/// A machine in figures, for tables and the picture: its kind, and what that kind says of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MachineSummary(Box<RawValue>);
+
+impl MachineSummary {
+    /// What a machine of the kind `kind` says of itself, as JSON; floating-point numbers in full.
+    pub(crate) fn new(kind: &str, summary: &impl Serialize) -> Self {
+        #[derive(Serialize)]
+        struct Told<'s, S> {
+            kind: &'s str,
+            #[serde(flatten)]
+            summary: &'s S,
+        }
+        let told = serde_json::value::to_raw_value(&Told { kind, summary });
+        Self(told.expect("a summary is a struct of plain values"))
+    }
+
+    /// The JSON object.
+    pub fn json(&self) -> &str {
+        self.0.get()
+    }
 }
 
-/// A fabric of SCI rings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SciSummary {
-    /// What it is, in words: `6 x 6 bidirectional torus`.
-    pub fabric: String,
-    /// Number of nodes, those cut off included.
-    pub nodes: u32,
-    /// The nodes of each ring in the order in which packets pass them; empty above 4096 nodes.
-    pub rings: Vec<Vec<u32>>,
-    /// Number of rings.
-    pub ring_count: u32,
-    /// Rings out of service.
-    pub dead_rings: Vec<u32>,
-    /// Where to draw each node, x and y; empty above 4096 nodes.
-    pub places: Vec<(f64, f64)>,
-    /// Which of the shortest paths packets take, in words.
-    pub routing: String,
-    /// Mean links of a path under uniform traffic.
-    pub mean_links: f64,
-    /// Mean changes of ring of a path under uniform traffic.
-    pub mean_ring_changes: f64,
-    /// Length of one cycle.
-    pub cycle_us: f64,
-    /// Whether queues can wait for one another in a cycle.
-    pub deadlock: String,
-    /// Failed parts, in words; empty if none.
-    pub faults: Vec<String>,
-    /// Nodes that faults have cut off.
-    pub cut_off: Vec<u32>,
-}
-
-/// A fat tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FatTreeSummary {
-    /// What it is, in words: `4-ary 3-tree`.
-    pub tree: String,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// Switches of each level, the leaves first.
-    pub switches: Vec<u32>,
-    /// Links down of a switch of each level.
-    pub links_down: Vec<u32>,
-    /// Links up of a switch of each level; none at the top.
-    pub links_up: Vec<u32>,
-    /// Directed links.
-    pub links: u32,
-    /// Length of one cycle, what times are counted in.
-    pub cycle_us: f64,
-    /// Whether routing was proven free of deadlock, and how.
-    pub deadlock: String,
+impl PartialEq for MachineSummary {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json()
+    }
 }
 
 /// A job at one point.
@@ -223,9 +167,8 @@ pub struct PointResult {
     pub verdict: VerdictSummary,
     /// Whether every measure asked for is known to the half-width asked for.
     pub converged: bool,
-    /// What ended the point before its rules did: `backlog` if more demands waited than a verdict
-    /// needs, `memory` if more than the run had memory for; `None` if nothing did.
-    pub ended_by: Option<String>,
+    /// What ended the point before its rules did, if anything did.
+    pub ended_by: Option<EndedBy>,
     /// Replications behind each interval.
     pub replications: u32,
     /// Messages delivered in all replications together, warm-up included.
@@ -254,8 +197,8 @@ pub struct PointResult {
 /// How a machine came to deliver nothing any more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// `livelock` if messages still move, `deadlock` if none does.
-    pub kind: String,
+    /// Whether messages still move.
+    pub kind: Standstill,
     /// When the last message arrived; where others still arrive, when it was found that some queues
     /// can never move again.
     pub since_us: f64,
@@ -289,13 +232,57 @@ pub enum Origin {
     Model,
 }
 
+/// Whether a machine has a steady state at a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// What is asked for is carried.
+    Stable,
+    /// More is asked for than can be carried.
+    Saturated,
+    /// The runs are too short to tell.
+    Undecided,
+    /// No message arrives any more.
+    Collapsed,
+}
+
+impl From<Verdict> for State {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Stable => Self::Stable,
+            Verdict::Saturated => Self::Saturated,
+            Verdict::Undecided => Self::Undecided,
+        }
+    }
+}
+
+/// What ends a point before its rules do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndedBy {
+    /// More demands wait than a verdict needs.
+    Backlog,
+    /// More demands wait than the memory of the run has room for.
+    Memory,
+}
+
+/// How messages wait where none arrives any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standstill {
+    /// They still move.
+    Livelock,
+    /// None does.
+    Deadlock,
+}
+
 /// The verdict on saturation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictSummary {
     /// What it comes from.
     pub origin: Origin,
-    /// `stable`, `saturated` or `undecided`; `collapsed` where no message arrives any more.
-    pub verdict: String,
+    /// What it says.
+    pub verdict: State,
     /// The flow that decides, for example `messages` or `io`.
     pub flow: String,
     /// Growth of the backlog per demand offered.
@@ -450,11 +437,11 @@ pub struct Trial {
     /// The load, in the search's unit.
     pub load: f64,
     /// Its verdict.
-    pub verdict: String,
+    pub verdict: State,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
     /// Messages simulated for it.
     pub messages: u64,
     /// What ended it early: see [`PointResult::ended_by`].
-    pub ended_by: Option<String>,
+    pub ended_by: Option<EndedBy>,
 }

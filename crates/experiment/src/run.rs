@@ -7,22 +7,23 @@ use crate::envelope::{Entry, Run};
 use crate::error::{RunError, SetupError};
 use crate::guard;
 use crate::journal::{Journal, JournalError};
+use crate::kind::{Built, Flaw, Kinds};
 use crate::limits::{self, Memory};
-use crate::machines::{self, Built, Machines, Refusal};
-use crate::measurement::{self, EndedBy};
+use crate::machines::Machines;
+use crate::measurement;
 use crate::memory;
 use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Change, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
-    VerdictSummary,
+    Axis, AxisValue, Change, EndedBy, Load, Measure, Origin, PointResult, RunResult, SCHEMA,
+    SearchResult, State, VerdictSummary,
 };
 use crate::rules::{PATIENCE, Rules};
 use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
-use isthmus_scenario::{Load, Machine, Scenario, ScenarioError, Search, SearchLine, Workload};
+use isthmus_scenario::{Described, Scenario, ScenarioError, Search, SearchLine};
 use isthmus_units::Bytes;
 use places::{place, search_values, values};
 use rayon::prelude::*;
@@ -51,7 +52,7 @@ struct Job {
     index: usize,
     values: Vec<AxisValue>,
     machine: usize,
-    workload: Workload,
+    workload: Described,
     subject: Arc<dyn Subject>,
     entry: Entry,
 }
@@ -68,7 +69,7 @@ struct SearchJob {
 
 impl SearchJob {
     /// The point at this load.
-    fn subject(&self, built: &Built, load: Load) -> Arc<dyn Subject> {
+    fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
         let (_, workload) = self
             .line
             .at(load)
@@ -95,12 +96,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Builds all machines of `scenario` and opens the journal.
+    /// Builds all machines of `scenario`, which is of one of `kinds`, and opens the journal.
     ///
     /// # Errors
     /// What is wrong with a machine or the journal; nothing has been changed then.
-    pub fn new(scenario: Scenario, options: Options) -> Result<Self, SetupError> {
-        Self::build(scenario, options, Arc::default())
+    pub fn new(kinds: &Kinds, scenario: Scenario, options: Options) -> Result<Self, SetupError> {
+        Self::build(kinds, scenario, options, Arc::default())
     }
 
     /// As [`Experiment::new`], heeding `progress`: once it is cancelled, no further machine is
@@ -109,11 +110,13 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::new`], and [`SetupError::Cancelled`].
     pub fn build(
+        kinds: &Kinds,
         scenario: Scenario,
         options: Options,
         progress: Arc<Progress>,
     ) -> Result<Self, SetupError> {
-        let names = machines::measure_names(&scenario.machine, &scenario.workload);
+        let kind = kinds.of(&scenario);
+        let names = kind.measures(&scenario.workload);
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         scenario.check_measures(&known)?;
         if scenario.verdict.error_rate >= 0.5 {
@@ -121,17 +124,17 @@ impl Experiment {
             let error = scenario.error_at("verdict.error_rate", problem, "give less than 0.5");
             return Err(error.into());
         }
-        let mut machines = Machines::default();
-        let refused = |refusal: Refusal, values: &[AxisValue]| {
-            let problem = format!("{}{}", refusal.problem, place(&scenario, values));
-            scenario.error_at(refusal.field, problem, refusal.hint)
+        let mut machines = Machines::new(kind);
+        let refused = |flaw: Flaw, values: &[AxisValue]| {
+            let problem = format!("{}{}", flaw.problem, place(&scenario, values));
+            scenario.error_at(flaw.field, problem, flaw.hint)
         };
-        let mut build = |machine: &Machine, workload: &Workload, values: &[AxisValue]| {
+        let mut build = |machine: &Described, workload: &Described, values: &[AxisValue]| {
             let position = machines.position(machine);
-            let position = position.map_err(|refusal| refused(refusal, values))?;
+            let position = position.map_err(|flaw| refused(flaw, values))?;
             let built = machines.get(position);
             let subject = built.subject(workload);
-            let subject = subject.map_err(|refusal| refused(refusal, values))?;
+            let subject = subject.map_err(|flaw| refused(flaw, values))?;
             Ok::<_, ScenarioError>((position, subject))
         };
         let mut points = Vec::new();
@@ -364,7 +367,7 @@ impl Experiment {
             seed: self.seed,
             quick: self.options.quick,
             confidence: self.rules.stop.confidence,
-            load: machines::load(&scenario.machine),
+            load: Load::from(scenario.loads()),
             load_axis: (axes.iter()).position(|axis| scenario.is_load(&axis.key)),
             axes,
             machines: self.machines.summaries(),
@@ -375,7 +378,7 @@ impl Experiment {
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         // With more memory it would not have ended there.
-        let whole = |result: &PointResult| !by_memory(&result.ended_by);
+        let whole = |result: &PointResult| result.ended_by != Some(EndedBy::Memory);
         self.kept(&job.entry, whole, || {
             let subject = job.subject.as_ref();
             let (rules, test) = (&self.rules, self.rules.test());
@@ -392,7 +395,7 @@ impl Experiment {
                 load: subject.load(),
                 verdict: report.verdict,
                 converged: measurement.converged,
-                ended_by: measurement.ended_by.map(|by| by.name().to_owned()),
+                ended_by: measurement.ended_by,
                 replications: measurement.replications.len() as u32,
                 messages: measurement.messages(),
                 simulated_ms: cycles as f64 * subject.cycle_us() / 1e3,
@@ -420,9 +423,9 @@ impl Experiment {
         let overlay = self.overlay(subject);
         let load = subject.load();
         let verdict = match (load, overlay.saturation) {
-            (Some(offered), Some(limit)) if offered >= limit => "saturated",
-            (Some(_), Some(_)) => "stable",
-            _ => "undecided",
+            (Some(offered), Some(limit)) if offered >= limit => State::Saturated,
+            (Some(_), Some(_)) => State::Stable,
+            _ => State::Undecided,
         };
         PointResult {
             index: job.index,
@@ -431,7 +434,7 @@ impl Experiment {
             load,
             verdict: VerdictSummary {
                 origin: Origin::Model,
-                verdict: verdict.to_owned(),
+                verdict,
                 flow: (subject.flows().last()).map_or_else(String::new, |f| f.name.to_string()),
                 growth: 0.0,
                 growth_low: 0.0,
@@ -457,17 +460,21 @@ impl Experiment {
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
         // With more memory none of its trials would have ended there.
-        let whole =
-            |found: &SearchResult| !found.trials.iter().any(|trial| by_memory(&trial.ended_by));
+        let whole = |found: &SearchResult| {
+            !found
+                .trials
+                .iter()
+                .any(|trial| trial.ended_by == Some(EndedBy::Memory))
+        };
         self.kept(&job.entry, whole, || {
             let search = &job.search;
             let range = search::Range {
-                from: search.low.amount(),
-                to: search.high.amount(),
+                from: search.low,
+                to: search.high,
                 resolution: self.resolution(job),
             };
             let built = self.machines.get(job.machine);
-            let subject_at = |load: f64| job.subject(built, search.low.with_amount(load));
+            let subject_at = |load: f64| job.subject(built, load);
             let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
             let found = found.map_err(|halt| {
                 let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
@@ -552,11 +559,6 @@ impl Experiment {
             },
         }
     }
-}
-
-/// Whether that is what ended a point or a trial: with more memory it would have gone on.
-fn by_memory(ended_by: &Option<String>) -> bool {
-    ended_by.as_deref() == Some(EndedBy::Memory.name())
 }
 
 /// The measures that the model has something to say of, nothing being simulated.

@@ -2,7 +2,7 @@
 
 use crate::measurement;
 use crate::replication::{Halt, Shared};
-use crate::result::Trial;
+use crate::result::{State, Trial};
 use crate::rules::Rules;
 use crate::subject::Subject;
 use isthmus_statistics::{Bracket, KneeSearch, KneeStep, Verdict};
@@ -139,16 +139,16 @@ impl Pass<'_> {
             )?;
             let growth = measurement.judgement.map_or(0.0, |j| j.growth.mean);
             // What delivers nothing any more has been asked for more than it can carry.
-            let (verdict, words) = match measurement.collapse() {
-                Some(_) => (Verdict::Saturated, "collapsed".to_owned()),
-                None => (measurement.verdict, measurement.verdict.to_string()),
+            let (verdict, state) = match measurement.collapse() {
+                Some(_) => (Verdict::Saturated, State::Collapsed),
+                None => (measurement.verdict, measurement.verdict.into()),
             };
             self.trials.push(Trial {
                 load,
-                verdict: words,
+                verdict: state,
                 growth,
                 messages: measurement.messages(),
-                ended_by: measurement.ended_by.map(|by| by.name().to_owned()),
+                ended_by: measurement.ended_by,
             });
             search
                 .report(load, verdict, growth)

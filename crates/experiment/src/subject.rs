@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A machine with its traffic: one point of a sweep, or one load of a search.
-pub(crate) trait Subject: Debug + Send + Sync {
+pub trait Subject: Debug + Send + Sync {
     /// A simulation at cycle zero, with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
@@ -88,7 +88,7 @@ pub(crate) trait Subject: Debug + Send + Sync {
 }
 
 /// A simulation under way.
-pub(crate) trait Simulated: Send {
+pub trait Simulated: Send {
     /// Goes on until the recorders have seen enough or the cycle `until` has passed, whichever is
     /// first. False if nothing is left that could happen.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool;
@@ -111,7 +111,7 @@ pub(crate) trait Simulated: Send {
 
 /// Totals of one simulation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Cycles in which each channel was busy: flits or symbols; kinds order them as they like.
     pub channels: Vec<u64>,
     /// For how long the lanes of each channel were taken, and by how many messages; empty for
@@ -127,7 +127,7 @@ pub(crate) struct Counts {
 
 /// For how long something was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// Cycles within those that were counted.
     pub cycles: u64,
     /// By how many.
@@ -138,8 +138,10 @@ pub(crate) struct Taken {
 
 /// Totals and the cycles over which they were counted.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Counted {
+pub struct Counted {
+    /// The totals.
     pub counts: Counts,
+    /// The cycles.
     pub cycles: Cycles,
 }
 
@@ -152,7 +154,7 @@ impl Counted {
 
 /// The mean share of the time for which something of so many lanes was taken, and for how long in
 /// microseconds by how many.
-pub(crate) fn taken(
+pub fn taken(
     counted: &[Counted],
     cycle_us: f64,
     lanes: u32,
@@ -172,7 +174,7 @@ pub(crate) fn taken(
 
 /// A flow of demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FlowInfo {
+pub struct FlowInfo {
     /// Its name in verdicts.
     pub name: Cow<'static, str>,
     /// Demands between two samples of its backlog.
@@ -181,19 +183,27 @@ pub(crate) struct FlowInfo {
 
 /// What happened to demands, counted in demands but for bytes carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
+    /// Asked for.
     Offered,
+    /// Completed.
     Done,
+    /// Given up before they began.
     Dropped,
+    /// Sent again.
     Retried,
+    /// Bytes that arrived.
     Carried,
 }
 
 /// A rate to report.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RateInfo {
+pub struct RateInfo {
+    /// Its name in results.
     pub name: Cow<'static, str>,
+    /// Its unit.
     pub unit: &'static str,
+    /// What is counted.
     pub fate: Fate,
     /// Positions of the flows that count.
     pub flows: Vec<usize>,
@@ -203,7 +213,7 @@ pub(crate) struct RateInfo {
 
 /// What the analytic model says of a point; empty where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Overlay {
+pub struct Overlay {
     /// Means by name of the measure: latencies in microseconds, rates in their units.
     pub measures: BTreeMap<String, f64>,
     /// Utilisation by kind of channel.

@@ -3,7 +3,7 @@
 use crate::measurement::Measurement;
 use crate::rates;
 use crate::recorders::Recorders;
-use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, VerdictSummary};
+use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, State, VerdictSummary};
 use crate::rules::Rules;
 use crate::subject::{Counted, Overlay, Subject};
 use crate::uses::Uses;
@@ -213,8 +213,8 @@ fn verdict(
     VerdictSummary {
         origin: Origin::Simulation,
         verdict: match measurement.collapse() {
-            Some(_) => "collapsed".to_owned(),
-            None => measurement.verdict.to_string(),
+            Some(_) => State::Collapsed,
+            None => measurement.verdict.into(),
         },
         flow: subject.flows()[measurement.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),

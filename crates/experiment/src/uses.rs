@@ -8,7 +8,7 @@ const AS_FULL: f64 = 0.9;
 
 /// What the subject of a point tells of its parts.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Uses {
+pub struct Uses {
     /// The mean part of each kind, then each part.
     pub rows: Vec<ChannelUse>,
     /// The part that fills first.
@@ -17,7 +17,8 @@ pub(crate) struct Uses {
 
 /// One part of a machine over all replications.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Part {
+pub struct Part {
+    /// Its kind, as results name it.
     pub kind: String,
     /// Where it begins, or is.
     pub from: u32,
@@ -76,7 +77,7 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
 
 /// The part that limits: of those that are taken for about as long as any, the one that carries
 /// most in that time. The others are held by what waits for it.
-pub(crate) fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
+pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
     let least = AS_FULL * busiest.fold(0.0, f64::max);
     let full = parts
@@ -90,7 +91,7 @@ pub(crate) fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> 
 
 /// The mean part of each kind, in the order in which the kinds first occur, then each part if
 /// they are to be listed.
-pub(crate) fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> {
+pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> {
     let mut kinds: Vec<(&str, Vec<&Part>)> = Vec::new();
     for part in parts {
         match kinds.iter_mut().find(|(kind, _)| *kind == part.kind) {

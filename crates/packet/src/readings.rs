@@ -1,15 +1,17 @@
 //! Rules that fabrics, and readers of the papers on them, differ in.
 
 use isthmus_kernel::Cycles;
+use strum::{EnumString, VariantNames};
 
 /// From when a packet's age counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AgeFrom {
-    /// From the generation of its message, that of the read for the data of one.
-    Message,
     /// From its injection; the header carries it from switch to switch.
     #[default]
     Injection,
+    /// From the generation of its message, that of the read for the data of one.
+    Message,
     /// From its header's arrival at the switch, behind others in a buffer or not.
     Arrival,
     /// From its request for an output of the switch. With circuits that is its arrival; with
@@ -18,7 +20,8 @@ pub enum AgeFrom {
 }
 
 /// Who goes first of those equally old.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AgeTie {
     /// That at the input after the one served last, going around.
     #[default]
@@ -41,7 +44,8 @@ pub struct Age {
 }
 
 /// What makes a link the least loaded one of those that a packet could have now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
     /// Room: with circuits most free lanes, then the earliest free transmitter; with cut-through most
     /// credits over all its lanes, with output buffers most room there before that.
@@ -53,7 +57,8 @@ pub enum LinkLoad {
 }
 
 /// Which of several links is taken that are loaded alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LinkTie {
     /// Any, by lot ([`tie`](crate::tie)).
     #[default]

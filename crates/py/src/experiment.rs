@@ -5,7 +5,8 @@ use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary, RunResult};
 use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError, Task};
-use isthmus_scenario::{Resolved, Scenario};
+use isthmus_kinds::KINDS;
+use isthmus_scenario::Resolved;
 use isthmus_units::Bytes;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -34,9 +35,10 @@ fn set_up(
     options: Options,
     progress: Arc<Progress>,
 ) -> Result<Experiment, SetupFailure> {
-    Scenario::parse(text, file, overrides)
+    KINDS
+        .parse(text, file, overrides)
         .map_err(SetupError::from)
-        .and_then(|scenario| Experiment::build(scenario, options, progress))
+        .and_then(|scenario| Experiment::build(&KINDS, scenario, options, progress))
         .map_err(SetupFailure)
 }
 
@@ -81,7 +83,8 @@ pub(crate) fn check(
     overrides: Vec<String>,
 ) -> PyResult<String> {
     let checked = heard(py, Arc::default(), move |progress| {
-        let scenario = Scenario::parse(&text, &file, &overrides)
+        let scenario = KINDS
+            .parse(&text, &file, &overrides)
             .map_err(|error| SetupFailure(error.into()))?;
         let mut checked = Checked {
             name: scenario.name.clone(),
@@ -109,7 +112,7 @@ pub(crate) fn check(
             capacity: Vec::new(),
             warnings: Vec::new(),
         };
-        let experiment = Experiment::build(scenario, Options::default(), progress);
+        let experiment = Experiment::build(&KINDS, scenario, Options::default(), progress);
         let experiment = experiment.map_err(SetupFailure)?;
         checked.machines = experiment.machines();
         checked.capacity = experiment.capacity();

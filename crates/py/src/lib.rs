@@ -15,7 +15,7 @@ mod rings;
 mod topology;
 
 use isthmus_experiment::Panicked;
-use isthmus_scenario::schema;
+use isthmus_kinds::KINDS;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -65,13 +65,13 @@ fn processors() -> usize {
 /// The fields of a scenario file, as a JSON list.
 #[pyfunction]
 fn fields() -> PyResult<String> {
-    json(&schema::fields())
+    json(&KINDS.formats().fields())
 }
 
 /// The JSON Schema of a scenario file.
 #[pyfunction]
 fn json_schema() -> PyResult<String> {
-    json(&isthmus_scenario::json_schema())
+    json(&KINDS.formats().json_schema())
 }
 
 /// `value` as JSON text.

@@ -4,8 +4,9 @@ use crate::question::{Refusal, answer};
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::{ChannelKind, Reading, Saturation, Solution};
 use isthmus_analytic::path::MessageClass;
-use isthmus_experiment::{Experiment, Options, Queueing};
-use isthmus_scenario::Scenario;
+use isthmus_experiment::{Experiment, Options};
+use isthmus_kinds::KINDS;
+use isthmus_kinds::hypercube::{Hypercube, Queueing};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -124,20 +125,20 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             overrides,
             readings,
         } = question;
-        let scenario = Scenario::parse(&scenario, &file, &overrides)
+        let scenario = KINDS
+            .parse(&scenario, &file, &overrides)
             .map_err(|error| Refusal::at("scenario", error))?;
-        let experiment = Experiment::build(scenario, Options::default(), progress)
+        let experiment = Experiment::build(&KINDS, scenario, Options::default(), progress)
             .map_err(|error| Refusal::at("scenario", error))?;
         let points = experiment
-            .queueing()
-            .into_iter()
-            .map(|(values, queueing)| {
-                let readings = queueing.map(|queueing| {
+            .cases::<Hypercube>()
+            .map(|(values, built, traffic)| {
+                let readings = built.queueing(traffic).map(|queueing| {
                     let solve = |&name: &ReadingName| Ok((name, solved(&queueing, name)?));
                     readings.iter().map(solve).collect()
                 });
                 Ok(Point {
-                    values: values.into_iter().map(|value| value.text).collect(),
+                    values: values.iter().map(|value| value.text.clone()).collect(),
                     readings: readings
                         .transpose()
                         .map_err(|error: Error| Refusal::at("scenario", error))?,

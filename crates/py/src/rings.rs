@@ -1,10 +1,10 @@
 //! Fabrics of rings: what they are, what can fail in them, what they carry at most.
 
 use crate::question::{Refusal, answer};
-use isthmus_experiment::result::{MachineSummary, SciSummary};
-use isthmus_experiment::{Experiment, Failures, Options};
+use isthmus_experiment::{Experiment, Kind, Options};
+use isthmus_kinds::KINDS;
+use isthmus_kinds::sci::{Failures, Sci, SciSummary};
 use isthmus_machine::sci::Machine;
-use isthmus_scenario::Scenario;
 use isthmus_topology::rings::{Fabric, Faults};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -100,20 +100,15 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             failures,
         } = question;
         let refused = |error: &dyn std::fmt::Display| Refusal::at("scenario", error);
-        let scenario =
-            Scenario::parse(&scenario, &file, &overrides).map_err(|error| refused(&error))?;
-        let experiment = Experiment::build(scenario, Options::default(), progress)
+        let scenario = KINDS
+            .parse(&scenario, &file, &overrides)
             .map_err(|error| refused(&error))?;
-        let summaries = experiment.machines().into_iter();
-        let fabrics = summaries
-            .zip(experiment.fabrics())
-            .filter_map(|(summary, fabric)| match (summary, fabric) {
-                (MachineSummary::Sci(summary), Some(machine)) => {
-                    Some(described(summary, machine, failures.as_ref()))
-                }
-                _ => None,
-            })
-            .collect();
+        let experiment = Experiment::build(&KINDS, scenario, Options::default(), progress)
+            .map_err(|error| refused(&error))?;
+        let fabrics = experiment
+            .built::<Sci>()
+            .map(|built| described(Sci::summary(built), built.machine(), failures.as_ref()));
+        let fabrics = fabrics.collect();
         Ok(Answer { fabrics })
     })
 }

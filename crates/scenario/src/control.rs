@@ -1,11 +1,12 @@
 //! `[measure]`, `[stop]` and `[verdict]`: what to observe, when to stop, when to call a run
 //! saturated.
 
-use crate::describe::{Choice, Describe, words};
+use crate::describe::{Choice, Describe};
 use crate::error::Problem;
 use crate::settings::Settings;
 use crate::value::Kind;
 use isthmus_units::Time;
+use strum::{EnumString, VariantNames};
 
 /// What to observe.
 #[derive(Debug, Clone, PartialEq, Describe)]
@@ -82,7 +83,8 @@ pub enum Warmup {
 }
 
 /// Where confidence intervals come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Intervals {
     /// Means of independent replications.
     Replications,
@@ -99,10 +101,6 @@ pub struct Verdict {
     /// Probability of a wrong verdict that is accepted.
     #[describe(kind = Kind::INSIDE, default = 0.01)]
     pub error_rate: f64,
-}
-
-words! {
-    Intervals { Replications = "replications", BatchMeans = "batch-means" }
 }
 
 const MESSAGES_MAX: u64 = 1_000_000_000_000;
@@ -129,7 +127,7 @@ pub(crate) struct StopTable {
     )]
     warmup: WarmupTable,
     /// Whether intervals come from the means of replications or of batches within a run.
-    #[describe(label = "intervals from", default = "replications")]
+    #[describe(words, label = "intervals from", default = "replications")]
     intervals: Intervals,
 }
 
@@ -179,7 +177,7 @@ enum WarmupTable {
 }
 
 /// The most messages of a replication, and the field that says so; `None` if it ends at a time.
-pub(crate) fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
+pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     match RuleTable::read(settings, "stop", "stop.rule") {
         RuleTable::Fixed { time: Some(_), .. } => None,
         RuleTable::Fixed { messages, .. } => Some(("stop.messages", messages)),
@@ -254,7 +252,7 @@ fn stop_rule(settings: &Settings, table: RuleTable) -> Result<StopRule, Problem>
 /// What runs are to be precise about if the file does not say: the same of each named table.
 fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
-    let measures = schema.named.iter().flat_map(|named| {
+    let measures = schema.named().into_iter().flat_map(|named| {
         let of = |name: &String| format!("{name}.{}", named.measure);
         schema.names().iter().map(of)
     });

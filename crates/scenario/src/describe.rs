@@ -5,11 +5,11 @@ use crate::field::{Field, Only};
 use crate::settings::Settings;
 use crate::value::Kind;
 
-pub(crate) use crate::held::{Held, words};
-pub(crate) use isthmus_describe::Describe;
+pub use crate::held::Held;
+pub use isthmus_describe::Describe;
 
 /// A table of the file: its rows and the reader of its values, made by `#[derive(Describe)]`.
-pub(crate) trait Describe: Sized {
+pub trait Describe: Sized {
     /// Adds the rows of the table `path`.
     fn rows(path: &str, rows: &mut Rows);
     /// The values of the table `path`, once the settings are complete.
@@ -17,7 +17,7 @@ pub(crate) trait Describe: Sized {
 }
 
 /// A word that decides which other fields there are, made by `#[derive(Describe)]` on an enum.
-pub(crate) trait Choice: Sized {
+pub trait Choice: Sized {
     /// The words, in the order of the reference.
     const WORDS: &'static [&'static str];
     /// Adds the rows that mean something beside one of the words of `selector`.
@@ -28,11 +28,11 @@ pub(crate) trait Choice: Sized {
 
 /// Rows in the making.
 #[derive(Debug, Default)]
-pub(crate) struct Rows(Vec<Field>);
+pub struct Rows(Vec<Field>);
 
 impl Rows {
     /// The rows of the table `path`, those of one table together.
-    pub(crate) fn of<T: Describe>(path: &str) -> Vec<Field> {
+    pub fn of<T: Describe>(path: &str) -> Vec<Field> {
         let mut rows = Self::default();
         T::rows(path, &mut rows);
         let table = |row: &Field| -> String {
@@ -52,12 +52,13 @@ impl Rows {
         rows
     }
 
-    pub(crate) fn push(&mut self, row: Field) {
+    /// Adds a row.
+    pub fn push(&mut self, row: Field) {
         self.0.push(row);
     }
 
     /// Adds the rows of a table below; what it requires is required only if it is there.
-    pub(crate) fn table<T: Describe>(&mut self, path: &str, optional: bool) {
+    pub fn table<T: Describe>(&mut self, path: &str, optional: bool) {
         let start = self.0.len();
         T::rows(path, self);
         if optional {
@@ -68,7 +69,7 @@ impl Rows {
     }
 
     /// Puts the rows of the table `path` in the order of `names`.
-    pub(crate) fn order(&mut self, path: &str, names: &[&str]) {
+    pub fn order(&mut self, path: &str, names: &[&str]) {
         let place = |row: &Field| {
             let name = row.key.strip_prefix(path)?.strip_prefix('.')?;
             names.iter().position(|other| *other == name)
@@ -78,18 +79,13 @@ impl Rows {
     }
 
     /// Adds the rows that a choice brings.
-    pub(crate) fn choice<T: Choice>(&mut self, path: &str, selector: &str) {
+    pub fn choice<T: Choice>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
 
     /// Adds rows that mean something only beside `word`. Those that another word brings as well are
     /// there once.
-    pub(crate) fn only_with(
-        &mut self,
-        selector: &str,
-        word: &'static str,
-        add: impl Fn(&mut Self),
-    ) {
+    pub fn only_with(&mut self, selector: &str, word: &'static str, add: impl Fn(&mut Self)) {
         let mut rows = Self::default();
         add(&mut rows);
         for mut row in rows.0 {
@@ -115,12 +111,12 @@ impl Rows {
 }
 
 /// The key of a field of the table `path`.
-pub(crate) fn at(path: &str, name: &str) -> String {
+pub fn at(path: &str, name: &str) -> String {
     join(path, name)
 }
 
 /// The kind of the field `name` of a table.
-pub(crate) fn kind_of<T: Describe>(name: &str) -> Kind {
+pub fn kind_of<T: Describe>(name: &str) -> Kind {
     let rows = Rows::of::<T>("");
     let row = rows.iter().find(|row| &*row.key == name);
     row.unwrap_or_else(|| unreachable!("the table has a field {name}"))
@@ -128,12 +124,12 @@ pub(crate) fn kind_of<T: Describe>(name: &str) -> Kind {
 }
 
 /// A table that may be left out.
-pub(crate) fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
+pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))
 }
 
 /// The words of a choice are those of its variants.
-pub(crate) fn no_word<T>(selector: &str, word: &str) -> T {
+pub fn no_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn quoted(text: &str) -> String {
 const SHOWN_MAX: usize = 60;
 
 /// A text in quotation marks for an error, its end cut off if it is long.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
 }
 

@@ -3,10 +3,9 @@
 use crate::document::{Entry, Node, Tree, join, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::Field;
+use crate::formats::Formats;
 use crate::kind_schema::Schema;
-use crate::kinds::kind_names;
 use crate::named;
-use crate::schemas;
 use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::suggest::closest;
@@ -27,16 +26,20 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Reads the file's tree and applies the overrides in order.
-    pub(crate) fn read(root: &Node, overrides: &[String]) -> Result<Self, Problem> {
+    pub(crate) fn read(
+        formats: &'static Formats,
+        root: &Node,
+        overrides: &[String],
+    ) -> Result<Self, Problem> {
         check_version(root)?;
         let overrides: Vec<(String, Entry)> = overrides
             .iter()
             .enumerate()
-            .map(|(index, text)| parse_override(index, text))
+            .map(|(index, text)| parse_override(formats, index, text))
             .collect::<Result<_, _>>()?;
-        let mut schema = choose_schema(root, &overrides)?;
-        if let Some(named) = schema.named {
-            schema = Arc::new(schema.with_names(named::names(named, root)?));
+        let mut schema = choose_schema(formats, root, &overrides)?;
+        if let Some(named) = schema.named().copied() {
+            schema = Arc::new(schema.with_names(named::names(&named, root)?));
         }
         let mut draft = Self {
             base: Settings::new(schema.clone()),
@@ -217,7 +220,11 @@ fn check_version(root: &Node) -> Result<(), Problem> {
 const PARTS_MAX: usize = 32;
 
 /// The table that an override goes into, and its entry there.
-fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> {
+fn parse_override(
+    formats: &'static Formats,
+    index: usize,
+    text: &str,
+) -> Result<(String, Entry), Problem> {
     let origin = Origin::Override(index);
     let bad = |problem: &str| {
         Problem::new(
@@ -251,7 +258,7 @@ fn parse_override(index: usize, text: &str) -> Result<(String, Entry), Problem> 
     };
     let parent = parents.join(".");
     let key = join(&parent, last);
-    if is_words(&key) && !matches!(entry.node.tree, Tree::Text(_)) {
+    if is_words(formats, &key) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value.to_owned());
     }
     // A variant of a sweep may change nothing; whatever else is empty was meant to do something.
@@ -281,16 +288,20 @@ fn has_empty_table(node: &Node) -> bool {
 }
 
 /// Whether a field holds text, so that an override may leave out the quotation marks.
-fn is_words(key: &str) -> bool {
+fn is_words(formats: &'static Formats, key: &str) -> bool {
     let text = |kind: Kind| matches!(kind, Kind::Text { .. } | Kind::Name | Kind::Choice(_));
-    schemas::all().iter().any(|schema| {
+    formats.schemas().iter().any(|schema| {
         let fixed = schema.field(key).map(|field| field.kind);
         let named = schema.template(key).map(|row| row.kind);
         fixed.or(named).is_some_and(text)
     })
 }
 
-fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schema>, Problem> {
+fn choose_schema(
+    formats: &'static Formats,
+    root: &Node,
+    overrides: &[(String, Entry)],
+) -> Result<Arc<Schema>, Problem> {
     let from_override = overrides
         .iter()
         .rev()
@@ -301,8 +312,8 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
         Some(Node {
             tree: Tree::Text(kind),
             origin,
-        }) => schemas::of_kind(kind).ok_or_else(|| {
-            let names = kind_names();
+        }) => formats.schema(kind).ok_or_else(|| {
+            let names = formats.names();
             let known = crate::value::alternatives(names);
             let hint = match closest(kind, names.iter().copied()) {
                 Some(name) => format!("did you mean \"{name}\"?"),
@@ -311,7 +322,7 @@ fn choose_schema(root: &Node, overrides: &[(String, Entry)]) -> Result<Arc<Schem
             let problem = format!("{} is not a kind of machine", shown(kind));
             Problem::new("machine.kind", *origin, problem, hint)
         }),
-        _ => Ok(schemas::first()),
+        _ => Ok(formats.first()),
     }
 }
 

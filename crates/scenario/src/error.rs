@@ -97,7 +97,7 @@ impl std::error::Error for ScenarioError {}
 
 /// Where a value came from, before names and line numbers are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Nowhere in particular: a default, or the file as a whole.
     Whole,
     /// Byte offset in the file.
@@ -108,15 +108,20 @@ pub(crate) enum Origin {
 
 /// An error that does not yet know the file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Problem {
-    pub(crate) field: String,
-    pub(crate) origin: Origin,
-    pub(crate) problem: String,
-    pub(crate) hint: String,
+pub struct Problem {
+    /// The field, dotted.
+    pub field: String,
+    /// Where its value came from.
+    pub origin: Origin,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub hint: String,
 }
 
 impl Problem {
-    pub(crate) fn new(
+    /// A problem with a field.
+    pub fn new(
         field: impl Into<String>,
         origin: Origin,
         problem: impl Into<String>,

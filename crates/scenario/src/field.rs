@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// What holds if the field is not given.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Default {
+pub enum Default {
     /// It must be given.
     Required,
     /// This TOML value.
@@ -22,7 +22,7 @@ pub(crate) enum Default {
 
 impl Default {
     /// A word that follows from `given`, else from the word of `selector`.
-    pub(crate) fn following(
+    pub fn following(
         given: &[(&str, &'static str)],
         selector: &str,
         words: &'static [(&'static str, &'static str)],
@@ -38,34 +38,39 @@ impl Default {
 
 /// What a word follows from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Following {
+pub struct Following {
     /// Fields, and the word that each brings if it is given; the first counts.
-    pub(crate) given: Vec<(String, &'static str)>,
+    pub given: Vec<(String, &'static str)>,
     /// The field whose word decides if none of them is.
-    pub(crate) selector: String,
-    pub(crate) words: &'static [(&'static str, &'static str)],
+    pub selector: String,
+    pub words: &'static [(&'static str, &'static str)],
 }
 
 /// The field that decides whether another field means anything.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Only {
-    pub(crate) selector: String,
-    pub(crate) choices: Vec<&'static str>,
+pub struct Only {
+    pub selector: String,
+    pub choices: Vec<&'static str>,
 }
 
 /// What a kind of machine says in a way of its own of a field that all kinds have.
 #[derive(Debug)]
-pub(crate) struct Own {
-    pub(crate) key: &'static str,
-    pub(crate) default: Default,
-    pub(crate) kind: Option<Kind>,
-    pub(crate) meaning: Option<&'static str>,
-    pub(crate) example: Option<&'static str>,
+pub struct Own {
+    /// The field.
+    pub key: &'static str,
+    /// What holds if it is not given.
+    pub default: Default,
+    /// What it may hold, if not what others say.
+    pub kind: Option<Kind>,
+    /// What it is, if not what others say.
+    pub meaning: Option<&'static str>,
+    /// A value as it would be written.
+    pub example: Option<&'static str>,
 }
 
 impl Own {
     /// The default of a field.
-    pub(crate) const fn default(key: &'static str, default: Default) -> Self {
+    pub const fn default(key: &'static str, default: Default) -> Self {
         Self {
             key,
             default,
@@ -76,23 +81,25 @@ impl Own {
     }
 
     /// What it may hold besides.
-    pub(crate) const fn holds(mut self, kind: Kind) -> Self {
+    pub const fn holds(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    pub(crate) const fn meaning(mut self, meaning: &'static str) -> Self {
+    /// What it is.
+    pub const fn meaning(mut self, meaning: &'static str) -> Self {
         self.meaning = Some(meaning);
         self
     }
 
-    pub(crate) const fn such_as(mut self, example: &'static str) -> Self {
+    /// A value as it would be written.
+    pub const fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
     /// The row of the field, of which all kinds say `row`.
-    pub(crate) fn row(&self, row: Field) -> Field {
+    pub fn row(&self, row: Field) -> Field {
         Field {
             default: self.default.clone(),
             kind: self.kind.unwrap_or(row.kind),
@@ -105,26 +112,32 @@ impl Own {
 
 /// One field of the scenario file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Field {
-    pub(crate) key: Arc<str>,
-    pub(crate) kind: Kind,
-    pub(crate) default: Default,
+pub struct Field {
+    /// The dotted key.
+    pub key: Arc<str>,
+    /// What it may hold.
+    pub kind: Kind,
+    /// What holds if it is not given.
+    pub default: Default,
     /// A few words for an axis or a table head.
-    pub(crate) label: String,
-    pub(crate) meaning: &'static str,
-    pub(crate) only: Option<Only>,
+    pub label: String,
+    /// What it is, without a full stop.
+    pub meaning: &'static str,
+    /// The condition under which it means anything, if there is one.
+    pub only: Option<Only>,
     /// Optional table: what it requires is required only if it is there.
-    pub(crate) within: Option<String>,
+    pub within: Option<String>,
     /// Fields that say the same in another way; a value for one replaces the others.
-    pub(crate) alternatives: Vec<String>,
+    pub alternatives: Vec<String>,
     /// Fields that this one is short for.
-    pub(crate) sets: Vec<String>,
+    pub sets: Vec<String>,
     /// A value as it would be written, where that of the kind would mislead.
-    pub(crate) example: Option<&'static str>,
+    pub example: Option<&'static str>,
 }
 
 impl Field {
-    pub(crate) fn new(
+    /// A field that means something in any file.
+    pub fn new(
         key: &str,
         kind: Kind,
         default: Default,
@@ -145,7 +158,8 @@ impl Field {
         }
     }
 
-    pub(crate) fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
+    /// It means something only beside these words of `selector`.
+    pub fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
         self.only = Some(Only {
             selector: selector.to_owned(),
             choices: choices.to_vec(),
@@ -153,23 +167,26 @@ impl Field {
         self
     }
 
-    pub(crate) fn instead_of(mut self, alternatives: &[&str]) -> Self {
+    /// It says the same as these in another way.
+    pub fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    pub(crate) fn short_for(mut self, sets: &[&str]) -> Self {
+    /// It stands for these.
+    pub fn short_for(mut self, sets: &[&str]) -> Self {
         self.sets = sets.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    pub(crate) fn such_as(mut self, example: &'static str) -> Self {
+    /// A value as it would be written.
+    pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
     /// A value as it would be written in the file.
-    pub(crate) fn example(&self) -> String {
+    pub fn example(&self) -> String {
         match (self.example, self.kind) {
             (Some(example), _) => example.to_owned(),
             (None, Kind::Choice([first, ..])) => format!("\"{first}\""),
@@ -178,14 +195,14 @@ impl Field {
     }
 
     /// Whether an axis of the sweep may give it.
-    pub(crate) fn sweepable(&self) -> bool {
+    pub fn sweepable(&self) -> bool {
         &*self.key != "machine.kind"
             && (self.key.starts_with("machine.") || self.key.starts_with("workload."))
     }
 
     /// The keys that a value for this field decides: itself or what it is short for, and what it
     /// takes the place of.
-    pub(crate) fn decides(&self) -> impl Iterator<Item = &str> {
+    pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);
         own.into_iter().chain(others.map(String::as_str))

@@ -1,54 +1,16 @@
 //! Values that fields of the file hold, by their types.
 
-use crate::value::{Kind, Value};
+use crate::value::{Addressed, Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::JobNodes;
 
 /// A value that one field may hold.
-pub(crate) trait Held: Sized {
+pub trait Held: Sized {
     /// The kind of the field, unless it says otherwise.
     const KIND: Kind;
     /// The value; `None` if it is of another kind.
     fn of(value: &Value) -> Option<Self>;
-}
-
-/// Values that are words of the file.
-pub(crate) trait Words: Copy + 'static {
-    /// All of them, in the order of the reference.
-    const ALL: &'static [Self];
-    /// Their words, in the same order.
-    const WORDS: &'static [&'static str];
-    /// The word of one.
-    fn word(self) -> &'static str;
-}
-
-/// Gives the variants of enums their words.
-macro_rules! words {
-    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => { $(
-        impl $crate::held::Words for $type {
-            const ALL: &'static [Self] = &[$(Self::$variant),+];
-            const WORDS: &'static [&'static str] = &[$($word),+];
-
-            fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word),+
-                }
-            }
-        }
-    )+ };
-}
-pub(crate) use words;
-
-impl<T: Words> Held for T {
-    const KIND: Kind = Kind::Choice(T::WORDS);
-
-    fn of(value: &Value) -> Option<Self> {
-        let Value::Text(text) = value else {
-            return None;
-        };
-        T::ALL.iter().copied().find(|value| value.word() == text)
-    }
 }
 
 /// Types whose value is that of a variant of [`Value`].
@@ -79,7 +41,7 @@ held! {
     JobNodes: Kind::JobNodes, JobNodes;
     Vec<u32>: Kind::Nodes, Nodes | Sizes | Counts;
     Vec<(u32, u32)>: Kind::Links { directed: false }, Links;
-    Vec<Vec<u32>>: Kind::Rings, Rings;
+    Vec<Vec<u32>>: Kind::Rings(Addressed::ALL), Rings;
     Vec<f64>: Kind::Percentiles, Numbers;
     Vec<String>: Kind::NameSet, Names;
 }

@@ -40,8 +40,8 @@ pub(crate) fn of_kind(kind: Kind) -> Value {
             &json!({"type": "array", "items": node(), "minItems": 2, "maxItems": 2}),
             0,
         ),
-        Kind::Size => dimensions(2),
-        Kind::Rings => json!({"type": "array", "items": list(&node(), 2)}),
+        Kind::Size(_) => dimensions(2),
+        Kind::Rings(_) => json!({"type": "array", "items": list(&node(), 2)}),
         Kind::Percentiles => list(
             &json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}),
             0,

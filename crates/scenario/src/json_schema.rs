@@ -7,52 +7,105 @@
 use crate::document::parse_value;
 use crate::error::Origin;
 use crate::field::{Default, Field, Only};
+use crate::formats::Formats;
 use crate::json_kinds::{NAME, of_kind};
-use crate::kind::MachineKind;
+use crate::kind::Row;
 use crate::kind_schema::Schema;
-use crate::kinds::{MACHINE_KINDS, kind_field};
 use crate::named::{ANY, ANY_IN_WORDS};
 use crate::schema::in_words;
-use crate::schemas;
 use crate::setting::written;
 use crate::value::{Kind, SET_WORDS};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-/// The JSON Schema, draft 2020-12, of a scenario file.
-pub fn json_schema() -> Value {
-    let mut definitions = Map::new();
-    let mut kinds = Vec::new();
-    for kind in MACHINE_KINDS {
-        let Some(schema) = schemas::of_kind(kind.name) else {
-            unreachable!("every kind has a schema")
-        };
-        let rows: Vec<&Field> = schema.rows_of_any().collect();
-        for row in &rows {
-            let name = name_of(kind, row);
-            if row.sweepable() {
-                definitions.insert(axis_of(&name), axis(row, &refer_to(&name)));
+impl Formats {
+    /// The JSON Schema, draft 2020-12, of a scenario file.
+    pub fn json_schema(&'static self) -> Value {
+        let mut definitions = Map::new();
+        for schema in self.schemas() {
+            let of_file = OfFile {
+                kind: &schema.kind,
+                rows: schema.rows_of_any().collect(),
+                schemas: self.schemas(),
+            };
+            for row in &of_file.rows {
+                let name = of_file.name_of(row);
+                if row.sweepable() {
+                    definitions.insert(axis_of(&name), axis(row, &refer_to(&name)));
+                }
+                definitions.insert(name, definition(row));
             }
-            definitions.insert(name, definition(row));
+            definitions.insert(
+                schema.kind.name.to_owned(),
+                of_file.schema(&self.kind_field()),
+            );
         }
-        definitions.insert(kind.name.to_owned(), file_of(kind, &rows));
-        kinds.push(refer_to(kind.name));
+        let kinds = self.rows().iter().map(|kind| refer_to(kind.name));
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Scenario of isthmus",
+            // Editors follow alternatives, and few of them conditions.
+            "oneOf": kinds.collect::<Vec<_>>(),
+            "$defs": definitions,
+        })
     }
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Scenario of isthmus",
-        // Editors follow alternatives, and few of them conditions.
-        "oneOf": kinds,
-        "$defs": definitions,
-    })
 }
 
-/// The name of a field's definition, one for all kinds that have the field in the same form.
-fn name_of(kind: &MachineKind, row: &Field) -> String {
-    let has = |schema: &Schema| schema.field(&row.key).is_some_and(|field| **field == *row);
-    if schemas::all().iter().all(|schema| has(schema)) {
-        return row.key.to_string();
+/// The schema of files with one kind of machine, in the making.
+struct OfFile<'s> {
+    kind: &'s Row,
+    rows: Vec<&'s Field>,
+    /// The schemas of all kinds.
+    schemas: &'s [Arc<Schema>],
+}
+
+impl OfFile<'_> {
+    /// The name of a field's definition, one for all kinds that have the field in the same form.
+    fn name_of(&self, row: &Field) -> String {
+        let has = |schema: &Arc<Schema>| schema.field(&row.key).is_some_and(|f| **f == *row);
+        if self.schemas.iter().all(has) {
+            return row.key.to_string();
+        }
+        format!("{}.{}", self.kind.name, row.key.replace(ANY, ANY_IN_WORDS))
     }
-    format!("{}.{}", kind.name, row.key.replace(ANY, ANY_IN_WORDS))
+
+    /// A file with a machine of this kind.
+    fn schema(&self, kind_field: &Field) -> Value {
+        let kind = self.kind;
+        let field = |row: &Field| refer_to(&self.name_of(row));
+        let axis = |row: &Field| refer_to(&axis_of(&self.name_of(row)));
+        let swept: Vec<&Field> = self
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| row.sweepable())
+            .collect();
+        let mut variant = Table::of(&swept, field).with_whole_keys(&swept, field);
+        variant
+            .fields
+            .push(("label".to_owned(), json!({"type": ["string", "number"]})));
+        let mut sweep = Table::of(&swept, axis)
+            .with_whole_keys(&swept, axis)
+            .schema(kind);
+        sweep["patternProperties"][format!("^(?!(machine|workload)$){NAME}$")] = json!({
+            "type": "array",
+            "minItems": 1,
+            "items": variant.schema(kind),
+        });
+        let mut file = Table::of(&self.rows, field).schema(kind);
+        file["properties"]["sweep"] = sweep;
+        file["required"] = json!(["version", "name", "machine"]);
+        let machine = &mut file["properties"]["machine"];
+        machine["required"] = json!(["kind"]);
+        machine["properties"]["kind"] = json!({
+            "description": format!("{}.", kind_field.meaning),
+            "const": kind.name,
+        });
+        // An axis may give a field, or a word that decides whether another means anything.
+        file["if"] = json!({"required": ["sweep"]});
+        file["else"] = json!({"allOf": conditions(kind, &self.rows)});
+        file
+    }
 }
 
 /// The name of the definition of an axis over a field.
@@ -117,38 +170,6 @@ fn default(text: &str) -> Option<Value> {
     serde_json::to_value(written(&node)).ok()
 }
 
-/// A file with a machine of this kind.
-fn file_of(kind: &MachineKind, rows: &[&Field]) -> Value {
-    let field = |row: &Field| refer_to(&name_of(kind, row));
-    let axis = |row: &Field| refer_to(&axis_of(&name_of(kind, row)));
-    let swept: Vec<&Field> = rows.iter().copied().filter(|row| row.sweepable()).collect();
-    let mut variant = Table::of(&swept, field).with_whole_keys(&swept, field);
-    variant
-        .fields
-        .push(("label".to_owned(), json!({"type": ["string", "number"]})));
-    let mut sweep = Table::of(&swept, axis)
-        .with_whole_keys(&swept, axis)
-        .schema(kind);
-    sweep["patternProperties"][format!("^(?!(machine|workload)$){NAME}$")] = json!({
-        "type": "array",
-        "minItems": 1,
-        "items": variant.schema(kind),
-    });
-    let mut file = Table::of(rows, field).schema(kind);
-    file["properties"]["sweep"] = sweep;
-    file["required"] = json!(["version", "name", "machine"]);
-    let machine = &mut file["properties"]["machine"];
-    machine["required"] = json!(["kind"]);
-    machine["properties"]["kind"] = json!({
-        "description": format!("{}.", kind_field().meaning),
-        "const": kind.name,
-    });
-    // An axis may give a field, or a word that decides whether another means anything.
-    file["if"] = json!({"required": ["sweep"]});
-    file["else"] = json!({"allOf": conditions(kind, rows)});
-    file
-}
-
 /// A table in the making: its fields, and the tables in it.
 #[derive(Default)]
 struct Table {
@@ -193,7 +214,7 @@ impl Table {
         self
     }
 
-    fn schema(self, kind: &MachineKind) -> Value {
+    fn schema(self, kind: &Row) -> Value {
         let mut properties: Map<String, Value> = self.fields.into_iter().collect();
         let mut patterns: Map<String, Value> = self.patterns.into_iter().collect();
         let mut schema = json!({"type": "object", "additionalProperties": false});
@@ -201,7 +222,7 @@ impl Table {
             let table = table.schema(kind);
             if name == ANY {
                 patterns.insert(format!("^{NAME}$"), table);
-                if let Some(named) = &kind.named {
+                if let Some(named) = &kind.tables.named {
                     schema["propertyNames"] = json!({"not": {"enum": named.taken}});
                     schema["maxProperties"] = named.most.into();
                 }
@@ -220,11 +241,11 @@ impl Table {
 }
 
 /// What must be given, and what must not be given together, in a file without a sweep.
-fn conditions(kind: &MachineKind, rows: &[&Field]) -> Vec<Value> {
+fn conditions(kind: &Row, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
     let mut conditions = conditions_of(kind, &fixed, "");
-    if let Some(table) = &kind.named {
+    if let Some(table) = &kind.tables.named {
         let path = format!("{}.{ANY}.", table.table);
         let each = json!({"additionalProperties": {"allOf": conditions_of(kind, &named, &path)}});
         conditions.push(present(table.table, &each));
@@ -233,11 +254,11 @@ fn conditions(kind: &MachineKind, rows: &[&Field]) -> Vec<Value> {
 }
 
 /// The conditions of the rows of the table whose keys begin with `path`.
-fn conditions_of(kind: &MachineKind, rows: &[&Field], path: &str) -> Vec<Value> {
+fn conditions_of(kind: &Row, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
     let given = |key: &str| present(&below(key), &any);
-    let preset = kind.presets.map(|presets| given(presets.key));
+    let preset = kind.tables.presets.map(|presets| given(presets.key));
     let mut conditions = Vec::new();
     for row in rows {
         let mut needs = Vec::new();

@@ -1,72 +1,149 @@
-//! What a kind of machine says of itself.
+//! What a kind of machine says of its files: its tables and what they describe.
+//!
+//! [`Format`] is one kind, with types of its own; [`Row`] is the same without them, so that kinds
+//! stand in one table.
 
+use crate::described::{Described, Description};
 use crate::error::Problem;
 use crate::field::{Field, Own};
-use crate::load::Load;
-use crate::machine::Machine;
 use crate::named::Named;
 use crate::preset::Presets;
 use crate::settings::Settings;
 use crate::vain::Watch;
 use crate::value::Value;
-use crate::workload::Workload;
 
-/// One kind of machine.
-#[derive(Debug)]
-pub(crate) struct MachineKind {
+/// How files describe one kind of machine.
+pub trait Format: 'static {
     /// The word after `machine.kind =`.
-    pub(crate) name: &'static str,
-    /// The fields of `[machine]` beside the kind, those of one table together.
-    pub(crate) fields: fn() -> Vec<Field>,
-    /// The fields of `[workload]`, those of one table together.
-    pub(crate) workload_fields: fn() -> Vec<Field>,
-    /// The tables in it that a file may repeat under names of its own, if there are such.
-    pub(crate) named: Option<Named>,
-    /// What it says of the fields of other tables that are [`OfKind`](crate::field::Default::OfKind).
-    pub(crate) own: &'static [Own],
-    pub(crate) loads: Loads,
-    pub(crate) build: fn(&Settings) -> Result<Machine, Problem>,
-    /// The workload, checked against the machine that it runs on.
-    pub(crate) build_workload: fn(&Settings, &Machine) -> Result<Workload, Problem>,
-    /// Tells of the fields that may have no effect at a point.
-    pub(crate) watch: fn(&mut Watch<'_>, &Machine, &Workload),
-    /// The values, as they would be written, of fields of `[machine]` that follow from others.
-    pub(crate) derived: fn(&Machine) -> Vec<(&'static str, String)>,
-    /// Sets of values under one name, if there are such.
-    pub(crate) presets: Option<&'static Presets>,
-}
+    const NAME: &'static str;
+    /// The fields of its tables.
+    const TABLES: Tables;
+    /// The machine as plain values.
+    type Machine: Description;
+    /// Its work as plain values.
+    type Work: Description;
 
-impl MachineKind {
-    /// Its form of a row of a table that all kinds share.
-    pub(crate) fn row(&self, row: Field) -> Field {
-        let own = self.own.iter().find(|own| own.key == &*row.key);
-        own.unwrap_or_else(|| unreachable!("{} has no {}", self.name, row.key))
-            .row(row)
+    /// The machine, once every value is there.
+    ///
+    /// # Errors
+    /// Values that contradict one another: the field, what is wrong and what would be right.
+    fn machine(settings: &Settings) -> Result<Self::Machine, Problem>;
+
+    /// The work, checked against the machine that it runs on.
+    ///
+    /// # Errors
+    /// As [`machine`](Self::machine).
+    fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
+
+    /// Tells of the fields that may have no effect at a point.
+    fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
+
+    /// The values, as they would be written, of fields of `[machine]` that follow from others.
+    fn derived(_machine: &Self::Machine) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 }
 
+/// The fields of one kind of machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables {
+    /// The fields of `[machine]` beside the kind, those of one table together.
+    pub machine: fn() -> Vec<Field>,
+    /// The fields of `[workload]`, those of one table together.
+    pub workload: fn() -> Vec<Field>,
+    /// The tables in it that a file may repeat under names of its own, if there are such.
+    pub named: Option<Named>,
+    /// What it says of the fields of other tables that are [`OfKind`](crate::field::Default::OfKind).
+    pub own: &'static [Own],
+    /// How it says how much is asked of the machine.
+    pub loads: Loads,
+    /// Sets of values under one name, if there are such.
+    pub presets: Option<&'static Presets>,
+}
+
 /// How a kind says how much is asked of the machine.
-#[derive(Debug)]
-pub(crate) struct Loads {
+#[derive(Debug, Clone, Copy)]
+pub struct Loads {
     /// The fields that decide the load, each in place of the others.
-    pub(crate) keys: &'static [&'static str],
-    /// The load that a value of the field `search.over` stands for.
-    pub(crate) read: fn(&str, &Value) -> Result<Load, NoLoad>,
-    /// What sets a load; if nothing can, what would be possible.
-    pub(crate) write: fn(Load) -> Result<LoadValue, &'static str>,
+    pub keys: &'static [&'static str],
+    /// The field that holds loads, whichever way a file puts them.
+    pub key: &'static str,
+    /// What a load is, in words, for axes.
+    pub label: &'static str,
+    /// The unit in which loads are counted.
+    pub unit: &'static str,
+    /// The load, in that unit, that a value of the field `search.over` stands for.
+    pub read: fn(&str, &Value) -> Result<f64, NoLoad>,
+    /// What sets a load of that unit; if nothing can, what would be possible.
+    pub write: fn(f64) -> Result<LoadValue, &'static str>,
 }
 
 /// Why a value stands for no load.
 #[derive(Debug)]
-pub(crate) struct NoLoad {
-    pub(crate) problem: &'static str,
-    pub(crate) hint: &'static str,
+pub struct NoLoad {
+    /// What is wrong.
+    pub problem: &'static str,
+    /// What would be right.
+    pub hint: &'static str,
 }
 
 /// The field that sets a load, its value, and the value as it would be written.
 #[derive(Debug)]
-pub(crate) struct LoadValue {
-    pub(crate) key: &'static str,
-    pub(crate) value: Value,
-    pub(crate) written: String,
+pub struct LoadValue {
+    /// The field.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// The value in a file.
+    pub written: String,
+}
+
+/// One kind of machine, whatever its types.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) tables: Tables,
+    pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
+    pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
+    pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
+}
+
+impl Row {
+    /// The row of a kind.
+    pub const fn of<F: Format>() -> Self {
+        Self {
+            name: F::NAME,
+            tables: F::TABLES,
+            build: |settings| {
+                let machine = F::machine(settings)?;
+                let work = F::work(settings, &machine)?;
+                Ok((Described::new(machine), Described::new(work)))
+            },
+            watch: |watch, machine, work| F::watch(watch, machine.expect(), work.expect()),
+            derived: |machine| F::derived(machine.expect()),
+        }
+    }
+
+    /// The word after `machine.kind =`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How the kind says how much is asked of the machine.
+    pub const fn loads(&self) -> &Loads {
+        &self.tables.loads
+    }
+
+    /// The rows of its named table of this name.
+    pub(crate) fn named_rows(&self, name: &str) -> Vec<Field> {
+        let named = self.tables.named.iter();
+        named.flat_map(|named| named.rows(name)).collect()
+    }
+
+    /// The kind's form of a row of a table that all kinds share.
+    pub(crate) fn own(&self, row: Field) -> Field {
+        let own = self.tables.own.iter().find(|own| own.key == &*row.key);
+        own.unwrap_or_else(|| unreachable!("{} has no {}", self.name, row.key))
+            .row(row)
+    }
 }

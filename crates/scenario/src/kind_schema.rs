@@ -1,6 +1,7 @@
 //! The fields of a file with one kind of machine.
 
 use crate::field::Field;
+use crate::kind::Row;
 use crate::named::{self, ANY, Named};
 use crate::setting::{Setting, defaults};
 use crate::suggest::closest;
@@ -10,10 +11,8 @@ use std::sync::Arc;
 /// The fields of a file with one kind of machine and named tables of certain names.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The word of the kind of machine.
-    pub(crate) kind: &'static str,
-    /// The tables that a file may repeat under names of its own, if there are such.
-    pub(crate) named: Option<&'static Named>,
+    /// The kind of machine.
+    pub(crate) kind: Row,
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     defaults: BTreeMap<Arc<str>, Setting>,
@@ -33,18 +32,17 @@ pub(crate) type KindKeys = (&'static str, Vec<Arc<str>>);
 impl Schema {
     /// The schema of files without named tables; their rows would stand at `named_at`.
     pub(crate) fn new(
-        kind: &'static str,
+        kind: Row,
         fields: Vec<Field>,
-        (named, named_at): (Option<&'static Named>, usize),
+        named_at: usize,
         of_kinds: Arc<[KindKeys]>,
     ) -> Self {
         let mut schema = Self {
             kind,
-            named,
             fields: Vec::new(),
             by_key: BTreeMap::new(),
             defaults: BTreeMap::new(),
-            templates: named.iter().flat_map(|named| named.rows(ANY)).collect(),
+            templates: kind.named_rows(ANY).into(),
             named_at: 0,
             names: Vec::new(),
             of_kinds,
@@ -54,11 +52,16 @@ impl Schema {
         schema
     }
 
+    /// The tables that a file may repeat under names of its own, if there are such.
+    pub(crate) fn named(&self) -> Option<&Named> {
+        self.kind.tables.named.as_ref()
+    }
+
     /// The schema for a machine of the same kind and named tables of these names.
     pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
         let mut schema = self.clone();
         let of = |name: &String| -> Vec<Field> {
-            let mut rows: Vec<Field> = self.named.iter().flat_map(|n| n.rows(name)).collect();
+            let mut rows = self.kind.named_rows(name);
             for row in &mut rows {
                 row.label = format!("{} of {name}", row.label);
             }
@@ -122,25 +125,28 @@ impl Schema {
             key.strip_prefix(path)
                 .is_some_and(|rest| rest.starts_with('.'))
         };
-        let named = self.named.map(|named| named.table);
+        let named = self.named().map(|named| named.table);
         named.is_some_and(|table| table == path || leads_on(table))
             || self.fields.iter().any(|field| leads_on(&field.key))
     }
 
     /// Problem and hint about `path` if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
-        let others = self.of_kinds.iter().filter(|(kind, _)| *kind != self.kind);
+        let others = self
+            .of_kinds
+            .iter()
+            .filter(|(kind, _)| *kind != self.kind.name);
         let has = |keys: &[Arc<str>]| keys.iter().any(|key| named::leads_to(path, key));
         let (other, _) = others.into_iter().find(|(_, keys)| has(keys))?;
         Some((
-            format!("no such key with machine.kind = \"{}\"", self.kind),
+            format!("no such key with machine.kind = \"{}\"", self.kind.name),
             format!("it belongs to machine.kind = \"{other}\""),
         ))
     }
 
     /// The problem with `path` if it goes through a name that the file does not have.
     pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
-        let named = self.named?;
+        let named = self.named()?;
         let below = path.strip_prefix(named.table)?.strip_prefix('.')?;
         let (name, rest) = match below.split_once('.') {
             Some((name, rest)) => (name, format!(".{rest}")),
@@ -162,7 +168,7 @@ impl Schema {
     /// The names that may stand in the table `path` (empty: the whole file).
     pub(crate) fn names_in(&self, path: &str) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        let named = self.named.map(|named| named.table);
+        let named = self.named().map(|named| named.table);
         let keys = self.fields.iter().map(|field| &*field.key);
         for key in keys.chain(named) {
             let rest = match path {

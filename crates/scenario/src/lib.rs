@@ -3,131 +3,142 @@
 //! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, what to
 //! measure and when to stop, and either returns it whole, every point checked, or one
 //! [`ScenarioError`] that says what is wrong, where, and what would be right.
-//! [`schema::fields`] lists all fields; it is made from the table that the parser uses.
+//! [`Formats::fields`] lists all fields; it is made from the table that the parser uses.
+//!
+//! Which tables `[machine]` and `[workload]` are decides the kind of machine: a [`Format`] with types
+//! of its own, of which a program has several in one [`Formats`]. This one is a bus.
 //!
 //! ```
-//! use isthmus_scenario::Scenario;
+//! use isthmus_scenario::format::{
+//!     Default::{Required, Value}, Describe, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem,
+//!     Row, Rows, Settings, Tables, Value as Held,
+//! };
+//! use isthmus_scenario::{Formats, Scenario};
+//! use isthmus_units::{Bandwidth, Time};
+//! use std::sync::LazyLock;
+//!
+//! #[derive(Debug, Clone, PartialEq, Describe)]
+//! struct Machine {
+//!     /// Nodes on the bus.
+//!     #[describe(kind = Kind::whole(2, 64))]
+//!     nodes: u32,
+//!     /// What it carries.
+//!     #[describe(default = "1 GB/s")]
+//!     bandwidth: Bandwidth,
+//! }
+//!
+//! #[derive(Debug, Clone, PartialEq, Describe)]
+//! struct Work {
+//!     /// What all nodes together send.
+//!     #[describe(label = "offered load")]
+//!     load: Bandwidth,
+//! }
+//!
+//! struct Bus;
+//!
+//! impl Format for Bus {
+//!     const NAME: &'static str = "bus";
+//!     const TABLES: Tables = Tables {
+//!         machine: || Rows::of::<Machine>("machine"),
+//!         workload: || Rows::of::<Work>("workload"),
+//!         named: None,
+//!         own: OWN,
+//!         loads: Loads {
+//!             keys: &["workload.load"],
+//!             key: "workload.load",
+//!             label: "offered load",
+//!             unit: "GB/s",
+//!             read: |_, value| match value {
+//!                 Held::Bandwidth(load) => Ok(load.bits_per_s() as f64 / 8e9),
+//!                 _ => Err(NoLoad { problem: "no bandwidth", hint: "give one" }),
+//!             },
+//!             write: |load| Ok(LoadValue {
+//!                 key: "workload.load",
+//!                 value: Held::Bandwidth(Bandwidth::from_bits_per_s((load * 8e9) as u64)),
+//!                 written: format!("{load} GB/s"),
+//!             }),
+//!         },
+//!         presets: None,
+//!     };
+//!     type Machine = Machine;
+//!     type Work = Work;
+//!
+//!     fn machine(settings: &Settings) -> Result<Machine, Problem> {
+//!         Ok(Machine::read(settings, "machine"))
+//!     }
+//!
+//!     fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
+//!         let work = Work::read(settings, "workload");
+//!         if work.load > machine.bandwidth {
+//!             let problem = format!("the bus carries {}", machine.bandwidth);
+//!             return Err(settings.problem("workload.load", problem, "give less"));
+//!         }
+//!         Ok(work)
+//!     }
+//! }
+//!
+//! // What it says of the fields that files of all kinds have.
+//! const OWN: &[Own] = &[
+//!     Own::default("stop.of", Value("[\"latency\"]")),
+//!     Own::default("stop.messages_first", Value("1000")),
+//!     Own::default("stop.messages_max", Value("100000")),
+//!     Own::default("stop.messages", Value("10000")),
+//!     Own::default("stop.warmup_messages", Value("1000")),
+//!     Own::default("search.over", Required).holds(Kind::Choice(&["workload.load"])),
+//!     Own::default("search.from", Required).holds(Kind::Offered { usual: "GB/s" }),
+//!     Own::default("search.to", Required).holds(Kind::Offered { usual: "GB/s" }),
+//! ];
+//!
+//! static FORMATS: LazyLock<Formats> = LazyLock::new(|| Formats::new(vec![Row::of::<Bus>()]));
+//! assert_eq!(FORMATS.flaws(), [""; 0]);
 //!
 //! let text = r#"
 //!     version = 1
-//!     name = "locality"
-//!     [machine]
-//!     kind = "hypercube"
-//!     dimension = 7
-//!     [workload]
-//!     interarrival = "0.156 ms"
+//!     name = "a-bus"
+//!     machine = { kind = "bus", nodes = 8 }
 //!     [sweep]                                  # points are the product of the axes
-//!     "workload.locality" = { from = 0, to = 1, points = 6 }
-//!     [[sweep.network]]                        # an axis of variants
-//!     label = "no I/O network"
-//!     machine.lanes.io_link = 0
-//!     [[sweep.network]]
-//!     label = "two lanes, three to the PEs"
-//!     machine.lanes.io_link = 2
-//!     machine.lanes.io_to_pe = 3
+//!     workload.load = { from = "200 MB/s", to = "800 MB/s", points = 4 }
 //! "#;
-//! let scenario = Scenario::parse(text, "locality.toml", &["seed=7".to_owned()])?;
-//! assert_eq!(scenario.points().len(), 12);
+//! let scenario = Scenario::parse(&FORMATS, text, "bus.toml", &["seed=7".to_owned()])?;
+//! assert_eq!(scenario.points().len(), 4);
+//! assert_eq!(scenario.machine.expect::<Machine>().nodes, 8);
 //!
-//! let error = Scenario::parse(text, "locality.toml", &["machine.lanes.pe=0".to_owned()]);
+//! let error = Scenario::parse(&FORMATS, text, "bus.toml", &["machine.bandwidth=0.5 GB/s".to_owned()]);
 //! assert_eq!(
 //!     error.unwrap_err().to_string(),
-//!     "override `machine.lanes.pe=0`: machine.lanes.pe: 0 lanes carry nothing; give 1 or more",
+//!     "bus.toml:6: workload.load: the bus carries 500 MB/s (at workload.load = 600 MB/s); give less",
 //! );
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
-//! `machine.kind` decides which other fields of `[machine]` and `[workload]` there are, and what
-//! [`Machine`] and [`Workload`] hold:
-//!
-//! ```
-//! use isthmus_scenario::{Scenario, StopRule};
-//!
-//! let text = r#"
-//!     version = 1
-//!     name = "torus"
-//!     [machine]
-//!     kind = "sci"
-//!     fabric = "bidirectional-torus"
-//!     size = "6x6"
-//!     [sweep]
-//!     "workload.load" = { from = "2 GB/s", to = "34 GB/s", points = 9 }   # of all nodes together
-//!     [stop]
-//!     rule = "fixed"
-//!     time = "200 us"
-//! "#;
-//! let scenario = Scenario::parse(text, "torus.toml", &[])?;
-//! let traffic = scenario.workload.as_packets().expect("the nodes of a fabric send packets");
-//! assert_eq!(traffic.load, "2 GB/s".parse()?);
-//! assert!(matches!(scenario.stop.rule, StopRule::FixedTime { .. }));
-//!
-//! let error = Scenario::parse(text, "torus.toml", &["workload.locality=0.2".to_owned()]);
-//! assert!(error.unwrap_err().hint.starts_with("it belongs to machine.kind = \"hypercube\""));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Tables may repeat under names of one's own, and an axis may put them together in turn:
-//!
-//! ```
-//! use isthmus_scenario::Scenario;
-//!
-//! let text = r#"
-//!     version = 1
-//!     name = "interference"
-//!     [machine]
-//!     kind = "fat-tree"
-//!     arity = 4
-//!     levels = 3
-//!     [workload]
-//!     servers = { placement = "distributed", count = 8 }
-//!     [workload.jobs.compute]
-//!     traffic = "uniform"
-//!     nodes = "part 1 of 2"
-//!     [workload.jobs.io]
-//!     traffic = "io"
-//!     nodes = "part 2 of 2"
-//!     load = 0.3                              # of what a node can send
-//!     [sweep]
-//!     workload.active = "pairs"               # each alone, then both
-//!     workload.jobs.io.load = [0.1, 0.3, 0.5]
-//! "#;
-//! let scenario = Scenario::parse(text, "interference.toml", &[])?;
-//! let sets: Vec<&str> = scenario.axes[0].values.iter().map(|set| set.text.as_str()).collect();
-//! assert_eq!(sets, ["compute", "io", "compute + io"]);
-//! let first = &scenario.points()[0];
-//! let jobs = first.workload.as_jobs().expect("the nodes of a tree run jobs");
-//! assert!(jobs.jobs[0].active && !jobs.jobs[1].active);
-//! # Ok::<(), isthmus_scenario::ScenarioError>(())
-//! ```
-//!
-//! Knows nothing of engines: descriptions are plain values.
+//! Knows no kind of machine and nothing of engines: descriptions are plain values.
+
+// What `#[derive(Describe)]` writes names this crate, also in itself.
+extern crate self as isthmus_scenario;
 
 mod canonical;
 mod changes;
 mod control;
 mod describe;
+mod described;
 mod document;
 mod draft;
 mod error;
-mod fattree;
 mod field;
+mod flaws;
+pub mod format;
+mod formats;
 mod held;
-mod hypercube;
 mod json_kinds;
 mod json_schema;
 mod kind;
 mod kind_schema;
-mod kinds;
-mod load;
-mod machine;
 mod named;
 mod preset;
 mod quantity;
 mod resolved;
 mod scenario;
 pub mod schema;
-mod schemas;
-mod sci;
 mod search;
 mod sets;
 mod setting;
@@ -137,16 +148,13 @@ mod sweep;
 mod tables;
 mod vain;
 mod value;
-mod workload;
 
 pub use changes::Change;
 pub use control::{Intervals, Measure, Stop, StopRule, Verdict, Warmup};
+pub use described::Described;
 pub use error::{Place, ScenarioError};
-pub use json_schema::json_schema;
-pub use load::Load;
-pub use machine::Machine;
+pub use formats::Formats;
 pub use resolved::Resolved;
 pub use scenario::{POINTS_MAX, Point, Scenario};
 pub use search::{Search, SearchLine};
 pub use sweep::{Axis, AxisValue};
-pub use workload::Workload;

@@ -8,44 +8,44 @@ use crate::field::Field;
 use crate::value::Kind;
 
 /// A table of named tables.
-#[derive(Debug)]
-pub(crate) struct Named {
+#[derive(Debug, Clone, Copy)]
+pub struct Named {
     /// The table around them, `workload.jobs`.
-    pub(crate) table: &'static str,
+    pub table: &'static str,
     /// What one of them describes, `job`.
-    pub(crate) one: &'static str,
+    pub one: &'static str,
     /// The most that a file may have.
-    pub(crate) most: usize,
+    pub most: usize,
     /// What runs are to be precise about for each of them, if the file does not say.
-    pub(crate) measure: &'static str,
+    pub measure: &'static str,
     /// Names that results use for something else.
-    pub(crate) taken: &'static [&'static str],
+    pub taken: &'static [&'static str],
     /// The rows of the one whose table is this path.
-    pub(crate) rows: fn(&str) -> Vec<Field>,
+    pub rows: fn(&str) -> Vec<Field>,
 }
 
 impl Named {
     /// The rows of the one of this name.
-    pub(crate) fn rows(&self, name: &str) -> Vec<Field> {
+    pub fn rows(&self, name: &str) -> Vec<Field> {
         (self.rows)(&format!("{}.{name}", self.table))
     }
 }
 
 /// What stands for any name in the keys of rows.
-pub(crate) const ANY: &str = "*";
+pub const ANY: &str = "*";
 
 /// The same in the reference.
-pub(crate) const ANY_IN_WORDS: &str = "NAME";
+pub const ANY_IN_WORDS: &str = "NAME";
 
 /// Whether `path` is, or leads to, the key of such a row under any name.
-pub(crate) fn leads_to(path: &str, key: &str) -> bool {
+pub fn leads_to(path: &str, key: &str) -> bool {
     let mut parts = key.split('.');
     path.split('.')
         .all(|own| parts.next().is_some_and(|part| part == ANY || part == own))
 }
 
 /// Whether `path` is the key of such a row under any name.
-pub(crate) fn is_key(path: &str, key: &str) -> bool {
+pub fn is_key(path: &str, key: &str) -> bool {
     path.split('.').count() == key.split('.').count() && leads_to(path, key)
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn is_key(path: &str, key: &str) -> bool {
 ///
 /// # Errors
 /// Words that cannot be names, and too many of them.
-pub(crate) fn names(named: &Named, root: &Node) -> Result<Vec<String>, Problem> {
+pub fn names(named: &Named, root: &Node) -> Result<Vec<String>, Problem> {
     let node = named.table.split('.').try_fold(root, Node::get);
     let Some(Tree::Table(entries)) = node.map(|node| &node.tree) else {
         return Ok(Vec::new());

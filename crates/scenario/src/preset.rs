@@ -12,27 +12,31 @@ use crate::sweep::Axis;
 
 /// The presets of a kind of machine.
 #[derive(Debug)]
-pub(crate) struct Presets {
+pub struct Presets {
     /// The field that names one.
-    pub(crate) key: &'static str,
-    pub(crate) rows: &'static [Preset],
+    pub key: &'static str,
+    /// All of them.
+    pub rows: &'static [Preset],
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct Preset {
-    pub(crate) name: &'static str,
-    pub(crate) values: &'static [PresetValue],
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub values: &'static [PresetValue],
 }
 
 /// What it says of one field.
 #[derive(Debug)]
-pub(crate) struct PresetValue {
-    pub(crate) key: &'static str,
+pub struct PresetValue {
+    /// The field.
+    pub key: &'static str,
     /// As it would be written in a file.
-    pub(crate) value: &'static str,
+    pub value: &'static str,
     /// Where the value is from, or that it is an assumption.
-    pub(crate) source: &'static str,
+    pub source: &'static str,
 }
 
 impl Preset {
@@ -59,11 +63,7 @@ impl Preset {
 }
 
 /// Puts the values of presets in the places of fields that are not given.
-pub(crate) fn resolve(
-    presets: &Presets,
-    base: &mut Settings,
-    axes: &mut [Axis],
-) -> Result<(), Problem> {
+pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
     name_axes(presets, axes)?;

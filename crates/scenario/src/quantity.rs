@@ -7,7 +7,7 @@ use crate::value::{Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
 /// The unit as written: `ms`, `/ms`, `%`; `None` for plain numbers and words.
-pub(crate) fn unit(setting: &Setting) -> Option<String> {
+pub fn unit(setting: &Setting) -> Option<String> {
     let has_unit = matches!(
         setting.value,
         Value::Number(_) | Value::Time(_) | Value::Bytes(_) | Value::Bandwidth(_) | Value::Rate(_)
@@ -19,7 +19,7 @@ pub(crate) fn unit(setting: &Setting) -> Option<String> {
 }
 
 /// The value in `unit`; `None` for words and lists.
-pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
+pub fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
     let amount = amount(&setting.value)?;
     let Some(unit) = unit else {
         return Some(amount);
@@ -76,7 +76,7 @@ fn unit_amount(value: &Value, unit: &str) -> Option<f64> {
 }
 
 /// `x` to so many significant digits.
-pub(crate) fn rounded(x: f64, digits: usize) -> f64 {
+pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn rounded(x: f64, digits: usize) -> f64 {
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end, which also
 /// hides the last-digit differences of `powf` between machines; whole quantities are rounded.
-pub(crate) fn between(
+pub fn between(
     from: &Setting,
     to: &Setting,
     points: Option<usize>,
@@ -112,7 +112,7 @@ pub(crate) fn between(
     }
     let whole = matches!(
         kind,
-        Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Size | Kind::Outstanding
+        Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Size(_) | Kind::Outstanding
     );
     let points = match points {
         Some(points) => points,

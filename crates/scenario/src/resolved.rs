@@ -3,7 +3,6 @@
 use crate::document::cut;
 use crate::error::Origin;
 use crate::field::Default;
-use crate::kinds;
 use crate::scenario::{Scenario, applied};
 use crate::setting::{Credit, Layer, Setting};
 use serde::Serialize;
@@ -34,7 +33,7 @@ impl Scenario {
             .filter_map(|axis| axis.values.first().cloned())
             .collect();
         let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
-        let derived = (kinds::of(settings.schema()).derived)(&self.machine);
+        let derived = (settings.schema().kind.derived)(&self.machine);
         let row = |key: &str, value: String, from: String, source: String| Resolved {
             key: key.to_owned(),
             value: cut(&value, VALUE_MAX),

@@ -4,12 +4,12 @@ use crate::canonical;
 use crate::changes::{self, Change};
 use crate::control::{self, Measure, Stop, StopRule, Verdict};
 use crate::describe::Describe;
+use crate::described::Described;
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
-use crate::kinds;
-use crate::load::Load;
-use crate::machine::Machine;
+use crate::formats::Formats;
+use crate::kind::Loads;
 use crate::preset;
 use crate::search::{self, Search, SearchLine};
 use crate::setting::Setting;
@@ -18,7 +18,6 @@ use crate::suggest::closest;
 use crate::sweep::{Axis, AxisValue};
 use crate::tables::{ControlTable, HeadTable};
 use crate::vain::Effects;
-use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The most points that a sweep may have, and the most lines of a search.
@@ -38,9 +37,9 @@ pub struct Scenario {
     /// Master seed.
     pub seed: u64,
     /// The machine of the first point (without points: of the first line at its lowest load).
-    pub machine: Machine,
+    pub machine: Described,
     /// The workload of the first point (without points: of the first line at its lowest load).
-    pub workload: Workload,
+    pub workload: Described,
     /// The axes of the sweep, the slowest first; may be empty.
     pub axes: Vec<Axis>,
     /// What to observe.
@@ -65,9 +64,9 @@ pub struct Point {
     /// One value for each axis.
     pub values: Vec<AxisValue>,
     /// The machine.
-    pub machine: Machine,
+    pub machine: Described,
     /// What is asked of it.
-    pub workload: Workload,
+    pub workload: Described,
 }
 
 impl PartialEq for Scenario {
@@ -83,35 +82,41 @@ impl PartialEq for Scenario {
 }
 
 impl Scenario {
-    /// Reads the text of a scenario file and applies overrides, each `key=value`, in order.
+    /// Reads the text of a scenario file with a machine of one of the kinds `formats` and applies
+    /// overrides, each `key=value`, in order.
     ///
     /// The value of an override is TOML or else taken as text. Overriding a swept field replaces
     /// its axis by the one value; `sweep.KEY=[...]` sets an axis.
     ///
     /// # Errors
     /// The first thing found wrong; `file_name` serves only to say where.
-    pub fn parse(text: &str, file_name: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+    pub fn parse(
+        formats: &'static Formats,
+        text: &str,
+        file_name: &str,
+        overrides: &[String],
+    ) -> Result<Self, ScenarioError> {
         let source = Arc::new(Source {
             file: file_name.to_owned(),
             text: text.to_owned(),
             overrides: overrides.to_vec(),
         });
-        Self::read(&source).map_err(|problem| source.error(problem))
+        Self::read(formats, &source).map_err(|problem| source.error(problem))
     }
 
-    fn read(source: &Arc<Source>) -> Result<Self, Problem> {
+    fn read(formats: &'static Formats, source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
-        let draft = Draft::read(&root, &source.overrides)?;
+        let draft = Draft::read(formats, &root, &source.overrides)?;
         // A file that is only whole with its overrides is changed by none of them.
         let changes = match source.overrides.is_empty() {
             true => Vec::new(),
-            false => Draft::read(&root, &[])
+            false => Draft::read(formats, &root, &[])
                 .map_or_else(|_| Vec::new(), |file| changes::changes(&file, &draft)),
         };
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        if let Some(presets) = kinds::of(base.schema()).presets {
+        if let Some(presets) = base.schema().kind.tables.presets {
             preset::resolve(presets, &mut base, &mut axes)?;
         }
         check_head(&base)?;
@@ -187,9 +192,19 @@ impl Scenario {
         }
     }
 
+    /// The word of the kind of machine, as after `machine.kind =`.
+    pub fn kind(&self) -> &'static str {
+        self.base.schema().kind.name
+    }
+
+    /// How this kind of machine says how much is asked of it.
+    pub fn loads(&self) -> Loads {
+        self.base.schema().kind.tables.loads
+    }
+
     /// Whether the field `key` decides how much is asked of a machine of this kind.
     pub fn is_load(&self, key: &str) -> bool {
-        kinds::of(self.base.schema()).loads.keys.contains(&key)
+        self.loads().keys.contains(&key)
     }
 
     /// Checks that all measures that runs are to be precise about are among `known`.
@@ -250,18 +265,15 @@ impl Scenario {
 
 impl Settings {
     /// Machine and workload, once every value is there.
-    pub(crate) fn build(&self) -> Result<(Machine, Workload), Problem> {
+    pub(crate) fn build(&self) -> Result<(Described, Described), Problem> {
         self.check_complete()?;
-        let kind = kinds::of(self.schema());
-        let machine = (kind.build)(self)?;
-        let workload = (kind.build_workload)(self, &machine)?;
-        Ok((machine, workload))
+        (self.schema().kind.build)(self)
     }
 }
 
 /// What is missing outside of machine and workload, before any point is built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
-    if let Some(named) = base.schema().named
+    if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()
     {
         return Err(base.problem(
@@ -303,13 +315,13 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
     let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
-    let keys = kinds::of(schema).loads.keys;
+    let keys = schema.kind.tables.loads.keys;
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(kinds::of(base.schema()).loads.keys));
+    axes.retain_mut(|axis| axis.give_up(base.schema().kind.tables.loads.keys));
     axes
 }
 
@@ -337,7 +349,7 @@ pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings,
 }
 
 /// All points, and machine and workload of the first of them or of the first line.
-type Expanded = (Vec<Point>, (Machine, Workload));
+type Expanded = (Vec<Point>, (Described, Described));
 
 /// Builds everything once and notes which fields have an effect.
 fn build_all(
@@ -353,11 +365,16 @@ fn build_all(
     };
     let search_axes = without_load(base, axes);
     for line in &lines {
-        for load in search.iter().flat_map(|search| [search.low, search.high]) {
-            let (machine, workload) = line
-                .build_at(load)
-                .map_err(|problem| at(problem, &search_axes, &line.values, Some(load)))?;
-            let kind = kinds::of(line.settings.schema());
+        for (load, unit) in search.into_iter().flat_map(Search::ends) {
+            let (machine, workload) = line.build_at(load).map_err(|problem| {
+                at(
+                    problem,
+                    &search_axes,
+                    &line.values,
+                    Some(&format!("{load} {unit}")),
+                )
+            })?;
+            let kind = line.settings.schema().kind;
             effects.note(&line.settings, |watch| {
                 (kind.watch)(watch, &machine, &workload)
             });
@@ -383,7 +400,7 @@ fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<P
         .map(|(index, values)| {
             let built = applied(base, &values).and_then(|settings| {
                 let (machine, workload) = settings.build()?;
-                let kind = kinds::of(settings.schema());
+                let kind = settings.schema().kind;
                 effects.note(&settings, |watch| (kind.watch)(watch, &machine, &workload));
                 Ok((machine, workload))
             });
@@ -415,7 +432,7 @@ fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<Sea
 }
 
 /// The problem with the point at which it arises.
-fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<Load>) -> Problem {
+fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<&str>) -> Problem {
     let place: Vec<String> = axes
         .iter()
         .zip(values)

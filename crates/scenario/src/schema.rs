@@ -2,8 +2,8 @@
 
 use crate::describe::Rows;
 use crate::field::{Default, Field, Following};
-use crate::kind::MachineKind;
-use crate::kinds::{MACHINE_KINDS, kind_field};
+use crate::formats::Formats;
+use crate::kind::Row;
 use crate::named::ANY_IN_WORDS;
 use crate::sweep;
 use crate::tables::{ControlTable, HeadTable};
@@ -32,42 +32,43 @@ pub struct FieldInfo {
     pub machine: String,
 }
 
-/// Every field of the scenario file, in the order of the reference: for each table the fields of
-/// one kind of machine after those of another. A key that several kinds have comes several times.
-///
-/// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
-/// of variants.
-pub fn fields() -> Vec<FieldInfo> {
-    let of_kinds = |table: fn(&MachineKind) -> Vec<Field>| {
-        MACHINE_KINDS.iter().flat_map(move |kind| {
-            let rows = table(kind).into_iter();
-            rows.map(|field| info_of(kind, &field))
-        })
-    };
-    let workload = |kind: &MachineKind| {
-        let named = kind.named.iter().flat_map(|named| named.rows(ANY_IN_WORDS));
-        (kind.workload_fields)().into_iter().chain(named).collect()
-    };
-    let common = |field: Field| -> Vec<FieldInfo> {
-        if field.default != Default::OfKind {
-            return vec![info(&field)];
-        }
-        let kinds = MACHINE_KINDS.iter();
-        kinds
-            .map(|kind| info_of(kind, &kind.row(field.clone())))
+impl Formats {
+    /// Every field of the scenario file, in the order of the reference: for each table the fields of
+    /// one kind of machine after those of another. A key that several kinds have comes several times.
+    ///
+    /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
+    /// of variants.
+    pub fn fields(&'static self) -> Vec<FieldInfo> {
+        let of_kinds = |table: fn(&Row) -> Vec<Field>| {
+            self.rows().iter().flat_map(move |kind| {
+                let rows = table(kind).into_iter();
+                rows.map(|field| info_of(kind, &field))
+            })
+        };
+        let workload = |kind: &Row| {
+            let named = kind.named_rows(ANY_IN_WORDS);
+            (kind.tables.workload)().into_iter().chain(named).collect()
+        };
+        let common = |field: Field| -> Vec<FieldInfo> {
+            if field.default != Default::OfKind {
+                return vec![info(&field)];
+            }
+            let own = |kind: &Row| info_of(kind, &kind.own(field.clone()));
+            self.rows().iter().map(own).collect()
+        };
+        let before = Rows::of::<HeadTable>("").into_iter();
+        before
+            .chain([self.kind_field()])
+            .map(|field| info(&field))
+            .chain(of_kinds(|kind| (kind.tables.machine)()))
+            .chain(of_kinds(workload))
+            .chain(sweep_reference())
+            .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
             .collect()
-    };
-    let before = Rows::of::<HeadTable>("").into_iter().chain([kind_field()]);
-    before
-        .map(|field| info(&field))
-        .chain(of_kinds(|kind| (kind.fields)()))
-        .chain(of_kinds(workload))
-        .chain(sweep_reference())
-        .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
-        .collect()
+    }
 }
 
-fn info_of(kind: &MachineKind, field: &Field) -> FieldInfo {
+fn info_of(kind: &Row, field: &Field) -> FieldInfo {
     FieldInfo {
         machine: kind.name.to_owned(),
         ..info(field)

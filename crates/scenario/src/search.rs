@@ -1,16 +1,13 @@
 //! `[search]`: the saturation knee for each combination of the axes that are not loads.
 
+use crate::described::Described;
 use crate::error::{Problem, ScenarioError, Source};
 use crate::kind::LoadValue;
-use crate::kinds;
-use crate::load::Load;
-use crate::machine::Machine;
 use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::sweep::AxisValue;
 use crate::tables::SearchTable;
 use crate::value::Value;
-use crate::workload::Workload;
 use std::sync::Arc;
 
 /// The saturation search.
@@ -20,18 +17,27 @@ pub struct Search {
     /// `workload.load`.
     pub over: String,
     /// The lowest load.
-    pub low: Load,
-    /// The highest load, above the lowest and of the same dimension.
-    pub high: Load,
+    pub low: f64,
+    /// The highest load, above the lowest.
+    pub high: f64,
+    /// The unit of both: `/ms`, `GB/s` or `MB/s`.
+    pub unit: &'static str,
     /// Width of the interval at which to stop, relative to its middle, between 0 and 1.
     pub resolution: f64,
 }
 
+impl Search {
+    /// Its lowest and its highest load, each with the unit.
+    pub(crate) fn ends(&self) -> [(f64, &'static str); 2] {
+        [self.low, self.high].map(|load| (load, self.unit))
+    }
+}
+
 /// The search that a file asks for.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
-    let read = kinds::of(settings.schema()).loads.read;
+    let loads = settings.schema().kind.tables.loads;
     let end = |key: &str, value: &Value| {
-        let load = read(&table.over, value);
+        let load = (loads.read)(&table.over, value);
         load.map_err(|no| settings.problem(key, no.problem, no.hint))
     };
     let from = end("search.from", &table.from)?;
@@ -48,6 +54,7 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
         over: table.over,
         low,
         high,
+        unit: loads.unit,
         resolution: table.resolution,
     })
 }
@@ -64,26 +71,25 @@ pub struct SearchLine {
 }
 
 impl SearchLine {
-    /// The machine and the workload at `load`, which must be of the dimension of the search's own
-    /// loads. Of a rate, the mean interarrival time is rounded to whole picoseconds.
+    /// The machine and the workload at `load`, in the unit of the search. Of a rate, the mean interarrival time is rounded to whole picoseconds.
     ///
     /// # Errors
     /// A load that is impossible, such as none at all, or one at which the scenario contradicts
     /// itself; never for loads of the search itself.
-    pub fn at(&self, load: Load) -> Result<(Machine, Workload), ScenarioError> {
+    pub fn at(&self, load: f64) -> Result<(Described, Described), ScenarioError> {
         self.build_at(load)
             .map_err(|problem| self.source.error(problem))
     }
 
-    pub(crate) fn build_at(&self, load: Load) -> Result<(Machine, Workload), Problem> {
+    pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
         let schema = self.settings.schema();
-        let loads = &kinds::of(schema).loads;
+        let loads = &schema.kind.tables.loads;
         let LoadValue {
             key,
             value,
             written,
         } = (loads.write)(load).map_err(|possible| {
-            let problem = format!("a load of {load} is impossible");
+            let problem = format!("a load of {load} {} is impossible", loads.unit);
             self.settings.problem("search.over", problem, possible)
         })?;
         let Some(field) = schema.field(key).cloned() else {

@@ -9,18 +9,24 @@ use std::sync::Arc;
 
 /// Who has set a value; later ones win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Layer {
+pub enum Layer {
+    /// Nobody: the table of the fields.
     Default,
+    /// The preset that the file names.
     Preset,
+    /// The file.
     File,
+    /// An override.
     Override,
+    /// An axis of the sweep.
     Axis,
+    /// The search.
     Search,
 }
 
 /// One value of one field.
 #[derive(Debug, Clone)]
-pub(crate) struct Setting {
+pub struct Setting {
     pub(crate) field: Arc<Field>,
     pub(crate) value: Value,
     /// The value as it goes into a file.

@@ -8,11 +8,12 @@ use crate::kind_schema::Schema;
 use crate::setting::{Layer, Setting};
 use crate::value::Value;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The values of all fields.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub struct Settings {
     schema: Arc<Schema>,
     set: BTreeMap<Arc<str>, Setting>,
     /// Tables that the file opens, for errors about what is missing from them.
@@ -30,6 +31,11 @@ impl Settings {
 
     pub(crate) fn schema(&self) -> &Arc<Schema> {
         &self.schema
+    }
+
+    /// The names of the named tables, in the order of the file.
+    pub fn names(&self) -> &[String] {
+        self.schema.names()
     }
 
     pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
@@ -69,7 +75,7 @@ impl Settings {
     }
 
     /// The value that was set, not a default.
-    pub(crate) fn given(&self, key: &str) -> Option<&Setting> {
+    pub fn given(&self, key: &str) -> Option<&Setting> {
         self.set.get(key)
     }
 
@@ -78,18 +84,19 @@ impl Settings {
     }
 
     /// A value in words, given or by default.
-    pub(crate) fn words(&self, key: &str) -> Option<String> {
+    pub fn words(&self, key: &str) -> Option<String> {
         self.setting(key).map(Setting::text)
     }
 
-    pub(crate) fn layer(&self, key: &str) -> Layer {
+    /// Who has set the value.
+    pub fn layer(&self, key: &str) -> Layer {
         self.set
             .get(key)
             .map_or(Layer::Default, |setting| setting.layer)
     }
 
     /// Where the value or table, or else the table around it, was written.
-    pub(crate) fn origin(&self, key: &str) -> Origin {
+    pub fn origin(&self, key: &str) -> Origin {
         if let Some(setting) = self.set.get(key) {
             return setting.origin;
         }
@@ -107,7 +114,7 @@ impl Settings {
     }
 
     /// A problem with the value of `key`.
-    pub(crate) fn problem(
+    pub fn problem(
         &self,
         key: &str,
         problem: impl Into<String>,
@@ -118,7 +125,7 @@ impl Settings {
 
     /// Whether the field that decides over `field` holds one of the words that give it a meaning,
     /// and means anything itself.
-    pub(crate) fn applies(&self, field: &Field) -> bool {
+    pub fn applies(&self, field: &Field) -> bool {
         self.obstacle(field).is_none()
     }
 
@@ -232,7 +239,7 @@ impl Settings {
     }
 
     /// Whether an optional table is there.
-    pub(crate) fn has_table(&self, path: &str) -> bool {
+    pub fn has_table(&self, path: &str) -> bool {
         self.tables.contains_key(path)
             || self.set.keys().any(|key| {
                 key.strip_prefix(path)
@@ -245,7 +252,7 @@ impl Settings {
 /// an error of this crate, not of a file; `None` only if the field has no value and no default.
 impl Settings {
     /// The value of a field, if it has any.
-    pub(crate) fn held_if_any<T: Held>(&self, key: &str) -> Option<T> {
+    pub fn held_if_any<T: Held>(&self, key: &str) -> Option<T> {
         let value = match self.setting(key) {
             Some(setting) => T::of(&setting.value),
             None => match self.followed(key) {
@@ -257,12 +264,24 @@ impl Settings {
     }
 
     /// The value of a field that has one once the settings are complete.
-    pub(crate) fn held<T: Held>(&self, key: &str) -> T {
+    pub fn held<T: Held>(&self, key: &str) -> T {
         self.held_if_any(key).unwrap_or_else(|| unset(key))
     }
 
+    /// The variant that a word names, if the field has a value. The table takes the words of a field
+    /// from the names of the variants.
+    pub fn variant_if_any<T: FromStr>(&self, key: &str) -> Option<T> {
+        let word: String = self.held_if_any(key)?;
+        Some(word.parse().unwrap_or_else(|_| wrong_kind(key)))
+    }
+
+    /// The same of a field that has a value once the settings are complete.
+    pub fn variant<T: FromStr>(&self, key: &str) -> T {
+        self.variant_if_any(key).unwrap_or_else(|| unset(key))
+    }
+
     /// A text, or a word with a default that follows from another word.
-    pub(crate) fn text(&self, key: &str) -> String {
+    pub fn text(&self, key: &str) -> String {
         self.word(key).0
     }
 }

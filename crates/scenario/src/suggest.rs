@@ -2,10 +2,7 @@
 
 /// The candidate that `word` was most likely meant to be, if any is near enough: one typing error
 /// for short words, one in three letters for longer ones. The first of equals wins.
-pub(crate) fn closest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     let length = word.chars().count();
     let allowed = (length / 3).max(1);

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use std::collections::BTreeMap;
 
 /// Looks at the fields that may change nothing at one point.
-pub(crate) struct Watch<'s> {
+pub struct Watch<'s> {
     settings: &'s Settings,
     found: Vec<Finding>,
 }
@@ -25,11 +25,13 @@ struct Finding {
 }
 
 /// Why a field changes nothing.
-pub(crate) struct Reason<'r> {
-    pub(crate) problem: String,
-    pub(crate) hint: String,
+pub struct Reason<'r> {
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub hint: String,
     /// The fields whose values make it so.
-    pub(crate) causes: &'r [&'r str],
+    pub causes: &'r [&'r str],
 }
 
 impl<'s> Watch<'s> {
@@ -40,12 +42,13 @@ impl<'s> Watch<'s> {
         }
     }
 
-    pub(crate) fn settings(&self) -> &'s Settings {
+    /// The settings of the point.
+    pub fn settings(&self) -> &'s Settings {
         self.settings
     }
 
     /// Notes a field, if it is given; `reason` says why it changes nothing, where that is so.
-    pub(crate) fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
+    pub fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
         let Some(given) = self.settings.given(key) else {
             return;
         };
@@ -72,11 +75,11 @@ impl<'s> Watch<'s> {
 
 /// What is known of all points so far.
 #[derive(Debug, Default)]
-pub(crate) struct Effects(BTreeMap<String, Finding>);
+pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
     /// Looks at one more point, as `look` does at all that may have no effect there.
-    pub(crate) fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
+    pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);
         for finding in watch.found {
@@ -93,7 +96,7 @@ impl Effects {
     ///
     /// # Errors
     /// The first field without effect for another reason.
-    pub(crate) fn overruled(self) -> Result<Vec<String>, Problem> {
+    pub fn overruled(self) -> Result<Vec<String>, Problem> {
         let mut overruled = Vec::new();
         for finding in self.0.into_values() {
             match finding.vain {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use isthmus_kernel::Cycles;
+use strum::{EnumString, VariantNames};
 
 /// Symbols of a send at most.
 pub const SYMBOLS_LIMIT: u32 = (1 << 14) - 1;
@@ -25,7 +26,8 @@ pub enum FlowControl {
 }
 
 /// When the delay of a ring change begins (rule 8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {
     /// When the header comes to the agent, whose crossbar begins when it is over.
     Header,

@@ -28,21 +28,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("describe", &[]),
+    ("scenario", &["units", "workload", "describe"]),
+    ("experiment", &["units", "kernel", "statistics", "scenario"]),
     (
-        "scenario",
-        &["units", "topology", "workload", "machine", "describe"],
-    ),
-    (
-        "experiment",
+        "kinds",
         &[
             "units",
             "topology",
             "kernel",
-            "statistics",
             "analytic",
             "workload",
             "machine",
             "scenario",
+            "experiment",
         ],
     ),
     (
@@ -54,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "machine",
             "scenario",
             "experiment",
+            "kinds",
         ],
     ),
 ];

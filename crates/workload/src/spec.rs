@@ -2,6 +2,7 @@
 
 use crate::Outstanding;
 use isthmus_units::{Bytes, Time};
+use strum::{EnumString, VariantNames};
 
 /// When a PE asks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +38,8 @@ pub enum Arrival {
 }
 
 /// How the blocks of a file lie on the I/O nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FileLayout {
     /// All blocks of a file at one I/O node; the reply is one message.
     Contiguous,

@@ -1,13 +1,12 @@
 //! What an experiment says before it runs.
 
-use super::{Experiment, Job};
+use super::Experiment;
 use crate::capacity::Capacity;
-use crate::hypercube::Queueing;
-use crate::machines::Built;
+use crate::kind::Kind;
 use crate::result::{AxisValue, MachineSummary};
 use crate::rules::PERIODS_MIN;
 use crate::subject::Subject;
-use isthmus_scenario::{Scenario, ScenarioError, StopRule, Workload};
+use isthmus_scenario::{Scenario, ScenarioError, StopRule};
 use isthmus_units::Time;
 use std::sync::Arc;
 
@@ -17,13 +16,9 @@ impl Experiment {
         self.machines.summaries()
     }
 
-    /// The machines of the sweep that are SCI fabrics, in the order of [`Experiment::machines`];
-    /// `None` for other kinds.
-    pub fn fabrics(&self) -> impl Iterator<Item = Option<&isthmus_machine::sci::Machine>> {
-        self.machines.all().map(|built| match built {
-            Built::Sci(built) => Some(built.machine()),
-            Built::Hypercube(_) | Built::FatTree(_) => None,
-        })
+    /// The machines of the sweep, in the order of [`Experiment::machines`], if they are of this kind.
+    pub fn built<K: Kind>(&self) -> impl Iterator<Item = &K::Built> {
+        self.machines.all().filter_map(|built| built.as_::<K>())
     }
 
     /// Demand and supply of the parts of each variant, at the highest load of its points; of a search
@@ -100,17 +95,12 @@ impl Experiment {
         warnings
     }
 
-    /// Every point in the numbers of the analytic model, with the values of its axes; `None` for
-    /// points that the model does not cover.
-    pub fn queueing(&self) -> Vec<(Vec<AxisValue>, Option<Queueing>)> {
-        let queueing = |job: &Job| match (self.machines.get(job.machine), &job.workload) {
-            (Built::Hypercube(built), Workload::Hypercube(traffic)) => built.queueing(traffic),
-            _ => None,
-        };
-        let points = self.points.iter();
-        points
-            .map(|job| (job.values.clone(), queueing(job)))
-            .collect()
+    /// The machine and the work of every point with the values of its axes, if they are of this kind.
+    pub fn cases<K: Kind>(&self) -> impl Iterator<Item = (&[AxisValue], &K::Built, &K::Work)> {
+        self.points.iter().filter_map(|job| {
+            let built = self.machines.get(job.machine).as_::<K>()?;
+            Some((&*job.values, built, job.workload.as_()?))
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a machine is made of: plain values, no behaviour.
 
 use isthmus_units::{Bandwidth, Bytes, Time};
+use strum::{EnumString, VariantNames};
 
 /// Lanes of each kind of link of the interface of Fig. 2 of the hypercube paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,8 @@ pub enum PlacementSpec {
 }
 
 /// How requests share an I/O node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Service {
     /// Access times are pure delays, as in the hypercube paper.
     Delay,
@@ -142,6 +144,20 @@ pub struct HypercubeSpec {
 }
 
 impl HypercubeSpec {
+    /// Number of I/O nodes, where it follows from the placement without a search: 2^(d - m) for the
+    /// codes with m parity bits (section 3.2).
+    pub fn io_node_count(&self) -> Option<u32> {
+        match &self.placement {
+            PlacementSpec::Hamming | PlacementSpec::Combined => {
+                let parity_bits = (self.dimension + 1).ilog2();
+                Some(1 << (self.dimension - parity_bits))
+            }
+            PlacementSpec::Dominating => None,
+            PlacementSpec::Stride { count } | PlacementSpec::Clustered { count } => Some(*count),
+            PlacementSpec::List(pes) => u32::try_from(pes.len()).ok(),
+        }
+    }
+
     /// The paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
     pub fn paper(dimension: u32, b: u32) -> Self {
         Self {

@@ -1,11 +1,14 @@
 //! What an SCI fabric is made of: plain values, no behaviour.
 
+use strum::{EnumString, VariantNames};
+
 pub use isthmus_sci::ChangeFrom;
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
 /// How a node that has more to send than its ring can carry is held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FlowControl {
     /// Not at all: a node sends whenever its bypass FIFO is empty.
     None,
@@ -15,7 +18,8 @@ pub enum FlowControl {
 }
 
 /// What becomes of nodes that a fault leaves without a path to or from the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
     /// It is an error of the description.
     Refuse,
@@ -25,7 +29,8 @@ pub enum CutOff {
 
 /// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket
 /// its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Source {
     /// Source rule A: in a FIFO without bound, whose head waits for a slot of its output port.
     Unbounded,

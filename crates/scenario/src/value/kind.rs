@@ -1,28 +1,74 @@
 //! What a field may hold, in words and numbers.
 
-use isthmus_topology::rings::MAX_NODES;
+/// How many nodes there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addressed {
+    /// Nodes at most.
+    pub nodes: u32,
+    /// What has no more numbers for them.
+    pub by: &'static str,
+}
+
+impl Addressed {
+    /// As many as there are node numbers.
+    pub const ALL: Self = Self {
+        nodes: u32::MAX,
+        by: "a file",
+    };
+}
 
 /// What a field holds and which values are possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A whole number.
-    Integer { min: u64, max: u64 },
+    Integer {
+        /// The least.
+        min: u64,
+        /// The greatest.
+        max: u64,
+    },
     /// Lanes of a link.
-    Lanes { min: u64 },
+    Lanes {
+        /// The fewest.
+        min: u64,
+    },
     /// Messages under way: a whole number or `"unlimited"`.
     Outstanding,
     /// A finite number.
-    Number { min: f64, max: f64 },
+    Number {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
     /// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
-    Share { above_zero: bool, below_one: bool },
+    Share {
+        /// Whether 0 is impossible.
+        above_zero: bool,
+        /// Whether 1 is impossible.
+        below_one: bool,
+    },
     /// A span of time, and the unit that a bare number most likely lacks.
-    Time { zero: bool, usual: &'static str },
+    Time {
+        /// Whether none is possible.
+        zero: bool,
+        /// The unit that a bare number most likely lacks.
+        usual: &'static str,
+    },
     /// An amount of data, in bytes.
-    Bytes { min: u64, max: u64 },
+    Bytes {
+        /// The least.
+        min: u64,
+        /// The greatest.
+        max: u64,
+    },
     /// A bandwidth above zero.
     Bandwidth,
     /// An offered load as a bandwidth above zero.
-    Offered { usual: &'static str },
+    Offered {
+        /// The unit that a bare number most likely lacks.
+        usual: &'static str,
+    },
     /// An offered load of one node above zero: a bandwidth, or a share of what it can send.
     NodeLoad,
     /// A rate above zero.
@@ -34,22 +80,33 @@ pub(crate) enum Kind {
     /// Letters, digits, `-`, `_`.
     Name,
     /// Any text of so many characters at most.
-    Text { max: usize },
+    Text {
+        /// Characters at most.
+        max: usize,
+    },
     /// true or false.
     Flag,
     /// A list of node numbers, none twice.
     Nodes,
     /// A list of links, each a pair of node numbers, none twice; `directed` if [0, 1] and [1, 0]
     /// are two links.
-    Links { directed: bool },
+    Links {
+        /// Whether one direction of a link is another link.
+        directed: bool,
+    },
     /// Nodes in each dimension of a fabric: `8` or `"6x6"`.
-    Size,
+    Size(Addressed),
     /// Rings, each a list of node numbers, that leave no node out.
-    Rings,
+    Rings(Addressed),
     /// A list of percentiles, each between 0 and 100, none twice.
     Percentiles,
     /// A list of names of measures; if `named`, the first part of each is the name of a table.
-    Measures { example: &'static str, named: bool },
+    Measures {
+        /// Some that there are, as they would be written.
+        example: &'static str,
+        /// Whether they begin with a name of the file.
+        named: bool,
+    },
     /// The nodes of a job: all, a part of them, or a list of nodes and runs.
     JobNodes,
     /// Nodes in each dimension of a grid: `16` or `"4x4"`.
@@ -62,46 +119,46 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Any whole number.
-    pub(crate) const COUNT: Self = Self::Integer {
+    pub const COUNT: Self = Self::Integer {
         min: 0,
         max: i64::MAX as u64,
     };
 
     /// A share, both ends possible.
-    pub(crate) const SHARE: Self = Self::Share {
+    pub const SHARE: Self = Self::Share {
         above_zero: false,
         below_one: false,
     };
 
     /// A share, neither end possible.
-    pub(crate) const INSIDE: Self = Self::Share {
+    pub const INSIDE: Self = Self::Share {
         above_zero: true,
         below_one: true,
     };
 
     /// A whole number from `min` to `max`.
-    pub(crate) const fn whole(min: u64, max: u64) -> Self {
+    pub const fn whole(min: u64, max: u64) -> Self {
         Self::Integer { min, max }
     }
 
     /// A span of time, which may be none.
-    pub(crate) const fn span(usual: &'static str) -> Self {
+    pub const fn span(usual: &'static str) -> Self {
         Self::Time { zero: true, usual }
     }
 
     /// A span of time above zero.
-    pub(crate) const fn period(usual: &'static str) -> Self {
+    pub const fn period(usual: &'static str) -> Self {
         Self::Time { zero: false, usual }
     }
 
     /// Any amount of data above zero.
-    pub(crate) const DATA: Self = Self::Bytes {
+    pub const DATA: Self = Self::Bytes {
         min: 1,
         max: u64::MAX,
     };
 
     /// What the file must hold, for "... is expected".
-    pub(crate) fn expected(self) -> &'static str {
+    pub fn expected(self) -> &'static str {
         match self {
             Self::Integer { .. } => "a whole number",
             Self::Lanes { .. } => "a whole number of lanes",
@@ -120,8 +177,8 @@ impl Kind {
             Self::Flag => "true or false",
             Self::Nodes => "a list of node numbers",
             Self::Links { .. } => "a list of pairs of node numbers",
-            Self::Size => "a size",
-            Self::Rings => "a list of rings",
+            Self::Size(_) => "a size",
+            Self::Rings(_) => "a list of rings",
             Self::Percentiles => "a list of percentiles",
             Self::Measures { .. } => "a list of measures",
             Self::JobNodes => "a set of nodes",
@@ -132,7 +189,7 @@ impl Kind {
     }
 
     /// A value as it would be written in the file.
-    pub(crate) fn example(self) -> String {
+    pub fn example(self) -> String {
         match self {
             Self::Integer { min, .. } | Self::Lanes { min } => min.max(1).to_string(),
             Self::Outstanding => "16 or \"unlimited\"".to_owned(),
@@ -151,8 +208,8 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Nodes => "[0, 7]".to_owned(),
             Self::Links { .. } => "[[0, 1], [4, 6]]".to_owned(),
-            Self::Size => "\"6x6\"".to_owned(),
-            Self::Rings => "[[0, 1, 2], [2, 3]]".to_owned(),
+            Self::Size(_) => "\"6x6\"".to_owned(),
+            Self::Rings(_) => "[[0, 1, 2], [2, 3]]".to_owned(),
             Self::Percentiles => "[50, 90, 99]".to_owned(),
             Self::Measures { example, .. } => example.to_owned(),
             Self::JobNodes => "\"part 1 of 2\" or [0, \"8-15\"]".to_owned(),
@@ -163,7 +220,7 @@ impl Kind {
     }
 
     /// The unit that a bare number most likely lacks.
-    pub(crate) fn usual_unit(self) -> Option<&'static str> {
+    pub fn usual_unit(self) -> Option<&'static str> {
         match self {
             Self::Time { usual, .. } => Some(usual),
             Self::Bytes { .. } => Some("B"),
@@ -175,7 +232,7 @@ impl Kind {
     }
 
     /// The units that may be written, for the reference.
-    pub(crate) fn units(self) -> &'static str {
+    pub fn units(self) -> &'static str {
         match self {
             Self::Time { .. } => "ps, ns, us, ms, s, min, h",
             Self::Bytes { .. } => "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB",
@@ -192,7 +249,7 @@ impl Kind {
     }
 
     /// The possible values in words.
-    pub(crate) fn range(self) -> String {
+    pub fn range(self) -> String {
         match self {
             Self::Integer { min, max } if max >= i64::MAX as u64 => format!("{min} or more"),
             Self::Integer { min, max } => format!("{min} to {max}"),
@@ -227,8 +284,10 @@ impl Kind {
             Self::Links { directed: true } => {
                 "pairs of a node and the next on one of its rings, none twice".to_owned()
             }
-            Self::Size => format!("nodes in each dimension, 2 or more, {MAX_NODES} in all"),
-            Self::Rings => "lists of two nodes or more, no node left out".to_owned(),
+            Self::Size(most) => {
+                format!("nodes in each dimension, 2 or more, {} in all", most.nodes)
+            }
+            Self::Rings(_) => "lists of two nodes or more, no node left out".to_owned(),
             Self::Percentiles => "between 0 and 100, both excluded; none twice".to_owned(),
             Self::Measures { .. } => "names of measures, none twice".to_owned(),
             Self::JobNodes => {
@@ -245,31 +304,31 @@ impl Kind {
 }
 
 /// Characters of a title, or of another text that stands on one line, at most.
-pub(crate) const LINE_MAX: usize = 200;
+pub const LINE_MAX: usize = 200;
 
 /// The first character of a text that would command a terminal. Ends of lines and tabs do not.
-pub(crate) fn control_in(text: &str) -> Option<char> {
+pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
 }
 
 /// Words that stand for several sets of names: each alone; and each pair; and all together, last.
-pub(crate) const SET_WORDS: &[&str] = &["alone", "pairs"];
+pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Nodes of a tree at most.
-pub(crate) const NODES_MAX: u32 = 65_536;
+pub const NODES_MAX: u32 = 65_536;
 
 /// Most messages of one sender under way, where they have a number.
-pub(crate) const OUTSTANDING_MAX: u64 = 65_536;
+pub const OUTSTANDING_MAX: u64 = 65_536;
 
 /// The word where they have none.
-pub(crate) const UNLIMITED: &str = "unlimited";
+pub const UNLIMITED: &str = "unlimited";
 
 /// Most lanes of one link; far above any machine, far below what would overflow.
-pub(crate) const LANES_MAX: u64 = 65_535;
+pub const LANES_MAX: u64 = 65_535;
 
 /// `"a", "b" or "c"`.
-pub(crate) fn alternatives(words: &[&str]) -> String {
+pub fn alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         None => String::new(),

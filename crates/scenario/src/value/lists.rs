@@ -1,8 +1,7 @@
 //! Values that list something: nodes, links, rings, sizes, percentiles, measures.
 
-use super::{Flaw, Kind, LINE_MAX, Reader, Value, flaw_at};
+use super::{Addressed, Flaw, Kind, LINE_MAX, Reader, Value, flaw_at};
 use crate::document::{Node, Tree, shown};
-use isthmus_topology::rings::MAX_NODES;
 use std::collections::BTreeSet;
 
 impl<'n> Reader<'n> {
@@ -113,7 +112,7 @@ impl<'n> Reader<'n> {
     }
 
     /// Nodes in each dimension: `8`, `"8"` or `"4x4x4"`.
-    pub(super) fn size(&self) -> Result<Value, Flaw> {
+    pub(super) fn size(&self, most: Addressed) -> Result<Value, Flaw> {
         let malformed = |text: &str| {
             let problem = format!("{} is not a size", shown(text));
             self.flaw(
@@ -140,20 +139,23 @@ impl<'n> Reader<'n> {
         let nodes = sizes
             .iter()
             .try_fold(1u64, |all, size| all.checked_mul(*size));
-        if nodes.is_none_or(|nodes| nodes > u64::from(MAX_NODES)) {
+        if nodes.is_none_or(|nodes| nodes > u64::from(most.nodes)) {
             let nodes = nodes.map_or("2^64 or more".to_owned(), |nodes| nodes.to_string());
             return Err(self.flaw(
                 format!("a fabric of {nodes} nodes"),
-                format!("give at most {MAX_NODES}, the nodes that SCI addresses"),
+                format!(
+                    "give at most {}, the nodes that {} addresses",
+                    most.nodes, most.by
+                ),
             ));
         }
-        let small = |&size: &u64| u32::try_from(size).unwrap_or(MAX_NODES);
+        let small = |&size: &u64| u32::try_from(size).unwrap_or(most.nodes);
         Ok(Value::Sizes(sizes.iter().map(small).collect()))
     }
 
     /// Rings of two nodes or more, no node twice on one ring; all nodes up to the highest number
     /// are on some ring.
-    pub(super) fn rings(&self) -> Result<Value, Flaw> {
+    pub(super) fn rings(&self, most: Addressed) -> Result<Value, Flaw> {
         let mut rings = Vec::new();
         let mut on_rings = BTreeSet::new();
         for item in self.items()? {
@@ -168,9 +170,9 @@ impl<'n> Reader<'n> {
             let mut ring: Vec<u32> = Vec::new();
             for place in nodes {
                 let node = node_number(place)?;
-                if node >= MAX_NODES {
-                    let problem = format!("node {node} is beyond what SCI addresses");
-                    let hint = format!("give 0 to {}", MAX_NODES - 1);
+                if node >= most.nodes {
+                    let problem = format!("node {node} is beyond what {} addresses", most.by);
+                    let hint = format!("give 0 to {}", most.nodes - 1);
                     return Err(flaw_at(place, problem, hint));
                 }
                 if ring.contains(&node) {

@@ -10,44 +10,58 @@ use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use isthmus_workload::jobs::spec::JobNodes;
 
-pub(crate) use kind::{
-    Kind, LANES_MAX, LINE_MAX, NODES_MAX, OUTSTANDING_MAX, SET_WORDS, UNLIMITED, alternatives,
-    control_in,
+pub use kind::{
+    Addressed, Kind, LANES_MAX, LINE_MAX, NODES_MAX, OUTSTANDING_MAX, SET_WORDS, UNLIMITED,
+    alternatives, control_in,
 };
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A whole number.
     Integer(u64),
+    /// A finite number.
     Number(f64),
+    /// A span of time.
     Time(Time),
+    /// An amount of data.
     Bytes(Bytes),
+    /// A bandwidth.
     Bandwidth(Bandwidth),
+    /// A rate.
     Rate(Rate),
+    /// A text or a word.
     Text(String),
+    /// Yes or no.
     Flag(bool),
+    /// Node numbers.
     Nodes(Vec<u32>),
+    /// Pairs of node numbers.
     Links(Vec<(u32, u32)>),
     /// Nodes in each dimension; one or more, each 2 or more.
     Sizes(Vec<u32>),
+    /// Node numbers, ring by ring.
     Rings(Vec<Vec<u32>>),
+    /// The nodes of a job.
     JobNodes(JobNodes),
     /// Whole numbers, each 1 or more.
     Counts(Vec<u32>),
+    /// Numbers.
     Numbers(Vec<f64>),
+    /// Names.
     Names(Vec<String>),
 }
 
 /// What is wrong with a value, where, and what would be right.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Flaw {
-    pub(crate) origin: Origin,
-    pub(crate) problem: String,
-    pub(crate) hint: String,
+pub struct Flaw {
+    pub origin: Origin,
+    pub problem: String,
+    pub hint: String,
 }
 
 /// The longest span that a field may hold.
-pub(crate) const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
+pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
 impl Kind {
     /// Reads `node` as a value of this kind.
@@ -98,8 +112,8 @@ impl Kind {
             },
             Self::Nodes => reader.nodes(),
             Self::Links { directed } => reader.links(directed),
-            Self::Size => reader.size(),
-            Self::Rings => reader.rings(),
+            Self::Size(most) => reader.size(most),
+            Self::Rings(most) => reader.rings(most),
             Self::Percentiles => reader.percentiles(),
             Self::Measures { example, named } => reader.measures(example, named),
             Self::NodeLoad => reader.node_load(),
@@ -112,7 +126,7 @@ impl Kind {
 }
 
 /// The mean gap of a rate, to the nearest picosecond.
-pub(crate) fn mean_gap(rate: Rate) -> Time {
+pub fn mean_gap(rate: Rate) -> Time {
     Time::from_ps((1e12 / rate.per_s()).round() as u64)
 }
 

@@ -1,5 +1,7 @@
 //! How a fabric is described: plain values.
 
+use strum::{EnumString, VariantNames};
+
 /// A fabric of directed rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
@@ -39,8 +41,21 @@ pub enum Shape {
     Rings(Vec<Vec<u32>>),
 }
 
+impl Shape {
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        match self {
+            Self::Ring { nodes } | Self::CounterRotating { nodes } => *nodes,
+            Self::Torus { sizes } | Self::BidirectionalTorus { sizes } => sizes.iter().product(),
+            Self::UniformRingTorus { sizes } | Self::Manhattan { sizes } => sizes.iter().product(),
+            Self::Rings(rings) => rings.iter().flatten().max().map_or(0, |last| last + 1),
+        }
+    }
+}
+
 /// Which of the shortest paths a packet takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// Dimension by dimension, x first; of two equally long directions one at random for each
     /// packet. Only for fabrics with dimensions.

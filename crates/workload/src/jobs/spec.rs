@@ -2,6 +2,7 @@
 
 use crate::Outstanding;
 use isthmus_units::{Bandwidth, Bytes, Time};
+use strum::{EnumString, VariantNames};
 
 /// Which nodes are I/O servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +28,13 @@ pub enum Servers {
 }
 
 /// Whether nodes have one purpose or several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Mapping {
-    /// Jobs may run on I/O servers and share nodes with one another.
-    Shared,
     /// Jobs keep off I/O servers and off one another.
     Dedicated,
+    /// Jobs may run on I/O servers and share nodes with one another.
+    Shared,
 }
 
 /// The nodes of one job. Nodes are available if they are no I/O servers or the mapping is shared.
@@ -52,7 +54,8 @@ pub enum JobNodes {
 }
 
 /// How a random quantity spreads around its mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Spread {
     /// Always the mean.
     Fixed,
@@ -72,7 +75,8 @@ pub struct Sizes {
 }
 
 /// To which of several I/O servers a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Destinations {
     /// Each to one at random (section 3.4 of the QsNET paper: random I/O).
     Random,
@@ -122,7 +126,8 @@ pub struct Io {
 }
 
 /// How the nodes of a job combine a vector (all-reduce).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AllReduce {
     /// Reduce-scatter, then all-gather along a ring: 2 (n - 1) steps with an n-th of the vector.
     Ring,

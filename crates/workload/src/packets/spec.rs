@@ -2,6 +2,7 @@
 
 use crate::Outstanding;
 use isthmus_units::{Bandwidth, Bytes, Time};
+use strum::{EnumString, VariantNames};
 
 /// What a packet sets off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,8 @@ pub enum Transaction {
 }
 
 /// When a node sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Spacing {
     /// Independent exponential gaps.
     Exponential,

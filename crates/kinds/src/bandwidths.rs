@@ -1,0 +1,31 @@
+//! Loads that files give as bandwidths, counted in units of so many bits per second.
+
+use isthmus_scenario::format::{LoadValue, NoLoad, Value};
+use isthmus_units::Bandwidth;
+
+/// Bits per second of 1 MB/s.
+pub(crate) const MB_PER_S: u64 = 8_000_000;
+/// Bits per second of 1 GB/s.
+pub(crate) const GB_PER_S: u64 = 8_000_000_000;
+
+/// How many units a value of the field `search.over` is.
+pub(crate) fn read<const UNIT: u64>(_over: &str, value: &Value) -> Result<f64, NoLoad> {
+    match value {
+        Value::Bandwidth(bandwidth) => Ok(bandwidth.bits_per_s() as f64 / UNIT as f64),
+        _ => unreachable!("the ends of a search are read as bandwidths"),
+    }
+}
+
+/// What sets a load of so many units, in whole bits per second.
+pub(crate) fn write<const UNIT: u64>(load: f64) -> Result<LoadValue, &'static str> {
+    // A float becomes the nearest integer there is: nothing of what is not above zero.
+    let bits = (load * UNIT as f64).round() as u64;
+    if bits == 0 {
+        return Err("give a bandwidth above 0");
+    }
+    Ok(LoadValue {
+        key: "workload.load",
+        value: Value::Bandwidth(Bandwidth::from_bits_per_s(bits)),
+        written: format!("{bits} bit/s"),
+    })
+}

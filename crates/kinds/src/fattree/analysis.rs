@@ -1,0 +1,238 @@
+//! The analytic estimate beside a simulated point: clients that keep some messages going, which meet in
+//! links, interfaces and servers.
+
+use super::message::{Message, Times, ns};
+use isthmus_analytic::Error;
+use isthmus_analytic::fattree::loops::{self, Client, Use};
+use isthmus_analytic::fattree::{Interface, Link, Rules};
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::Switching;
+use isthmus_topology::trees::Vertex;
+use isthmus_workload::jobs::spec::{Job, JobsTraffic};
+use isthmus_workload::jobs::{Layout, Partners};
+use std::collections::BTreeMap;
+
+/// Largest machine for which shares are computed.
+const NODES_MAX: u32 = 1024;
+
+/// What the model says of the jobs of `traffic`, laid out by `layout`.
+pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
+    // The bounds of an interface are those of one link.
+    let several_links = machine.tree().ascents(Vertex::Node(0)).len() > 1;
+    if machine.tree().node_count() > NODES_MAX || several_links {
+        return Overlay::default();
+    }
+    // Collective operations take part of the links that closed loops know nothing of.
+    let active = || traffic.jobs.iter().filter(|job| job.active);
+    if active().any(|job| Message::of(job).is_none()) {
+        return Overlay::default();
+    }
+    // Where the paces do not settle nothing is said.
+    solve(machine, traffic, layout).unwrap_or_default()
+}
+
+fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
+    let rules = rules(machine).checked()?;
+    let mut clients = Vec::new();
+    let mut job_of = Vec::new();
+    let parts = Parts::new(machine, &rules, traffic, layout);
+    for (number, job) in traffic.jobs.iter().enumerate() {
+        let Some(message) = Message::of(job).filter(|_| job.active) else {
+            continue;
+        };
+        for partners in layout.partners(number, job) {
+            if let Some(client) = parts.client(job, &message, &partners) {
+                clients.push(client);
+                job_of.push(number);
+            }
+        }
+    }
+    let paces = loops::solve(&clients)?;
+    let mut overlay = Overlay::default();
+    let mut io = None;
+    for (number, job) in traffic.jobs.iter().enumerate() {
+        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
+        let Some(message) = Message::of(job).filter(|_| job.active && own().count() > 0) else {
+            continue;
+        };
+        let messages: f64 = own().map(|((_, pace), _)| pace.throughput).sum();
+        // Bytes per nanosecond are GB/s.
+        let total = messages * message.bytes * 1e3;
+        let nodes = layout.jobs[number].len().max(1) as f64;
+        let name = format!("{}.accepted", job.name);
+        overlay.measures.insert(name, total / nodes);
+        if message.offered.is_none() {
+            // By Little's law; nanoseconds.
+            let under_way: f64 = own()
+                .map(|((client, _), _)| f64::from(client.under_way))
+                .sum();
+            let response = under_way / messages - message.think_ns;
+            let name = format!("{}.response", job.name);
+            overlay.measures.insert(name, response / 1e3);
+        }
+        if super::subject::is_io(job) {
+            *io.get_or_insert(0.0) += total;
+        }
+    }
+    if let Some(io) = io.filter(|_| !layout.servers.is_empty()) {
+        let each = io / layout.servers.len() as f64;
+        overlay.measures.insert("servers.accepted".to_owned(), each);
+    }
+    Ok(overlay)
+}
+
+/// What clients share: the links between each subtree and the rest, taken together, then the DMA engine
+/// of each node.
+struct Parts<'a> {
+    machine: &'a Machine,
+    rules: &'a Rules,
+    /// Nodes that send data, whose engines are delayed by what they receive.
+    sends: Vec<bool>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(machine: &'a Machine, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
+        let mut sends = vec![false; machine.tree().node_count() as usize];
+        for (number, job) in traffic.jobs.iter().enumerate() {
+            let Some(message) = Message::of(job).filter(|_| job.active) else {
+                continue;
+            };
+            for partners in layout.partners(number, job) {
+                sends[partners.client as usize] |= message.reads < 1.0;
+                for &other in partners.others.iter().filter(|_| message.reads > 0.0) {
+                    sends[other as usize] = true;
+                }
+            }
+        }
+        Self {
+            machine,
+            rules,
+            sends,
+        }
+    }
+
+    /// A client of a job; nothing when it has no partner.
+    fn client(&self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
+        let links: f64 = (self.machine.tree())
+            .bundle_shares(partners.client, &partners.others)
+            .iter()
+            .map(|(_, share)| share)
+            .sum();
+        if links == 0.0 {
+            return None;
+        }
+        let times = message.times(self.machine, self.rules, links - 1.0);
+        // An interface without limit hands one message over after the other and waits for none.
+        let (under_way, turn) = match job.outstanding.limit() {
+            Some(limit) => (limit, times.turn),
+            None => (1, 0.0),
+        };
+        // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
+        let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
+        Some(Client {
+            under_way,
+            at_once,
+            pause: message.think_ns + turn,
+            transfer: times.transfer,
+            offered: message
+                .offered
+                .map_or(f64::INFINITY, |rate| rate / message.bytes),
+            uses: self.uses(message.reads, &times, partners),
+        })
+    }
+
+    /// The parts that the messages of a client use, of which such a share are reads.
+    fn uses(&self, reads: f64, times: &Times, partners: &Partners) -> Vec<Use> {
+        let tree = self.machine.tree();
+        let (node, writes) = (partners.client, 1.0 - reads);
+        let mut asked = Asked::default();
+        let cross = |shares: &[(u32, f64)], part: f64, asked: &mut Asked| {
+            for &(bundle, share) in shares {
+                let width = f64::from(tree.bundle_width(bundle));
+                asked.add(bundle, part * share, times.wire / width);
+            }
+        };
+        let engine = |node: u32| tree.bundle_count() + node;
+        let others = || (partners.others.iter().copied()).filter(|&other| other != node);
+        let each = 1.0 / others().count() as f64;
+        if writes > 0.0 {
+            let shares = tree.bundle_shares(node, &partners.others);
+            cross(&shares, writes, &mut asked);
+            asked.add(engine(node), writes, times.engine);
+        }
+        if reads > 0.0 && self.sends[node as usize] {
+            asked.add(engine(node), reads, times.received);
+        }
+        for other in others() {
+            if reads > 0.0 {
+                let shares = tree.bundle_shares(other, &[node]);
+                cross(&shares, reads * each, &mut asked);
+                asked.add(engine(other), reads * each, times.engine);
+            }
+            if writes > 0.0 && self.sends[other as usize] {
+                asked.add(engine(other), writes * each, times.received);
+            }
+        }
+        asked.uses()
+    }
+}
+
+/// What is asked of parts: the probability of a use, and that times the time for which it is busy.
+#[derive(Default)]
+struct Asked(BTreeMap<u32, (f64, f64)>);
+
+impl Asked {
+    fn add(&mut self, part: u32, probability: f64, busy: f64) {
+        let of = self.0.entry(part).or_default();
+        *of = (of.0 + probability, of.1 + probability * busy);
+    }
+
+    fn uses(self) -> Vec<Use> {
+        let parts = self.0.into_iter();
+        parts
+            .map(|(part, (probability, busy))| Use {
+                part,
+                probability: probability.min(1.0),
+                busy: busy / probability,
+            })
+            .collect()
+    }
+}
+
+pub(super) fn rules(machine: &Machine) -> Rules {
+    let spec = machine.spec();
+    let nic = &spec.nic;
+    let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
+    {
+        Switching::Circuit {
+            acknowledgement,
+            acknowledgement_hop,
+        } => (
+            ns(acknowledgement),
+            ns(acknowledgement_hop),
+            f64::from(spec.virtual_channels),
+            f64::from(nic.packets_in_flight),
+        ),
+        Switching::CutThrough { .. } => (0.0, 0.0, f64::INFINITY, f64::INFINITY),
+    };
+    Rules {
+        link: Link {
+            bandwidth: spec.bandwidth.bits_per_s() as f64 / 8e9,
+            switch_ns: ns(spec.switch_latency),
+            acknowledgement_ns,
+            acknowledgement_switch_ns,
+            circuits,
+        },
+        interface: Interface {
+            payload: nic.payload.get() as f64,
+            overhead: nic.overhead.get() as f64,
+            padding: nic.padding.get() as f64,
+            in_flight,
+            dma_ns: ns(nic.dma_period)
+                + ns(nic.dma_block) * (nic.payload.get().div_ceil(nic.padding.get().max(1))) as f64,
+            receive_ns: ns(nic.receive_delay),
+            software_ns: ns(nic.software_latency),
+        },
+    }
+}

@@ -1,0 +1,393 @@
+//! What jobs ask of the interfaces, servers and links of a fat tree, and what these can do.
+//!
+//! A node sends P bytes of payload for each packet, as fast as its link carries it, L = P / (w / B) with w
+//! the packet's length on the wire and B the bandwidth, or its engine makes it, E = P / D, or circuits come
+//! back, min(v, n) P / T with T from the packet's start to its acknowledgement (section 4.1 of the QsNET
+//! paper; [`Rules::one_way`]). A server takes in what its link carries, and gives what a node can send.
+//! What a job asks of a link is what its nodes ask for, times the share of their ways that the rule of
+//! ascent leads over it.
+
+use super::{analysis, message, outstanding};
+use isthmus_analytic::fattree::{Limit, Rules};
+use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::Switching;
+use isthmus_topology::trees::LinkKind;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
+use std::collections::BTreeMap;
+
+/// Largest machine whose links are looked at.
+const NODES_MAX: u32 = 1024;
+
+const UNIT: &str = "MB/s";
+
+/// A GB/s, which is a byte per ns, in MB/s.
+const MB: f64 = 1e3;
+
+/// Demand against supply.
+pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Capacity {
+    let Ok(rules) = analysis::rules(machine).checked() else {
+        return Capacity::default();
+    };
+    let tree = machine.tree();
+    let near = rules.one_way(1);
+    let mut capacity = Capacity {
+        remarks: remarks(machine, &rules),
+        ..Capacity::default()
+    };
+    (capacity.remarks).extend(outstanding::remarks(machine, &rules, traffic, layout));
+    let asked = Asked::new(machine, traffic, layout, near.rate);
+    let senders = asked.sent.iter().copied().fold(0.0, f64::max);
+    let interface = match near.limit {
+        Limit::Wire => "as fast as its link".to_owned(),
+        Limit::Dma => engine(machine),
+        Limit::Circuits => circuits(machine, &rules, 1),
+    };
+    let part = |name: &str, demand: Option<f64>, supply: f64, basis: String| PartKind {
+        name: name.to_owned(),
+        demand: demand.map(|demand| demand * MB),
+        at_most: asked.closed,
+        supply: Some(supply * MB),
+        unit: UNIT,
+        basis,
+    };
+    let wire = format!(
+        "{} of {} on the wire",
+        machine.spec().nic.payload,
+        number(rules.packet_ns(rules.interface.payload) * rules.link.bandwidth) + " B"
+    );
+    let known = |demand: f64| (demand > 0.0).then_some(demand);
+    capacity.parts.push(part(
+        "interface of a node",
+        known(senders),
+        near.rate,
+        interface,
+    ));
+    capacity.parts.push(part(
+        "link of a node",
+        known(senders),
+        rules.wire_rate(),
+        wire.clone(),
+    ));
+    let servers = layout.servers.iter().map(|&server| server as usize);
+    let most = |of: &[f64]| servers.clone().map(|server| of[server]).fold(0.0, f64::max);
+    if !layout.servers.is_empty() {
+        let (written, read) = (most(&asked.written), most(&asked.read));
+        if written > 0.0 {
+            let basis = "what its link carries".to_owned();
+            capacity.parts.push(part(
+                "I/O server, written to",
+                known(written),
+                rules.wire_rate(),
+                basis,
+            ));
+        }
+        if read > 0.0 {
+            let basis = "what its interface sends".to_owned();
+            capacity
+                .parts
+                .push(part("I/O server, read from", known(read), near.rate, basis));
+        }
+    }
+    for (name, demand) in asked.links {
+        capacity
+            .parts
+            .push(part(&name, known(demand), rules.wire_rate(), wire.clone()));
+    }
+    if asked.collective {
+        capacity.remarks.push(
+            "Collectives and pings are left out: what they ask for follows from what they get."
+                .to_owned(),
+        );
+    }
+    if tree.node_count() > NODES_MAX {
+        capacity.remarks.push(format!(
+            "Links between switches are left out in trees of more than {NODES_MAX} nodes."
+        ));
+    }
+    capacity
+}
+
+/// What limits a node, where that is not its link.
+fn remarks(machine: &Machine, rules: &Rules) -> Vec<String> {
+    let link = bandwidth(rules.link.bandwidth * MB);
+    let (near, far) = (1, 2 * machine.tree().level_count() - 1);
+    let mut remarks = Vec::new();
+    let bound = rules.one_way(near);
+    let most = bandwidth(bound.rate * MB);
+    match bound.limit {
+        Limit::Wire => {}
+        Limit::Dma => remarks.push(format!(
+            "A node can send at most {most}: its interface ({}), not its {link} link, is the limit.",
+            engine(machine)
+        )),
+        Limit::Circuits => remarks.push(format!(
+            "A node can send at most {most}: waiting for acknowledgements ({}), not its {link} link, is \
+             the limit.",
+            circuits(machine, rules, near)
+        )),
+    }
+    let distant = rules.one_way(far);
+    if distant.limit == Limit::Circuits && distant.rate < 0.99 * bound.rate {
+        remarks.push(format!(
+            "Over {far} switches it can send at most {}: {}.",
+            bandwidth(distant.rate * MB),
+            circuits(machine, rules, far)
+        ));
+    }
+    remarks
+}
+
+fn engine(machine: &Machine) -> String {
+    let nic = &machine.spec().nic;
+    let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
+    let ns = (nic.dma_period.ps() + blocks * nic.dma_block.ps()) as f64 / 1e3;
+    format!("{} ns for each packet of {}", number(ns), nic.payload)
+}
+
+fn circuits(machine: &Machine, rules: &Rules, switches: u32) -> String {
+    let spec = machine.spec();
+    let flying = match spec.switching {
+        Switching::Circuit { .. } => spec.nic.packets_in_flight.min(spec.virtual_channels),
+        Switching::CutThrough { .. } => 0,
+    };
+    let ns = number(rules.circuit_ns(switches));
+    format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)
+}
+
+/// What is asked for, in GB/s.
+struct Asked {
+    /// Of each node to send.
+    sent: Vec<f64>,
+    /// Of each node to take in for I/O.
+    written: Vec<f64>,
+    /// Of each node to give for I/O.
+    read: Vec<f64>,
+    /// Of the busiest link of each kind between switches, and into a node.
+    links: Vec<(String, f64)>,
+    /// Whether closed loops are among those who ask.
+    closed: bool,
+    /// Whether jobs are left out.
+    collective: bool,
+}
+
+impl Asked {
+    fn new(machine: &Machine, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
+        let tree = machine.tree();
+        let nodes = tree.node_count() as usize;
+        let with_links = tree.node_count() <= NODES_MAX;
+        let mut bundles: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut asked = Self {
+            sent: vec![0.0; nodes],
+            written: vec![0.0; nodes],
+            read: vec![0.0; nodes],
+            links: Vec::new(),
+            closed: false,
+            collective: false,
+        };
+        for (number, job) in traffic
+            .jobs
+            .iter()
+            .enumerate()
+            .filter(|(_, job)| job.active)
+        {
+            if !matches!(
+                job.traffic,
+                Traffic::Uniform { .. } | Traffic::Io(_) | Traffic::Checkpoint { .. }
+            ) {
+                asked.collective = true;
+                continue;
+            }
+            let limit = message::limit(job);
+            asked.closed |= limit.is_none();
+            let rate = limit.unwrap_or(alone);
+            let reads = reads(job);
+            for partners in layout.partners(number, job) {
+                let client = partners.client;
+                let others = || {
+                    let all = partners.others.iter().copied();
+                    all.filter(|&other| other != client)
+                };
+                let count = others().count();
+                if count == 0 {
+                    continue;
+                }
+                asked.sent[client as usize] += rate * (1.0 - reads);
+                let each = rate / count as f64;
+                // Only those of I/O jobs are asked for anything.
+                if super::subject::is_io(job) {
+                    for other in others() {
+                        asked.sent[other as usize] += each * reads;
+                        asked.written[other as usize] += each * (1.0 - reads);
+                        asked.read[other as usize] += each * reads;
+                    }
+                }
+                if !with_links {
+                    continue;
+                }
+                let mut add = |shares: Vec<(u32, f64)>, part: f64| {
+                    for (bundle, share) in shares {
+                        *bundles.entry(bundle).or_default() += part * share;
+                    }
+                };
+                if reads < 1.0 {
+                    let shares = tree.bundle_shares(client, &partners.others);
+                    add(shares, rate * (1.0 - reads));
+                }
+                if reads > 0.0 {
+                    for other in others() {
+                        add(tree.bundle_shares(other, &[client]), each * reads);
+                    }
+                }
+            }
+        }
+        asked.links = busiest(machine, &bundles);
+        asked
+    }
+}
+
+/// Share of the data that the job's nodes read.
+fn reads(job: &Job) -> f64 {
+    match &job.traffic {
+        Traffic::Io(Io { read_ratio, .. }) => *read_ratio,
+        _ => 0.0,
+    }
+}
+
+/// The busiest link of each kind but those out of nodes, in the order in which packets cross them.
+fn busiest(machine: &Machine, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64)> {
+    let tree = machine.tree();
+    let mut kinds: BTreeMap<(u8, u32), (String, f64)> = BTreeMap::new();
+    for (&bundle, &demand) in bundles {
+        let Some(number) = tree.bundle_links(bundle).next() else {
+            continue;
+        };
+        let link = tree.link(number);
+        let (rank, name) = match link.kind {
+            LinkKind::Inject => continue,
+            LinkKind::Up => (1, format!("link {link}, busiest")),
+            LinkKind::Down => (2, format!("link {link}, busiest")),
+            LinkKind::Eject => (3, "link into a node, busiest".to_owned()),
+        };
+        let each = demand / f64::from(tree.bundle_width(bundle).max(1));
+        let level = if rank == 2 {
+            u32::MAX - link.level
+        } else {
+            link.level
+        };
+        let busiest = kinds.entry((rank, level)).or_insert((name, 0.0));
+        busiest.1 = busiest.1.max(each);
+    }
+    kinds.into_values().collect()
+}
+
+/// The nodes that ask a job's data, those that nothing can be asked of left out.
+pub(super) fn askers(job: &Job, nodes: &[u32]) -> usize {
+    let hot = match &job.traffic {
+        Traffic::Io(Io {
+            targets: Targets::HotNode(hot),
+            ..
+        }) => Some(hot),
+        _ => None,
+    };
+    nodes.iter().filter(|node| Some(*node) != hot).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_machine::fattree::Machine;
+
+    fn capacity_of(text: &str) -> Capacity {
+        let scenario = crate::KINDS
+            .parse(text, "s.toml", &[])
+            .unwrap_or_else(|e| panic!("{e}"));
+        let machine = Machine::new(scenario.machine.expect()).unwrap();
+        let traffic = scenario.workload.expect();
+        let layout = Layout::new(traffic, machine.tree().node_count()).unwrap();
+        capacity(&machine, traffic, &layout)
+    }
+
+    fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c PartKind {
+        let found = capacity.parts.iter().find(|part| part.name == name);
+        found.unwrap_or_else(|| panic!("no {name} in {:?}", capacity.parts))
+    }
+
+    fn close(value: Option<f64>, expected: f64) {
+        let value = value.unwrap();
+        assert!(
+            (value - expected).abs() < 1e-6 * expected,
+            "{value} for {expected}"
+        );
+    }
+
+    const QSNET: &str = r#"
+version = 1
+name = "x"
+[machine]
+kind = "fat-tree"
+arity = 4
+levels = 2
+[workload.servers]
+placement = "clustered"
+count = 4
+[workload.jobs.io]
+traffic = "io"
+load = "100 MB/s"
+"#;
+
+    /// 12 clients of 100 MB/s, 4 servers: 300 MB/s each. A packet of 320 B is 378 B on a link of 400 MB/s:
+    /// 945 ns, 338.6 MB/s; the engine makes one in 955.2 ns, 335 MB/s. The servers are all nodes below one
+    /// leaf switch: all 1200 MB/s pass its 4 links from above.
+    #[test]
+    fn by_hand_on_the_qsnet() {
+        let found = capacity_of(QSNET);
+        close(
+            part(&found, "interface of a node").supply,
+            320.0 / 955.2 * 1e3,
+        );
+        close(part(&found, "interface of a node").demand, 100.0);
+        close(part(&found, "link of a node").supply, 320.0 / 945.0 * 1e3);
+        let server = part(&found, "I/O server, written to");
+        close(server.demand, 300.0);
+        close(server.share(), 300.0 / (320.0 / 945.0 * 1e3));
+        let down = found
+            .parts
+            .iter()
+            .find(|part| part.name.starts_with("link down"))
+            .unwrap();
+        close(down.demand, 300.0);
+        close(part(&found, "link into a node, busiest").demand, 300.0);
+        assert!(!found.parts.iter().any(|part| part.at_most));
+    }
+
+    /// Faster links alone leave the interface what it is: 335 MB/s on links of 25 GB/s.
+    #[test]
+    fn the_interface_not_the_link_is_the_limit() {
+        let found =
+            capacity_of(&QSNET.replace("levels = 2", "levels = 2\nbandwidth = \"25 GB/s\""));
+        assert_eq!(
+            found.remarks[0],
+            "A node can send at most 335 MB/s: its interface (955 ns for each packet of 320 B), not its \
+             25 GB/s link, is the limit."
+        );
+        close(part(&found, "link of a node").supply, 320.0 / 378.0 * 25e3);
+    }
+
+    /// Reads: servers send what 12 clients ask for; a closed loop asks for no more than it can send.
+    #[test]
+    fn reads_and_closed_loops_by_hand() {
+        let closed = QSNET.replace("load = \"100 MB/s\"", "read_ratio = 1");
+        let found = capacity_of(&closed);
+        let server = part(&found, "I/O server, read from");
+        close(server.demand, 3.0 * 320.0 / 955.2 * 1e3);
+        assert!(server.at_most);
+        assert!(
+            !found
+                .parts
+                .iter()
+                .any(|part| part.name == "I/O server, written to")
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! `[workload]` of a fat tree from its settings: I/O servers and jobs.
+
+use super::jobs_table::{
+    ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
+    WorkloadTable,
+};
+use super::misfit::misfit;
+use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
+use isthmus_scenario::format::{
+    Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
+};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{
+    Arrivals, Io, Job, JobsTraffic, Servers, Sizes, Targets, Traffic,
+};
+
+/// Length of messages between the nodes of a job (section 3.5: 256 KB).
+const COMPUTE_MESSAGE: Bytes = Bytes::new(262_144);
+
+/// Length of messages to I/O servers and of pings (section 3.4: 1 MB).
+const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
+
+/// The shortest mean gap of an open loop: far below any message, far above what would keep a
+/// generator from ever getting on.
+const GAP_MIN: Time = Time::from_ns(1);
+
+/// How much open loops ask for.
+pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
+
+/// The jobs, checked against the tree that they run on.
+pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
+    let table = WorkloadTable::read(settings, "workload");
+    let names = settings.names();
+    let active = table.active.as_deref();
+    check_active(settings, active, names)?;
+    let can_send = machine.injection_bandwidth();
+    let mut uses_common_load = false;
+    let mut jobs = Vec::with_capacity(names.len());
+    for name in names {
+        let path = format!("workload.jobs.{name}");
+        let job = JobTable::read(settings, &path);
+        let mut reader = JobReader {
+            settings,
+            name,
+            path,
+            message: job.message,
+            can_send,
+            common_load: table.load,
+            uses_common_load: false,
+        };
+        let given = job.traffic.outstanding();
+        let traffic = reader.traffic(job.traffic)?;
+        jobs.push(Job {
+            name: name.clone(),
+            nodes: job.nodes,
+            outstanding: reader.outstanding(given, &traffic, &machine.switching)?,
+            traffic,
+            active: active.is_none_or(|active| active.contains(name)),
+        });
+        uses_common_load |= reader.uses_common_load;
+    }
+    if table.load.is_some() && !uses_common_load {
+        return Err(settings.problem(
+            "workload.load",
+            "it has no effect: no job is an open loop without a load of its own",
+            "remove it, or set arrivals = \"open\" in a job",
+        ));
+    }
+    let mut traffic = JobsTraffic {
+        servers: servers(table.servers.placement),
+        mapping: table.mapping,
+        jobs,
+    };
+    // The shape has been checked with the machine.
+    let nodes = machine.shape.node_count().unwrap_or(0);
+    shape_grids(settings, &mut traffic, nodes)?;
+    match Layout::new(&traffic, nodes) {
+        Ok(_) => Ok(traffic),
+        Err(error) => Err(misfit(settings, &traffic, &error)),
+    }
+}
+
+/// The jobs that run must be there.
+fn check_active(
+    settings: &Settings,
+    active: Option<&[String]>,
+    names: &[String],
+) -> Result<(), Problem> {
+    let mut active = active.into_iter().flatten();
+    let Some(name) = active.find(|name| !names.contains(name)) else {
+        return Ok(());
+    };
+    let hint = match closest(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("the jobs are {}", names.join(", ")),
+    };
+    let problem = format!("there is no job {}", shown(name));
+    Err(settings.problem("workload.active", problem, hint))
+}
+
+fn servers(placement: ServersWord) -> Servers {
+    match placement {
+        ServersWord::None => Servers::None,
+        ServersWord::Clustered(Count { count }) => Servers::Clustered { count },
+        ServersWord::Distributed {
+            count: Count { count },
+            stride,
+            offset,
+        } => Servers::Distributed {
+            count,
+            stride,
+            offset,
+        },
+        ServersWord::List { nodes } => Servers::Listed(nodes),
+    }
+}
+
+impl TrafficTable {
+    /// Messages under way, if they are given.
+    fn outstanding(&self) -> Option<Outstanding> {
+        match self {
+            Self::Uniform(asking) | Self::Io { asking, .. } | Self::HotSpot { asking, .. } => {
+                asking.under_way.outstanding
+            }
+            Self::AllToAll { under_way, .. }
+            | Self::Neighbours { under_way, .. }
+            | Self::Checkpoint { under_way, .. }
+            | Self::Ping { under_way, .. } => under_way.outstanding,
+            Self::AllReduce { .. } => None,
+        }
+    }
+}
+
+/// Reads one job.
+struct JobReader<'s> {
+    settings: &'s Settings,
+    name: &'s str,
+    /// Its table.
+    path: String,
+    /// Length of its messages, if it is given.
+    message: Option<Bytes>,
+    /// What a node can send at most.
+    can_send: Bandwidth,
+    /// The load that the workload has for all.
+    common_load: Option<NodeLoad>,
+    /// Whether it takes that.
+    uses_common_load: bool,
+}
+
+impl JobReader<'_> {
+    fn key(&self, field: &str) -> String {
+        format!("{}.{field}", self.path)
+    }
+
+    fn traffic(&mut self, table: TrafficTable) -> Result<Traffic, Problem> {
+        Ok(match table {
+            TrafficTable::Uniform(asking) => {
+                let sizes = self.sizes(&asking, COMPUTE_MESSAGE)?;
+                Traffic::Uniform {
+                    sizes,
+                    arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
+                }
+            }
+            TrafficTable::AllToAll { rest, .. } => Traffic::AllToAll {
+                message: self.message(COMPUTE_MESSAGE)?,
+                pause: rest.pause,
+            },
+            TrafficTable::AllReduce { algorithm, rest } => Traffic::AllReduce {
+                vector: self.message(COMPUTE_MESSAGE)?,
+                algorithm,
+                pause: rest.pause,
+            },
+            TrafficTable::Neighbours {
+                grid, wrap, rest, ..
+            } => Traffic::Neighbours {
+                grid: grid.unwrap_or_default(),
+                wrap,
+                message: self.message(COMPUTE_MESSAGE)?,
+                pause: rest.pause,
+            },
+            TrafficTable::Checkpoint {
+                period, volume, to, ..
+            } => Traffic::Checkpoint {
+                period,
+                volume,
+                message: self.message(IO_MESSAGE)?,
+                destinations: to.destinations,
+            },
+            TrafficTable::Io { asking, reads, to } => {
+                self.io(Targets::Servers(to.destinations), &reads, asking)?
+            }
+            TrafficTable::HotSpot {
+                asking,
+                reads,
+                hot_node,
+            } => self.io(Targets::HotNode(hot_node), &reads, asking)?,
+            TrafficTable::Ping {
+                both_ways, rest, ..
+            } => Traffic::Ping {
+                message: self.message.unwrap_or(IO_MESSAGE),
+                both_ways,
+                pause: rest.pause,
+            },
+        })
+    }
+
+    fn io(&mut self, targets: Targets, reads: &Reads, asking: Asking) -> Result<Traffic, Problem> {
+        let sizes = self.sizes(&asking, IO_MESSAGE)?;
+        Ok(Traffic::Io(Io {
+            targets,
+            read_ratio: reads.read_ratio,
+            sizes,
+            arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
+        }))
+    }
+
+    /// Messages under way: circuits and closed loops take one after another, interfaces of networks
+    /// with cut-through whatever they are given.
+    fn outstanding(
+        &self,
+        given: Option<Outstanding>,
+        traffic: &Traffic,
+        switching: &Switching,
+    ) -> Result<Outstanding, Problem> {
+        let open = match traffic {
+            Traffic::Io(Io { arrivals, .. }) | Traffic::Uniform { arrivals, .. } => {
+                matches!(arrivals, Arrivals::Open { .. })
+            }
+            _ => false,
+        };
+        let Some(given) = given else {
+            return Ok(match traffic {
+                Traffic::Neighbours { .. } => Outstanding::Unlimited,
+                _ if open && matches!(switching, Switching::CutThrough { .. }) => {
+                    Outstanding::Unlimited
+                }
+                _ => Outstanding::ONE,
+            });
+        };
+        let loops = !open
+            && matches!(
+                traffic,
+                Traffic::Io(_) | Traffic::Uniform { .. } | Traffic::Ping { .. }
+            );
+        if loops && given == Outstanding::Unlimited {
+            return Err(self.settings.problem(
+                &self.key("outstanding"),
+                "a closed loop keeps a number of messages under way",
+                match traffic {
+                    Traffic::Ping { .. } => format!("give 1 to {OUTSTANDING_MAX}"),
+                    _ => format!("give 1 to {OUTSTANDING_MAX}, or set arrivals = \"open\""),
+                },
+            ));
+        }
+        Ok(given)
+    }
+
+    fn message(&self, usual: Bytes) -> Result<Bytes, Problem> {
+        let message = self.message.unwrap_or(usual);
+        if message.get() > 0 {
+            return Ok(message);
+        }
+        let traffic = self.settings.text(&self.key("traffic"));
+        Err(self.settings.problem(
+            &self.key("message"),
+            format!("messages of 0 B move nothing with traffic = \"{traffic}\""),
+            "give 1 B or more; only a ping may be empty",
+        ))
+    }
+
+    fn sizes(&self, asking: &Asking, usual: Bytes) -> Result<Sizes, Problem> {
+        Ok(Sizes {
+            mean: self.message(usual)?,
+            spread: asking.sizes,
+        })
+    }
+
+    fn arrivals(&mut self, table: ArrivalsTable, message: Bytes) -> Result<Arrivals, Problem> {
+        let (own, gaps) = match table {
+            ArrivalsTable::Closed { think } => return Ok(Arrivals::Closed { think }),
+            ArrivalsTable::Open { load, gaps } => (load, gaps),
+        };
+        let key = match own {
+            Some(_) => self.key("load"),
+            None => {
+                self.uses_common_load = true;
+                "workload.load".to_owned()
+            }
+        };
+        let load = match own.or(self.common_load) {
+            Some(NodeLoad::Bandwidth(bandwidth)) => bandwidth,
+            Some(NodeLoad::Share(share)) => {
+                let bits_per_s = self.can_send.bits_per_s() as f64 * share;
+                Bandwidth::from_bits_per_s(bits_per_s.round() as u64)
+            }
+            None => {
+                return Err(self.settings.problem(
+                    &self.key("load"),
+                    "it is missing, and arrivals = \"open\" needs it",
+                    "write, for example, load = \"20 MB/s\", or workload.load for all jobs",
+                ));
+            }
+        };
+        self.check_gap(&key, load, message)?;
+        Ok(Arrivals::Open { load, gaps })
+    }
+
+    /// The mean gap must be a time that a generator can count.
+    fn check_gap(&self, key: &str, load: Bandwidth, message: Bytes) -> Result<(), Problem> {
+        let gap_ps = message.get() as f64 * 8e12 / load.bits_per_s() as f64;
+        let (problem, hint) = if gap_ps < GAP_MIN.ps() as f64 {
+            ("more than one message in each ns", "give less load")
+        } else if gap_ps > TIME_MAX.ps() as f64 {
+            ("less than one message in 24 h", "give more load")
+        } else {
+            return Ok(());
+        };
+        Err(self.settings.problem(
+            key,
+            format!("at {load} each node of {} asks for {problem}", self.name),
+            hint,
+        ))
+    }
+}
+
+/// Gives each grid that the file leaves open two dimensions, as square as its job allows.
+fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Result<(), Problem> {
+    let open =
+        |job: &Job| matches!(&job.traffic, Traffic::Neighbours { grid, .. } if grid.is_empty());
+    if !traffic.jobs.iter().any(open) {
+        return Ok(());
+    }
+    // Grids of one line hold for any number of nodes, so that nothing else is wrong with them.
+    let mut lines = traffic.clone();
+    for job in lines.jobs.iter_mut().filter(|job| open(job)) {
+        job.traffic = Traffic::AllToAll {
+            message: Bytes::new(1),
+            pause: Time::ZERO,
+        };
+    }
+    let layout = match Layout::new(&lines, nodes) {
+        Ok(layout) => layout,
+        Err(error) => return Err(misfit(settings, &lines, &error)),
+    };
+    for (job, nodes) in traffic.jobs.iter_mut().zip(&layout.jobs) {
+        if let Traffic::Neighbours { grid, .. } = &mut job.traffic
+            && grid.is_empty()
+        {
+            let count = nodes.len() as u32;
+            let divides = |side: &u32| count.is_multiple_of(*side);
+            let side = (1..=count.isqrt()).rev().find(divides).unwrap_or(1);
+            *grid = vec![count / side, side];
+        }
+    }
+    Ok(())
+}

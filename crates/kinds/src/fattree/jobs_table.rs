@@ -1,0 +1,293 @@
+//! `[workload]` of a fat tree, as a file describes it: I/O servers, jobs and what each job does.
+//! Sections are those of the QsNET paper.
+
+use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::Outstanding;
+use isthmus_workload::jobs::spec::{AllReduce, Destinations, JobNodes, Mapping, Spread};
+
+const COUNT: Kind = Kind::whole(1, NODES_MAX as u64);
+const NODE: Kind = Kind::whole(0, (NODES_MAX - 1) as u64);
+
+/// What a node asks to move.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NodeLoad {
+    Bandwidth(Bandwidth),
+    /// A share of what a node can send.
+    Share(f64),
+}
+
+impl Held for NodeLoad {
+    const KIND: Kind = Kind::NodeLoad;
+
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bandwidth(bandwidth) => Some(Self::Bandwidth(*bandwidth)),
+            Value::Number(share) => Some(Self::Share(*share)),
+            _ => None,
+        }
+    }
+}
+
+/// `[workload]` beside its jobs.
+#[derive(Describe)]
+pub(super) struct WorkloadTable {
+    /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
+    /// bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5).
+    #[describe(label = "offered load", absent = "each open loop gives its own")]
+    pub(super) load: Option<NodeLoad>,
+    /// Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes (section
+    /// 3.4).
+    #[describe(words, default = "dedicated")]
+    pub(super) mapping: Mapping,
+    /// Jobs that run; the others keep their nodes idle. As an axis, "alone" stands for each job alone
+    /// and "pairs" for each job alone and each pair; both end with all together.
+    #[describe(label = "active jobs", absent = "all jobs")]
+    pub(super) active: Option<Vec<String>>,
+    #[describe(table)]
+    pub(super) servers: ServersTable,
+}
+
+/// `[workload.servers]`.
+#[derive(Describe)]
+pub(super) struct ServersTable {
+    /// Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at equal
+    /// distances, these.
+    #[describe(choice, label = "I/O servers", default = "none")]
+    pub(super) placement: ServersWord,
+}
+
+/// Which nodes are I/O servers, by the word of `workload.servers.placement`.
+#[derive(Describe)]
+pub(super) enum ServersWord {
+    None,
+    Clustered(Count),
+    Distributed {
+        #[describe(flatten)]
+        count: Count,
+        /// From one server to the next (section 3.4: 8).
+        #[describe(label = "stride of I/O servers", kind = COUNT, derived = "nodes / count")]
+        stride: Option<u32>,
+        /// The first server.
+        #[describe(label = "first I/O server", kind = NODE, default = 0)]
+        offset: u32,
+    },
+    List {
+        /// The servers.
+        #[describe(label = "I/O servers", example = "[0, 32]")]
+        nodes: Vec<u32>,
+    },
+}
+
+/// Of placements that a number describes.
+#[derive(Describe)]
+pub(super) struct Count {
+    /// How many servers there are (section 3.4: 8 of 64 nodes).
+    #[describe(label = "number of I/O servers", kind = COUNT, example = "8")]
+    pub(super) count: u32,
+}
+
+/// `[workload.jobs.NAME]`. Its order is that of the canonical form.
+#[derive(Describe)]
+#[describe(order(
+    traffic,
+    nodes,
+    message,
+    sizes,
+    arrivals,
+    outstanding,
+    load,
+    gaps,
+    think,
+    pause,
+    read_ratio,
+    destinations,
+    hot_node,
+    algorithm,
+    grid,
+    wrap,
+    period,
+    volume,
+    both_ways
+))]
+pub(super) struct JobTable {
+    /// What the nodes of the job do: send to any other of its nodes (section 3.5); exchange with each
+    /// other one; combine a vector; exchange with their neighbours in a grid; write to the I/O servers
+    /// at every period; read from and write to them (section 3.4); read from and write to one node
+    /// (section 4.3); send to a partner (sections 4.1 and 4.2).
+    #[describe(choice, example = "\"uniform\"")]
+    pub(super) traffic: TrafficTable,
+    /// Where the job runs: on all nodes that are available, which with a dedicated mapping are those
+    /// that are no servers; on one of several equal runs of them; on these, in this order.
+    #[describe(default = "all")]
+    pub(super) nodes: JobNodes,
+    /// Length of a message, or its mean: section 3.5 has 256 KB between compute nodes and 1 MB to
+    /// servers. For all-reduce the length of the vector; for a checkpoint that of one of its messages;
+    /// only a ping may be empty.
+    #[describe(
+        kind = Kind::Bytes { min: 0, max: 1 << 40 },
+        derived = "262144 B; 1 MB for checkpoint, io, hot-spot and ping",
+        example = "\"1 MB\""
+    )]
+    pub(super) message: Option<Bytes>,
+}
+
+/// What the nodes of a job do, by the word of its `traffic`.
+#[derive(Describe)]
+pub(super) enum TrafficTable {
+    Uniform(Asking),
+    AllToAll {
+        #[describe(flatten)]
+        under_way: UnderWay,
+        #[describe(flatten)]
+        rest: Pause,
+    },
+    AllReduce {
+        /// How nodes combine a vector: parts of it round a ring, 2 (n - 1) steps; all of it between
+        /// nodes whose ranks differ in one bit, log2 n steps and two more if n is no power of two.
+        #[describe(words, default = "ring")]
+        algorithm: AllReduce,
+        #[describe(flatten)]
+        rest: Pause,
+    },
+    Neighbours {
+        #[describe(flatten)]
+        under_way: UnderWay,
+        /// Nodes in each dimension of the grid, ranks along the first dimension first.
+        #[describe(
+            kind = Kind::Grid,
+            derived = "two dimensions, as square as the number of nodes allows"
+        )]
+        grid: Option<Vec<u32>>,
+        /// Whether the last node of each line of the grid is a neighbour of the first.
+        #[describe(label = "wrap-around", default = true)]
+        wrap: bool,
+        #[describe(flatten)]
+        rest: Pause,
+    },
+    Checkpoint {
+        #[describe(flatten)]
+        under_way: UnderWay,
+        /// From one checkpoint to the next; all nodes begin at the same time.
+        #[describe(kind = Kind::period("ms"), example = "\"10 ms\"")]
+        period: Time,
+        /// What each node writes at a checkpoint.
+        #[describe(kind = Kind::Bytes { min: 1, max: 1 << 50 }, example = "\"4 MB\"")]
+        volume: Bytes,
+        #[describe(flatten)]
+        to: ToServers,
+    },
+    Io {
+        #[describe(flatten)]
+        asking: Asking,
+        #[describe(flatten)]
+        reads: Reads,
+        #[describe(flatten)]
+        to: ToServers,
+    },
+    HotSpot {
+        #[describe(flatten)]
+        asking: Asking,
+        #[describe(flatten)]
+        reads: Reads,
+        /// The node that all others of the job read from and write to (section 4.3: 0).
+        #[describe(kind = NODE, example = "0")]
+        hot_node: u32,
+    },
+    Ping {
+        #[describe(flatten)]
+        under_way: UnderWay,
+        /// Whether the second node of each pair sends to the first one as well (section 4.2); pairs are
+        /// the first two nodes, the next two and so on.
+        #[describe(default = false)]
+        both_ways: bool,
+        #[describe(flatten)]
+        rest: Pause,
+    },
+}
+
+/// Of jobs whose processes ask for one message after another.
+#[derive(Describe)]
+pub(super) struct Asking {
+    /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
+    /// uniform up to twice the mean.
+    #[describe(follows(
+        traffic,
+        "uniform" => "fixed",
+        "hot-spot" => "fixed",
+        "io" => "exponential",
+    ))]
+    #[describe(words)]
+    pub(super) sizes: Spread,
+    /// When a node asks for its next message: when one is complete, or at times of its own, into a
+    /// queue without bound.
+    #[describe(choice, follows(
+        traffic,
+        given(load = "open"),
+        "uniform" => "closed",
+        "io" => "closed",
+        "hot-spot" => "closed",
+    ))]
+    pub(super) arrivals: ArrivalsTable,
+    #[describe(flatten)]
+    pub(super) under_way: UnderWay,
+}
+
+/// When a node asks for its next message, by the word of `arrivals`.
+#[derive(Describe)]
+pub(super) enum ArrivalsTable {
+    Closed {
+        /// From the completion of a message to the next one.
+        #[describe(label = "think time", kind = Kind::span("us"), default = "0 s")]
+        think: Time,
+    },
+    Open {
+        /// Data that each node of the job asks to move: a bandwidth, or a share of what a node can
+        /// send.
+        #[describe(label = "offered load", derived = "workload.load")]
+        load: Option<NodeLoad>,
+        /// How the gaps between arrivals spread around their mean (section 4.4: exponential, uniform).
+        #[describe(words, default = "exponential")]
+        gaps: Spread,
+    },
+}
+
+/// Of jobs whose nodes may have several messages under way: each step of an all-reduce needs the one
+/// before.
+#[derive(Describe)]
+pub(super) struct UnderWay {
+    /// Messages of a node of the job that may be under way, from being handed to its interface until
+    /// the last byte is there (with circuits: is acknowledged); the next in order is handed over when
+    /// it has been asked for and fewer are. Of an all-to-all exchanges, within a round.
+    #[describe(
+        label = "messages under way",
+        derived = "1; with arrivals = \"open\" and machine.switching = \"cut-through\", and for neighbours, \"unlimited\"",
+        example = "16"
+    )]
+    pub(super) outstanding: Option<Outstanding>,
+}
+
+/// Of jobs that go on in steps of their own.
+#[derive(Describe)]
+pub(super) struct Pause {
+    /// From the end of a round, or of a ping, to the next one.
+    #[describe(kind = Kind::span("us"), default = "0 s")]
+    pub(super) pause: Time,
+}
+
+/// Of jobs that read and write.
+#[derive(Describe)]
+pub(super) struct Reads {
+    /// Share of messages that are reads (section 4.4: 0.5); the rest are writes.
+    #[describe(label = "reads", default = 0)]
+    pub(super) read_ratio: f64,
+}
+
+/// Of jobs that send to the I/O servers.
+#[derive(Describe)]
+pub(super) struct ToServers {
+    /// To which server a message goes (section 3.4): to any; all of a node to one, the nodes dealt out
+    /// one by one or in equal runs (the paper's deterministic I/O).
+    #[describe(words, default = "random", only(traffic = "io", "checkpoint"))]
+    pub(super) destinations: Destinations,
+}

@@ -1,0 +1,146 @@
+//! What nodes can send with so many messages under way.
+
+use super::message::Message;
+use crate::outstanding::Sender;
+use isthmus_analytic::fattree::Rules;
+use isthmus_experiment::capacity::bandwidth;
+use isthmus_machine::fattree::Machine;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
+use std::collections::BTreeMap;
+
+/// Largest machine of which all pairs are looked at; in others all are as far apart as can be.
+const NODES_MAX: u32 = 1024;
+
+/// A sentence for each job whose limit holds its nodes back.
+pub(super) fn remarks(
+    machine: &Machine,
+    rules: &Rules,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+) -> Vec<String> {
+    let jobs = traffic.jobs.iter().enumerate();
+    let active = jobs.filter(|(_, job)| job.active);
+    active
+        .filter_map(|(number, job)| remark(machine, rules, layout, number, job))
+        .collect()
+}
+
+fn remark(
+    machine: &Machine,
+    rules: &Rules,
+    layout: &Layout,
+    number: usize,
+    job: &Job,
+) -> Option<String> {
+    if matches!(job.traffic, Traffic::Ping { .. }) {
+        return None;
+    }
+    let message = Message::of(job)?;
+    let distances = distances(machine, layout, number, job);
+    let pairs: f64 = distances.values().sum();
+    let mut ns = 0.0;
+    for (&switches, share) in &distances {
+        ns += share / pairs * alone_ns(machine, rules, &message, switches)?;
+    }
+    let bytes = message.sizes.mean;
+    // A pause of its own keeps a closed loop from sending all it could.
+    let most = (message.think_ns == 0.0).then(|| rules.one_way(1).rate * 1e3);
+    Sender {
+        field: &format!("workload.jobs.{}.outstanding", job.name),
+        who: &format!("a node of {}", job.name),
+        what: &match job.outstanding.limit()? {
+            1 => format!("message of {bytes}"),
+            _ => format!("messages of {bytes}"),
+        },
+        outstanding: job.outstanding,
+        alone_us: ns / 1e3,
+        each: message.bytes,
+        // GB/s are bytes per nanosecond.
+        asked: message.offered.map(|rate| rate * 1e3),
+        most,
+    }
+    .remark(bandwidth)
+}
+
+/// How many pairs of nodes are so many switches apart.
+fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BTreeMap<u32, f64> {
+    let tree = machine.tree();
+    let mut distances = BTreeMap::new();
+    if tree.node_count() > NODES_MAX {
+        distances.insert(2 * tree.level_count() - 1, 1.0);
+        return distances;
+    }
+    for partners in layout.partners(number, job) {
+        let client = partners.client;
+        let others = partners.others.iter().filter(|&&other| other != client);
+        let count = others.clone().count() as f64;
+        for &other in others {
+            let switches = 2 * tree.level_between(client, other) - 1;
+            *distances.entry(switches).or_default() += 1.0 / count;
+        }
+    }
+    distances
+}
+
+/// From a message being handed over until its sender knows that it is complete.
+fn alone_ns(machine: &Machine, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
+    let there = rules.message_ns(message.bytes, switches).ok()?;
+    let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
+    Some(there - head + message.turn_ns(machine, rules, f64::from(switches)))
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_experiment::{Experiment, Options};
+
+    fn remarks(job: &str) -> Vec<String> {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 1\n\
+             [workload.jobs.io]\ntraffic = \"hot-spot\"\nhot_node = 0\nsizes = \"fixed\"\n{job}"
+        );
+        let scenario = crate::KINDS
+            .parse(&text, "s.toml", &[])
+            .unwrap_or_else(|e| panic!("{e}"));
+        let experiment = Experiment::new(&crate::KINDS, scenario, Options::default()).unwrap();
+        experiment.capacity()[0].remarks.clone()
+    }
+
+    /// One switch of the QsNET: 320 B take 1880 ns of software, 945 on the wire, 35 to the switch and back
+    /// 35 + 50: 2945 ns, 108.7 MB/s of the 335 that the interface sends.
+    #[test]
+    fn payload_over_latency_by_hand() {
+        let said = "With 1 message of 320 B under way at a time, 2.945 us alone, a node of io sends at most \
+                    109 MB/s, less than the 200 MB/s that it asks for: raise workload.jobs.io.outstanding.";
+        let one = "message = \"320 B\"\nload = \"200 MB/s\"\n";
+        assert!(
+            remarks(one).contains(&said.to_owned()),
+            "{:?}",
+            remarks(one)
+        );
+        let closed = remarks("message = \"320 B\"\noutstanding = 2\n");
+        assert!(
+            closed.iter().any(|remark| remark.starts_with(
+                "With 2 messages of 320 B under way at a time, 2.945 us alone, a node of io sends \
+                              at most 217 MB/s, where it could send 335 MB/s"
+            )),
+            "{closed:?}"
+        );
+    }
+
+    #[test]
+    fn a_limit_that_does_not_bind_is_no_remark() {
+        for job in [
+            "message = \"320 B\"\nload = \"200 MB/s\"\noutstanding = 2\n",
+            "message = \"320 B\"\noutstanding = 4\n",
+            "message = \"320 B\"\nthink = \"1 us\"\n",
+            "message = \"1 MB\"\n",
+        ] {
+            let found = remarks(job);
+            assert!(
+                !found.iter().any(|remark| remark.contains("under way")),
+                "{job}: {found:?}"
+            );
+        }
+    }
+}

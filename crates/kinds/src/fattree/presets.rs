@@ -1,0 +1,206 @@
+//! Hardware of the day, and that of the QsNET paper, by name. Each value says where it is from; what no
+//! public source gives is marked as an assumption.
+
+use isthmus_scenario::format::Default::Absent;
+use isthmus_scenario::format::{Field, Kind, Preset, PresetValue, Presets};
+
+const KEY: &str = "machine.preset";
+
+/// The names, in the order of the rows below.
+const NAMES: &[&str] = &[
+    "infiniband-hdr",
+    "infiniband-ndr",
+    "slingshot-11",
+    "roce-100g",
+    "qsnet",
+];
+
+/// The field that names one.
+pub(super) fn field() -> Field {
+    Field::new(
+        KEY,
+        Kind::Choice(NAMES),
+        Absent("each field has its own default"),
+        "preset",
+        "Hardware by its name: values for bandwidth, switches, packets and interface that are not \
+         given; isthmus check --resolved shows each with its source",
+    )
+}
+
+pub(super) const PRESETS: Presets = Presets {
+    key: KEY,
+    rows: ROWS,
+};
+
+/// `NAME { KEY = VALUE: SOURCE; ... }`, keys below `machine`.
+macro_rules! presets {
+    ($($name:literal { $($($key:ident).+ = $value:literal: $source:literal;)+ })+) => {
+        &[$(Preset {
+            name: $name,
+            values: &[$(PresetValue {
+                key: concat!("machine" $(, ".", stringify!($key))+),
+                value: $value,
+                source: $source,
+            }),+],
+        }),+]
+    };
+}
+
+const ROWS: &[Preset] = presets! {
+    "infiniband-hdr" {
+        ascent = "\"destination\"":
+            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+        bandwidth = "\"25 GB/s\"": "200 Gbit/s: NVIDIA ConnectX-6 user manual, Introduction";
+        switch_latency = "\"130 ns\"":
+            "NVIDIA Quantum QM8700 data sheet: below 130 ns from port to port";
+        virtual_channels = "1":
+            "assumption: one data virtual lane in use, as subnet managers set it up";
+        switching = "\"cut-through\"":
+            "InfiniBand Architecture Specification, volume 1: credits for each virtual lane of a link";
+        buffer = "16": "assumption: data sheets do not say";
+        age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
+        nic.payload = "\"4096 B\"":
+            "InfiniBand Architecture Specification, volume 1: the largest MTU";
+        nic.overhead = "\"26 B\"":
+            "InfiniBand Architecture Specification, volume 1: local route header 8, base transport header 12, check sums 4 and 2";
+        nic.padding = "\"4 B\"":
+            "InfiniBand Architecture Specification, volume 1: payload is padded to 4 bytes";
+        nic.request = "\"16 B\"":
+            "InfiniBand Architecture Specification, volume 1: RDMA extended transport header";
+        nic.dma_period = "\"4651 ps\"":
+            "215 million messages per second: NVIDIA ConnectX-6 user manual, Introduction";
+        nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
+        nic.software_latency = "\"600 ns\"":
+            "below 600 ns: NVIDIA ConnectX-6 user manual, Introduction";
+    }
+    "infiniband-ndr" {
+        ascent = "\"destination\"":
+            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+        bandwidth = "\"50 GB/s\"": "400 Gbit/s: NVIDIA ConnectX-7 user manual, Introduction";
+        switch_latency = "\"130 ns\"":
+            "assumption: as Quantum HDR; NVIDIA gives none for Quantum-2, resellers between 130 and 330 ns";
+        virtual_channels = "1":
+            "assumption: one data virtual lane in use, as subnet managers set it up";
+        switching = "\"cut-through\"":
+            "InfiniBand Architecture Specification, volume 1: credits for each virtual lane of a link";
+        buffer = "16": "assumption: data sheets do not say";
+        age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
+        nic.payload = "\"4096 B\"":
+            "InfiniBand Architecture Specification, volume 1: the largest MTU";
+        nic.overhead = "\"26 B\"":
+            "InfiniBand Architecture Specification, volume 1: local route header 8, base transport header 12, check sums 4 and 2";
+        nic.padding = "\"4 B\"":
+            "InfiniBand Architecture Specification, volume 1: payload is padded to 4 bytes";
+        nic.request = "\"16 B\"":
+            "InfiniBand Architecture Specification, volume 1: RDMA extended transport header";
+        nic.dma_period = "\"3030 ps\"":
+            "NVIDIA ConnectX-7 data sheet: 330 million messages per second or more";
+        nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
+        nic.software_latency = "\"600 ns\"": "assumption: as ConnectX-6";
+    }
+    "slingshot-11" {
+        ascent = "\"adaptive\"":
+            "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): adaptive routing packet by packet";
+        bandwidth = "\"25 GB/s\"":
+            "200 Gbit/s: De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20)";
+        switch_latency = "\"350 ns\"":
+            "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): mean and median of Rosetta";
+        virtual_channels = "1": "assumption: one traffic class in use";
+        switching = "\"cut-through\"": "assumption: link-level credits, without loss";
+        buffer = "16": "assumption: not published";
+        age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
+        nic.payload = "\"2048 B\"": "assumption: HPC Ethernet packets of the Cassini interface";
+        nic.overhead = "\"62 B\"":
+            "assumption: Ethernet, IP, UDP and transport headers with check sums, as for RoCE without the gap between packets";
+        nic.padding = "\"4 B\"": "assumption: as InfiniBand";
+        nic.request = "\"16 B\"": "assumption: as InfiniBand";
+        nic.dma_period = "\"5 ns\"":
+            "assumption: 200 million packets per second, as comparable interfaces";
+        nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
+        nic.software_latency = "\"1 us\"":
+            "assumption: measured end-to-end latencies are near 2 us";
+    }
+    "roce-100g" {
+        ascent = "\"destination\"": "assumption: equal paths chosen by a hash, one for each flow";
+        bandwidth = "\"12500 MB/s\"": "100 Gbit/s: IEEE 802.3, 100 Gigabit Ethernet";
+        switch_latency = "\"300 ns\"":
+            "Mellanox Spectrum SN2700, announced with 300 ns from port to port at 100 Gbit/s";
+        virtual_channels = "1": "assumption: one lossless priority";
+        switching = "\"cut-through\"": "assumption: priority flow control without loss, as credits";
+        buffer = "16": "assumption: a share of the shared buffer of a switch";
+        age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
+        nic.payload = "\"4096 B\"":
+            "InfiniBand Architecture Specification, annex A17 (RoCEv2): the largest MTU";
+        nic.overhead = "\"82 B\"":
+            "IEEE 802.3: preamble 8, header 14, check sum 4, gap 12; IPv4 20, UDP 8; annex A17: transport header 12, check sum 4";
+        nic.padding = "\"4 B\"": "InfiniBand Architecture Specification, annex A17: as InfiniBand";
+        nic.request = "\"16 B\"":
+            "InfiniBand Architecture Specification: RDMA extended transport header";
+        nic.dma_period = "\"5 ns\"":
+            "assumption: 200 million messages per second, as told of ConnectX-5";
+        nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
+        nic.software_latency = "\"600 ns\"": "below 600 ns: Mellanox ConnectX-5 EN product brief";
+    }
+    "qsnet" {
+        ascent = "\"adaptive\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
+        bandwidth = "\"400 MB/s\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
+        switch_latency = "\"35 ns\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
+        virtual_channels = "2": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
+        switching = "\"circuit\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
+        acknowledgement = "\"50 ns\"": "assumption: from the reading of the paper";
+        age = "\"saturating\"": "assumption: from the reading of the paper";
+        age_limit = "\"78 us\"": "assumption: from the reading of the paper";
+        memory = "\"elan\"": "Coll, Petrini, Frachtenberg and Hoisie, section 4.1";
+        nic.payload = "\"320 B\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
+        nic.overhead = "\"58 B\"": "Coll, Petrini, Frachtenberg and Hoisie, section 4.1";
+        nic.padding = "\"64 B\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
+        nic.request = "\"64 B\"": "assumption: from the reading of the paper";
+        nic.packets_in_flight = "2": "assumption: one for each virtual channel";
+        nic.dma_period = "\"955200 ps\"": "assumption: fits the pings of section 4.1";
+        nic.receive_delay = "\"188 ns\"": "assumption: fits the bidirectional pings of section 4.2";
+        nic.software_latency = "\"1880 ns\"": "assumption: fits the latency of section 4.1";
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\n\
+                        levels = 2\n";
+    /// It reads, so that the lengths of requests count.
+    const JOB: &str = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
+                       [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
+
+    #[test]
+    fn names_are_those_of_the_rows() {
+        let rows: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(rows, NAMES);
+    }
+
+    /// Written out, the values of a preset give the same machine, canonical form and digest.
+    #[test]
+    fn a_preset_is_its_values() {
+        for row in ROWS {
+            let by_name = format!("{TREE}preset = \"{}\"\n{JOB}", row.name);
+            let values: Vec<String> = row
+                .values
+                .iter()
+                .map(|value| {
+                    let key = value.key.trim_start_matches("machine.");
+                    format!("{key} = {}\n", value.value)
+                })
+                .collect();
+            let by_value = format!("{TREE}{}{JOB}", values.concat());
+            let [named, written] = [by_name, by_value].map(|text| {
+                crate::KINDS
+                    .parse(&text, "x.toml", &[])
+                    .unwrap_or_else(|error| panic!("{error}"))
+            });
+            assert_eq!(named.canonical(), written.canonical(), "{}", row.name);
+            assert_eq!(named.digest(), written.digest());
+            assert_eq!(named, written);
+            assert!(!named.canonical().contains("preset"));
+        }
+    }
+}

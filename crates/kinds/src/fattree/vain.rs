@@ -1,0 +1,68 @@
+//! Fields of a fat tree that have no effect beside the values of others.
+
+use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
+use isthmus_scenario::format::{Reason, Watch};
+use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
+
+/// Tells `watch` of them.
+pub(super) fn watch(watch: &mut Watch<'_>, tree: &FatTreeSpec, traffic: &JobsTraffic) {
+    if let Switching::Circuit { .. } = tree.switching {
+        let (packets, channels) = (tree.nic.packets_in_flight, tree.virtual_channels);
+        let (circuits, channels_are) = match channels {
+            1 => ("is", "1 virtual channel".to_owned()),
+            _ => ("are", format!("{channels} virtual channels")),
+        };
+        watch.field(
+            "machine.nic.packets_in_flight",
+            (packets > channels).then(|| Reason {
+                problem: format!(
+                    "{packets} packets cannot be in flight: each holds a virtual channel of the \
+                     node's link, and there {circuits} {channels_are}"
+                ),
+                hint: format!("give at most {channels}, or more machine.virtual_channels"),
+                causes: &["machine.virtual_channels"],
+            }),
+        );
+    }
+    if let Switching::CutThrough {
+        output_buffer: 0, ..
+    } = tree.switching
+    {
+        watch.field(
+            "machine.speedup",
+            Some(Reason {
+                problem:
+                    "it has no effect with machine.output_buffer = 0: packets cross onto links \
+                          as fast as these are"
+                        .to_owned(),
+                hint: "remove it, or set machine.output_buffer to 1 or more".to_owned(),
+                causes: &["machine.output_buffer"],
+            }),
+        );
+    } else {
+        watch.field("machine.speedup", None);
+    }
+    let reads = traffic
+        .jobs
+        .iter()
+        .any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0));
+    let names = watch.settings().names().iter();
+    let of_jobs = names.flat_map(|name| {
+        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
+    });
+    let of_jobs: Vec<String> = of_jobs.collect();
+    let mut causes: Vec<&str> = of_jobs.iter().map(String::as_str).collect();
+    causes.push("workload.active");
+    for key in ["machine.nic.request", "machine.nic.read_turnaround"] {
+        watch.field(
+            key,
+            (!reads).then(|| Reason {
+                problem: "it has no effect: no job reads".to_owned(),
+                hint: "remove it, or set read_ratio above 0 in a job with traffic = \"io\" or \
+                       \"hot-spot\""
+                    .to_owned(),
+                causes: &causes,
+            }),
+        );
+    }
+}

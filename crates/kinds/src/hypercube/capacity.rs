@@ -1,0 +1,212 @@
+//! What the PEs ask of the channels and I/O nodes of a hypercube, and what these can do.
+//!
+//! Lanes carry bandwidth each; what is carried is in proportion to the load, so that what the model of
+//! section 6 says of a light load, scaled, is what any load asks for: flits of each kind of message times the
+//! mean number of channels of the kind on its way. An I/O node is asked for
+//! PEs * rate * P_io / I/O nodes requests, of those that work; one disk that queues serves 1 / (misses * mean access).
+
+use super::Built;
+use super::analysis::utilisation;
+use crate::outstanding::Sender;
+use isthmus_analytic::hypercube_io::Reading;
+use isthmus_experiment::capacity::{Capacity, PartKind, number};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_units::Bytes;
+use isthmus_workload::spec::TrafficSpec;
+
+/// Part of the load at which channels fill that counts as light.
+const LIGHT: f64 = 1e-3;
+
+/// The kinds of channel in the order in which messages cross them: their names, what they are called and
+/// their lanes.
+fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
+    let lanes = spec.lanes;
+    [
+        ("pe_inject", "PE to its router", lanes.pe),
+        ("link", "link between PEs", lanes.link),
+        ("pe_eject", "router to its PE", lanes.pe),
+        ("io_node_in", "router to I/O node", lanes.io_node),
+        ("io_node_out", "I/O node to router", lanes.io_node),
+        ("io_inject", "I/O node to I/O router", lanes.io_source),
+        ("io_link", "link between I/O nodes", lanes.io_link),
+        ("io_eject", "I/O router to I/O node", lanes.io_source),
+        ("io_to_pe", "I/O router to PE router", lanes.io_to_pe),
+    ]
+}
+
+/// Demand against supply; `per_ms` is the load of each PE, none in a closed loop.
+pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Capacity {
+    let mut capacity = Capacity::default();
+    channels(built, traffic, &mut capacity);
+    devices(built, traffic, per_ms, &mut capacity);
+    capacity.remarks.extend(limited(built, traffic, per_ms));
+    capacity
+}
+
+/// What PEs can send with so many demands under way. The tail of a message arrives a cycle for each channel
+/// and one for each flit after the first from when it was asked for, and the next goes in that cycle; a demand of I/O, from the end of its first start-up, the request, the device, a start-up and the
+/// data, all at the nearest I/O node: at least so long.
+fn limited(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
+    let (machine, times) = (&built.machine, built.machine.times());
+    let clock = machine.clock();
+    let flits = |bytes: Bytes| f64::from(clock.flits(bytes));
+    let pes = f64::from(machine.cube().node_count());
+    let hops = f64::from(built.spec.dimension) / 2.0 * pes / (pes - 1.0).max(1.0) + 2.0;
+    let message = hops + flits(traffic.message) - 1.0;
+    let misses = 1.0 - built.spec.device.cache_hit_rate;
+    let device = times.access as f64 + misses * times.disk.mean_access(traffic.block.get());
+    let data = flits(traffic.request) + flits(traffic.block) + machine.startup() as f64;
+    let io = traffic.io_probability;
+    let cycles = (1.0 - io) * message + io * (device + data);
+    Sender {
+        field: "workload.outstanding",
+        who: "a PE",
+        what: match traffic.outstanding.limit()? {
+            1 => "demand",
+            _ => "demands",
+        },
+        outstanding: traffic.outstanding,
+        alone_us: cycles * clock.cycle_us(),
+        each: 1.0,
+        asked: Some(per_ms? / 1e3),
+        most: None,
+    }
+    .remark(|per_us| format!("{} /ms", number(per_us * 1e3)))
+}
+
+fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
+    let reading = Reading::default();
+    let light = built.queueing(traffic).and_then(|queueing| {
+        let full = queueing.model.saturation(&reading).ok()?.per_ms(1.0);
+        let rate = full * LIGHT;
+        Some((
+            queueing.model.solve(rate, &reading).ok()?,
+            queueing.rate / rate,
+        ))
+    });
+    let Some((solution, scale)) = light else {
+        capacity.remarks.push(
+            "Channels are left out: closed loops, bursts, hot spots, collectives, files that are broken up \
+             and faults take the simulation."
+                .to_owned(),
+        );
+        return;
+    };
+    let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e6;
+    let carried = utilisation(&built.machine, &solution);
+    for (kind, name, lanes) in kinds(&built.spec) {
+        let Some(share) = carried.get(kind).filter(|share| **share > 0.0) else {
+            continue;
+        };
+        let supply = f64::from(lanes) * lane;
+        let lanes = match lanes {
+            1 => "1 lane".to_owned(),
+            lanes => format!("{lanes} lanes"),
+        };
+        capacity.parts.push(PartKind {
+            name: name.to_owned(),
+            demand: Some(share * scale * supply),
+            at_most: false,
+            supply: Some(supply),
+            unit: "MB/s",
+            basis: format!("{lanes} of {} MB/s, the mean one", number(lane)),
+        });
+    }
+    capacity.remarks.push(
+        "Wormholes hold the channels behind them while they wait: channels fill long before 100%."
+            .to_owned(),
+    );
+}
+
+fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: &mut Capacity) {
+    if traffic.io_probability <= 0.0 {
+        return;
+    }
+    let machine = &built.machine;
+    let io_nodes = f64::from(machine.working_io_nodes());
+    let pes = f64::from(machine.working_pes());
+    let demand = per_ms.map(|rate| rate * pes * traffic.io_probability / io_nodes);
+    let times = machine.times();
+    let misses = 1.0 - built.spec.device.cache_hit_rate;
+    let blocks = traffic.file_blocks_max.min(traffic.file_blocks_split);
+    let mean = f64::from(traffic.file_blocks_min.min(blocks) + blocks) / 2.0;
+    let bytes = Bytes::new((traffic.block.get() as f64 * mean) as u64);
+    let access_ms = times.disk.mean_access(bytes.get()) * machine.clock().cycle_us() / 1e3;
+    let (supply, basis) = if misses > 0.0 && times.queued {
+        let basis = format!(
+            "one disk, {} ms for each of {}% of requests",
+            number(access_ms),
+            number(100.0 * misses)
+        );
+        (Some(1.0 / (misses * access_ms)), basis)
+    } else {
+        (None, "devices are pure delays and never fill".to_owned())
+    };
+    capacity.parts.push(PartKind {
+        name: "I/O node, requests".to_owned(),
+        demand,
+        at_most: false,
+        supply,
+        unit: "1/ms",
+        basis,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_experiment::{Experiment, Options};
+
+    /// A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2 channels more and 31 further flits of 0.05 us are
+    /// 34.71 cycles, 1.736 us: one after another 576 /ms.
+    #[test]
+    fn a_limit_by_hand() {
+        let said = |rate: &str| {
+            let text = format!(
+                "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
+                 lanes.io_link = 2\n[workload]\nrate = \"{rate}\"\nio_probability = 0\noutstanding = 1\n"
+            );
+            let scenario = crate::KINDS.parse(&text, "s.toml", &[]).unwrap();
+            let experiment = Experiment::new(&crate::KINDS, scenario, Options::default()).unwrap();
+            experiment.capacity()[0].remarks.join(" ")
+        };
+        let expected = "With 1 demand under way at a time, 1.736 us alone, a PE sends at most 576 /ms, less \
+                        than the 600 /ms that it asks for: raise workload.outstanding.";
+        assert!(said("600 /ms").contains(expected), "{}", said("600 /ms"));
+        assert!(!said("500 /ms").contains("under way at a time"));
+    }
+
+    /// 128 PEs at 5 /ms with 4% I/O on 16 I/O nodes: 1.6 requests per ms and node. Half of them miss, 20 ms
+    /// each: 0.1 /ms. A PE sends 5 messages /ms of 32 B (requests are as long): 160 B/ms = 0.16 MB/s, on 9
+    /// lanes of 20 MB/s.
+    #[test]
+    fn by_hand() {
+        let text = r#"
+version = 1
+name = "x"
+[machine]
+kind = "hypercube"
+dimension = 7
+lanes.io_link = 2
+device = { cache_hit_rate = 0.5, service = "queue" }
+[workload]
+rate = "5 /ms"
+io_probability = 0.04
+"#;
+        let scenario = crate::KINDS.parse(text, "s.toml", &[]).unwrap();
+        let experiment = Experiment::new(&crate::KINDS, scenario, Options::default()).unwrap();
+        let found = &experiment.capacity()[0];
+        let part = |name: &str| found.parts.iter().find(|part| part.name == name).unwrap();
+        let close = |value: Option<f64>, expected: f64| {
+            let value = value.unwrap();
+            assert!(
+                (value - expected).abs() < 1e-6 * expected,
+                "{value} for {expected}"
+            );
+        };
+        close(part("I/O node, requests").demand, 1.6);
+        close(part("I/O node, requests").supply, 0.1);
+        close(part("PE to its router").demand, 0.16);
+        close(part("PE to its router").supply, 180.0);
+        assert_eq!(found.load, Some(5.0));
+    }
+}

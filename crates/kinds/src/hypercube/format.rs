@@ -1,0 +1,104 @@
+//! What files say of it.
+
+use super::{Hypercube, machine, vain, workload};
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_scenario::format::Default::{Required, Value};
+use isthmus_scenario::format::{
+    self, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem, Rows, Settings, TIME_MAX, Tables,
+    Watch, mean_gap,
+};
+use isthmus_workload::spec::TrafficSpec;
+
+use isthmus_units::Rate;
+
+use super::table::{MachineTable, WorkloadTable};
+
+impl Format for Hypercube {
+    const NAME: &'static str = "hypercube";
+    const TABLES: Tables = Tables {
+        machine: || Rows::of::<MachineTable>("machine"),
+        workload: || Rows::of::<WorkloadTable>("workload"),
+        named: None,
+        own: OWN,
+        loads: Loads {
+            keys: workload::LOAD_KEYS,
+            key: "workload.rate",
+            label: "offered load per PE",
+            unit: "/ms",
+            read: read_load,
+            write: write_load,
+        },
+        presets: None,
+    };
+    type Machine = HypercubeSpec;
+    type Work = TrafficSpec;
+
+    fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
+        machine::build(settings)
+    }
+
+    fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
+        workload::build(settings, machine)
+    }
+
+    fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &TrafficSpec) {
+        vain::watch(watch, machine, work);
+    }
+
+    fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
+        machine::derived(machine)
+    }
+}
+
+const OWN: &[Own] = &[
+    Own::default("stop.of", Value("[\"pe_pe.header\", \"read.network\"]")).holds(Kind::Measures {
+        example: "[\"pe_pe.header\"]",
+        named: false,
+    }),
+    Own::default("stop.messages_first", Value("15000")),
+    Own::default("stop.messages_max", Value("2000000")),
+    Own::default("stop.messages", Value("150000"))
+        .meaning("Messages of a replication, warm-up included (section 5: 150,000)"),
+    Own::default("stop.warmup_messages", Value("50000"))
+        .meaning("Messages to discard at the start of a run (section 5: 50,000)"),
+    Own::default("search.over", Required).holds(Kind::Choice(workload::LOAD_KEYS)),
+    Own::default("search.from", Required)
+        .holds(Kind::Load)
+        .such_as("\"5 /ms\""),
+    Own::default("search.to", Required)
+        .holds(Kind::Load)
+        .such_as("\"40 /ms\""),
+];
+
+/// A rate, or the rate of a mean gap.
+fn read_load(over: &str, value: &format::Value) -> Result<f64, NoLoad> {
+    match (over, value) {
+        ("workload.interarrival", format::Value::Time(time)) => {
+            Ok(Rate::from_per_s(1.0 / time.seconds()).per_ms())
+        }
+        ("workload.interarrival", _) => Err(NoLoad {
+            problem: "a rate where search.over = \"workload.interarrival\" expects a time",
+            hint: "write a time, for example \"0.156 ms\"",
+        }),
+        (_, format::Value::Rate(rate)) => Ok(rate.per_ms()),
+        _ => Err(NoLoad {
+            problem: "a time where search.over = \"workload.rate\" expects a rate",
+            hint: "write a rate, for example \"6.4 /ms\"",
+        }),
+    }
+}
+
+/// The mean interarrival time of a rate, in whole picoseconds.
+fn write_load(per_ms: f64) -> Result<LoadValue, &'static str> {
+    let rate = Rate::from_per_s(per_ms * 1e3);
+    let gap = 1e12 / rate.per_s();
+    if !(gap >= 1.0 && gap <= TIME_MAX.ps() as f64) {
+        return Err("keep between one in 24 h and one in 1 ps");
+    }
+    let mean = mean_gap(rate);
+    Ok(LoadValue {
+        key: "workload.interarrival",
+        value: format::Value::Time(mean),
+        written: format!("{} ps", mean.ps()),
+    })
+}

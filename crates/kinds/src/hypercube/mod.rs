@@ -1,0 +1,21 @@
+//! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
+
+mod analysis;
+mod capacity;
+mod figures;
+mod format;
+mod machine;
+mod measures;
+mod routes;
+mod subject;
+mod table;
+mod vain;
+mod workload;
+
+pub use analysis::Queueing;
+pub use figures::HypercubeSummary;
+pub use subject::Built;
+
+/// The kind.
+#[derive(Debug)]
+pub struct Hypercube;

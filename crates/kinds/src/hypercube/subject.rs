@@ -1,0 +1,314 @@
+//! Hypercubes with I/O nodes, as subjects of experiments.
+
+use super::measures::{self, NAMES};
+use super::{Hypercube, HypercubeSummary, Queueing, analysis, capacity, figures};
+use isthmus_experiment::capacity::Capacity;
+use isthmus_experiment::recorders::Recorders;
+use isthmus_experiment::result::{Collapse, NodeUse};
+use isthmus_experiment::subject::{
+    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+};
+use isthmus_experiment::uses::Uses;
+use isthmus_experiment::{Flaw, Kind};
+use isthmus_kernel::Cycles;
+use isthmus_machine::hypercube::spec::HypercubeSpec;
+use isthmus_machine::hypercube::{
+    Class, Completed, Flow, Leg, Machine, MachineError, Observer, Simulation,
+};
+use isthmus_topology::PlacementError;
+use isthmus_units::Bytes;
+use isthmus_workload::spec::{Arrival, TrafficSpec};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Zero-load round trips that a run must last before it is judged. The test compares the two
+/// halves of a run, so the filling of all delays must be over well within the first.
+const ROUND_TRIPS_MIN: u64 = 5;
+
+const FLOWS: &[FlowInfo] = &[
+    FlowInfo {
+        name: Cow::Borrowed("messages"),
+        sample_every: 64,
+    },
+    FlowInfo {
+        name: Cow::Borrowed("io"),
+        sample_every: 8,
+    },
+];
+
+/// A machine with its description.
+#[derive(Debug, Clone)]
+pub struct Built {
+    pub(super) spec: Arc<HypercubeSpec>,
+    pub(super) machine: Arc<Machine>,
+    /// What limits it under traffic seen before, whatever the load.
+    pub(super) limits: analysis::Limits,
+}
+
+impl Kind for Hypercube {
+    type Built = Built;
+    type Summary = HypercubeSummary;
+
+    fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
+        Ok(Built {
+            spec: Arc::new(spec.clone()),
+            machine: Arc::new(Machine::new(spec).map_err(flaw)?),
+            limits: analysis::Limits::default(),
+        })
+    }
+
+    fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
+        let io_nodes = built.machine.placement().io_node_count();
+        if let Some(spot) = traffic.hot_io_node
+            && spot.target >= io_nodes
+        {
+            return Err(Flaw {
+                field: "workload.hot_io_node.target",
+                problem: format!("I/O node {} does not exist", spot.target),
+                hint: format!("the I/O nodes are 0 to {}", io_nodes - 1),
+            });
+        }
+        Ok(Arc::new(Point {
+            built: built.clone(),
+            traffic: traffic.clone(),
+        }))
+    }
+
+    fn summary(built: &Built) -> HypercubeSummary {
+        figures::summary(&built.spec, &built.machine)
+    }
+
+    fn measures(_: &TrafficSpec) -> Vec<String> {
+        NAMES.clone()
+    }
+}
+
+impl Built {
+    /// The point in the analytic model's numbers, if the model covers it.
+    pub fn queueing(&self, traffic: &TrafficSpec) -> Option<Queueing> {
+        Queueing::new(&self.machine, &self.spec, traffic)
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn flaw(error: MachineError) -> Flaw {
+    let (field, hint) = match &error {
+        MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
+        MachineError::Fault(_) | MachineError::Placement(PlacementError::MissingIoNode { .. }) => {
+            ("machine.faults", "name parts that the machine has")
+        }
+        MachineError::Placement(_) => ("machine.placement", "choose other PEs for the I/O nodes"),
+        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
+        MachineError::NoLanes { .. } => ("machine.lanes", "give 1 or more"),
+        MachineError::Disconnected { .. } => ("machine.faults", "leave every working pair a path"),
+        MachineError::NobodyLeft => ("machine.faults", "leave two PEs or more working"),
+        MachineError::NoIoNodeLeft => ("machine.faults", "leave one I/O node working"),
+    };
+    Flaw {
+        field,
+        problem: error.to_string(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// Mean messages of one PE per millisecond; none in a closed loop.
+fn per_ms(traffic: &TrafficSpec) -> Option<f64> {
+    let gap = match traffic.arrival {
+        Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => mean,
+        Arrival::Deterministic { gap } => gap,
+        Arrival::Closed { .. } => return None,
+    };
+    Some(1e-3 / gap.seconds())
+}
+
+#[derive(Debug)]
+struct Point {
+    built: Built,
+    traffic: TrafficSpec,
+}
+
+impl Subject for Point {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        let machine = Arc::clone(&self.built.machine);
+        Box::new(Running {
+            simulation: Simulation::new(machine, &self.traffic, seed, replication),
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.built.machine.clock().cycle_us()
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        let machine = &self.built.machine;
+        let times = machine.times();
+        let traffic = &self.traffic;
+        let blocks = traffic.file_blocks_max.min(traffic.file_blocks_split);
+        let data = Bytes::new(traffic.block.get() * u64::from(blocks));
+        let disk = if times.hit.is_certain() {
+            0.0
+        } else {
+            times.disk.mean_access(data.get())
+        };
+        // Request, forward and reply, each with its start-up and the length of the largest data.
+        let flits = u64::from(machine.clock().flits(data));
+        let round_trip = 3 * (machine.startup() + flits) + times.access + disk as Cycles;
+        ROUND_TRIPS_MIN * round_trip
+    }
+
+    fn senders(&self) -> u64 {
+        self.built.machine.working_pes().into()
+    }
+
+    /// A message is on its way at once. What an I/O demand waits for in software and devices
+    /// follows its request, of which the lanes of an I/O node let in a flit per cycle each.
+    fn held_by_delays(&self, flow: usize) -> u64 {
+        if flow == Flow::Messages as usize {
+            return 0;
+        }
+        let machine = &self.built.machine;
+        let flits = u64::from(machine.clock().flits(self.traffic.request)).max(1);
+        let io_nodes = u64::from(machine.placement().io_node_count());
+        let lanes = u64::from(self.built.spec.lanes.io_node.max(1));
+        let each = self.cycles_min() / ROUND_TRIPS_MIN / flits;
+        io_nodes.saturating_mul(lanes).saturating_mul(each)
+    }
+
+    fn measures(&self) -> &[String] {
+        &NAMES
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        measures::occurs(measure, &self.built.machine, &self.traffic)
+    }
+
+    fn flows(&self) -> &[FlowInfo] {
+        FLOWS
+    }
+
+    /// Demands per working PE and millisecond: all, and I/O demands alone.
+    fn rates(&self) -> Vec<RateInfo> {
+        let machine = &self.built.machine;
+        let scale = 1e3 / self.cycle_us() / f64::from(machine.working_pes());
+        let rate = |name, fate, flows: &[usize]| RateInfo {
+            name: Cow::Borrowed(name),
+            unit: "1/ms",
+            fate,
+            flows: flows.to_vec(),
+            scale,
+        };
+        vec![
+            rate("offered", Fate::Offered, &[0, 1]),
+            rate("accepted", Fate::Done, &[0, 1]),
+            rate("io.offered", Fate::Offered, &[1]),
+            rate("io.accepted", Fate::Done, &[1]),
+        ]
+    }
+
+    fn load(&self) -> Option<f64> {
+        per_ms(&self.traffic)
+    }
+
+    fn overlay(&self) -> Overlay {
+        analysis::overlay(&self.built, &self.traffic)
+    }
+
+    fn capacity(&self) -> Capacity {
+        capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
+    }
+
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        figures::uses(counted, &self.built.machine, overlay)
+    }
+
+    fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
+        Vec::new()
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        let ran = self.simulation.run_until(&mut Told(recorders), until);
+        ran.goes_on() || recorders.finished()
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.count();
+    }
+
+    fn counts(&self) -> Counts {
+        let (carried, held) = (self.simulation.carried(), self.simulation.held());
+        let channels = carried.iter().zip(held.channels);
+        let disks = held.disks.into_iter();
+        Counts {
+            channels: carried.iter().map(|carried| carried.flits).collect(),
+            held: channels
+                .map(|(carried, cycles)| Taken {
+                    cycles,
+                    times: carried.messages,
+                    asked: cycles,
+                })
+                .collect(),
+            devices: disks
+                .map(|disk| Taken {
+                    cycles: disk.cycles,
+                    times: disk.requests,
+                    asked: disk.asked,
+                })
+                .collect(),
+            held_cycles: Some(held.cycles),
+            nodes: Vec::new(),
+        }
+    }
+
+    /// Routes are proven free of deadlock when a machine is built.
+    fn collapse(&self) -> Option<Collapse> {
+        None
+    }
+}
+
+/// What a simulation tells, to recorders.
+struct Told<'r>(&'r mut Recorders);
+
+impl Observer for Told<'_> {
+    #[inline]
+    fn offered(&mut self, flow: Flow, _time: Cycles) {
+        self.0.offer(flow as usize);
+    }
+
+    #[inline]
+    fn arrived(&mut self, leg: &Leg) {
+        self.0.delivered += 1;
+        let at = measures::of_class(leg.class);
+        self.0.latencies[at].push(leg.header_latency());
+        self.0.latencies[at + 1].push(leg.router_latency());
+        if leg.class == Class::PePe {
+            self.0.flows[Flow::Messages as usize].complete();
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, completed: &Completed) {
+        let at = measures::of_operation(completed.operation);
+        self.0.latencies[at].push(completed.network);
+        self.0.latencies[at + 1].push(completed.response);
+        self.0.flows[Flow::Io as usize].complete();
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.0.finished()
+    }
+}

@@ -1,0 +1,116 @@
+//! The kinds of machine: how files describe them, what is built of that and what is measured.
+//!
+//! A kind is a module here and one row of [`KINDS`].
+//!
+//! ```
+//! use isthmus_kinds::KINDS;
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "locality"
+//!     [machine]
+//!     kind = "hypercube"
+//!     dimension = 7
+//!     [workload]
+//!     interarrival = "0.156 ms"
+//!     [sweep]                                  # points are the product of the axes
+//!     "workload.locality" = { from = 0, to = 1, points = 6 }
+//!     [[sweep.network]]                        # an axis of variants
+//!     label = "no I/O network"
+//!     machine.lanes.io_link = 0
+//!     [[sweep.network]]
+//!     label = "two lanes, three to the PEs"
+//!     machine.lanes.io_link = 2
+//!     machine.lanes.io_to_pe = 3
+//! "#;
+//! let scenario = KINDS.parse(text, "locality.toml", &["seed=7".to_owned()])?;
+//! assert_eq!(scenario.points().len(), 12);
+//!
+//! let error = KINDS.parse(text, "locality.toml", &["machine.lanes.pe=0".to_owned()]);
+//! assert_eq!(
+//!     error.unwrap_err().to_string(),
+//!     "override `machine.lanes.pe=0`: machine.lanes.pe: 0 lanes carry nothing; give 1 or more",
+//! );
+//! # Ok::<(), isthmus_scenario::ScenarioError>(())
+//! ```
+//!
+//! `machine.kind` decides which other fields of `[machine]` and `[workload]` there are, and by what
+//! they are described by:
+//!
+//! ```
+//! use isthmus_kinds::KINDS;
+//! use isthmus_scenario::StopRule;
+//! use isthmus_workload::packets::spec::PacketTraffic;
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "torus"
+//!     [machine]
+//!     kind = "sci"
+//!     fabric = "bidirectional-torus"
+//!     size = "6x6"
+//!     [sweep]
+//!     "workload.load" = { from = "2 GB/s", to = "34 GB/s", points = 9 }   # of all nodes together
+//!     [stop]
+//!     rule = "fixed"
+//!     time = "200 us"
+//! "#;
+//! let scenario = KINDS.parse(text, "torus.toml", &[])?;
+//! let traffic: &PacketTraffic = scenario.workload.expect();
+//! assert_eq!(traffic.load, "2 GB/s".parse()?);
+//! assert!(matches!(scenario.stop.rule, StopRule::FixedTime { .. }));
+//!
+//! let error = KINDS.parse(text, "torus.toml", &["workload.locality=0.2".to_owned()]);
+//! assert!(error.unwrap_err().hint.starts_with("it belongs to machine.kind = \"hypercube\""));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Tables may repeat under names of one's own, and an axis may put them together in turn:
+//!
+//! ```
+//! use isthmus_kinds::KINDS;
+//! use isthmus_workload::jobs::spec::JobsTraffic;
+//!
+//! let text = r#"
+//!     version = 1
+//!     name = "interference"
+//!     [machine]
+//!     kind = "fat-tree"
+//!     arity = 4
+//!     levels = 3
+//!     [workload]
+//!     servers = { placement = "distributed", count = 8 }
+//!     [workload.jobs.compute]
+//!     traffic = "uniform"
+//!     nodes = "part 1 of 2"
+//!     [workload.jobs.io]
+//!     traffic = "io"
+//!     nodes = "part 2 of 2"
+//!     load = 0.3                              # of what a node can send
+//!     [sweep]
+//!     workload.active = "pairs"               # each alone, then both
+//!     workload.jobs.io.load = [0.1, 0.3, 0.5]
+//! "#;
+//! let scenario = KINDS.parse(text, "interference.toml", &[])?;
+//! let sets: Vec<&str> = scenario.axes[0].values.iter().map(|set| set.text.as_str()).collect();
+//! assert_eq!(sets, ["compute", "io", "compute + io"]);
+//! let first = &scenario.points()[0];
+//! let jobs: &JobsTraffic = first.workload.expect();
+//! assert!(jobs.jobs[0].active && !jobs.jobs[1].active);
+//! # Ok::<(), isthmus_scenario::ScenarioError>(())
+//! ```
+
+mod bandwidths;
+pub mod fattree;
+pub mod hypercube;
+mod outstanding;
+pub mod sci;
+
+use isthmus_experiment::{Kinds, Row};
+
+/// All of them, in the order of the reference.
+pub static KINDS: Kinds = Kinds::new(&[
+    Row::of::<hypercube::Hypercube>(),
+    Row::of::<sci::Sci>(),
+    Row::of::<fattree::FatTree>(),
+]);

@@ -1,0 +1,240 @@
+//! The analytic model beside a simulated point: link loads, and queueing at every interface.
+
+use isthmus_analytic::Error;
+use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate, light_load_latency};
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::sci::Machine;
+use isthmus_machine::sci::spec::FlowControl;
+use isthmus_topology::rings::Averages;
+use isthmus_workload::Outstanding;
+use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Idle symbols behind every packet.
+const IDLE: f64 = 1.0;
+
+/// Who sends to whom, whatever the load and the packets.
+#[derive(Debug, Clone, PartialEq)]
+struct Pattern {
+    senders: Vec<u32>,
+    hot_node: Option<HotNode>,
+}
+
+impl Pattern {
+    /// Whether every node sends to every other one alike.
+    fn is_uniform(&self) -> bool {
+        self.senders.is_empty() && self.hot_node.is_none()
+    }
+}
+
+/// Nodes of a fabric whose pairs are looked at one by one within a second or two.
+const PAIRS_MAX: u32 = 1_024;
+
+/// Whether [`overlay`] takes no longer than a moment.
+pub(super) fn is_quick(machine: &Machine, traffic: &PacketTraffic) -> bool {
+    let uniform = traffic.senders.is_empty() && traffic.hot_node.is_none();
+    let alike = uniform && machine.routes().all_nodes_are_alike();
+    alike || machine.fabric().node_count() <= PAIRS_MAX
+}
+
+/// What packets of a pattern ask of the links.
+#[derive(Debug)]
+struct Asked {
+    requests: Averages,
+    responses: Averages,
+}
+
+/// What was asked so far of one machine: averages over all pairs take time, and are the same for
+/// all loads.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Patterns(Arc<Mutex<Known>>);
+
+type Known = Vec<(Pattern, Arc<Asked>)>;
+
+impl Patterns {
+    fn asked(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<Asked> {
+        let pattern = Pattern {
+            senders: traffic.senders.clone(),
+            hot_node: traffic.hot_node,
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, asked)) = known.iter().find(|(other, _)| *other == pattern) {
+            return Arc::clone(asked);
+        }
+        let weight = |from, to| weight(&pattern, machine.fabric().live_nodes(), from, to);
+        let asked = Arc::new(if pattern.is_uniform() {
+            // The way back is asked for as often as the way there.
+            let averages = machine.routes().uniform_averages();
+            Asked {
+                requests: averages.clone(),
+                responses: averages,
+            }
+        } else {
+            Asked {
+                requests: machine.routes().averages(weight),
+                responses: machine.routes().averages(|from, to| weight(to, from)),
+            }
+        });
+        known.push((pattern, Arc::clone(&asked)));
+        asked
+    }
+}
+
+/// Share of the packets of `from` that go to `to`, times whether it sends.
+fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
+    if !pattern.senders.is_empty() && !pattern.senders.contains(&from) {
+        return 0.0;
+    }
+    let is_live = |hot: &HotNode| live.binary_search(&hot.node).is_ok();
+    let others = (live.len() - 1) as f64;
+    match pattern.hot_node.filter(is_live) {
+        Some(hot) if hot.node != from => {
+            let favour = if hot.node == to { hot.probability } else { 0.0 };
+            favour + (1.0 - hot.probability) / others
+        }
+        _ => 1.0 / others,
+    }
+}
+
+/// What the model says of `traffic` on `machine`: the load at which the first link is full, and
+/// mean latencies. Go bits keep links from being full in a way that the model does not know.
+pub(super) fn overlay(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+    gb_per_s: f64,
+) -> Overlay {
+    if machine.spec().flow_control == FlowControl::GoBits {
+        return Overlay::default();
+    }
+    let asked = patterns.asked(machine, traffic);
+    let mut overlay = solve(machine, traffic, &asked, gb_per_s).unwrap_or_default();
+    if traffic.outstanding != Outstanding::Unlimited {
+        // Links fill as without a limit; latencies are others, and it may be the limit that saturates.
+        overlay.measures.clear();
+        (overlay.saturation, overlay.bottleneck) = (None, None);
+    }
+    overlay
+}
+
+/// Mean time of a transaction with a response that meets no other packet, in microseconds.
+pub(super) fn alone_us(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+) -> Option<f64> {
+    let (lengths, clock) = (machine.lengths(traffic), machine.clock());
+    let asked = patterns.asked(machine, traffic);
+    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
+    let class = |symbols: u32, links| Class {
+        per_transaction: 1.0,
+        send_slot: f64::from(symbols) + IDLE,
+        echo_slot: f64::from(machine.echo_symbols()) + IDLE,
+        links,
+    };
+    let timing = timing(machine);
+    let there = light_load_latency(&timing, &class(lengths.request, &requests)).ok()?;
+    let back = light_load_latency(&timing, &class(lengths.response?, &responses)).ok()?;
+    let turnaround = clock.cycles_exact(traffic.turnaround);
+    Some((there + turnaround + back) * clock.cycle_us())
+}
+
+fn timing(machine: &Machine) -> Timing {
+    let clock = machine.clock();
+    Timing {
+        hop: clock.cycles_exact(machine.spec().hop),
+        ring_change: clock.cycles_exact(machine.spec().ring_change),
+        idle: IDLE,
+    }
+}
+
+fn solve(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    asked: &Asked,
+    gb_per_s: f64,
+) -> Result<Overlay, Error> {
+    let (lengths, clock) = (machine.lengths(traffic), machine.clock());
+    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
+    let class = |symbols: u32, links| Class {
+        per_transaction: 1.0,
+        send_slot: f64::from(symbols) + IDLE,
+        echo_slot: f64::from(machine.echo_symbols()) + IDLE,
+        links,
+    };
+    let mut classes = vec![class(lengths.request, &requests)];
+    classes.extend(lengths.response.map(|symbols| class(symbols, &responses)));
+    let timing = timing(machine);
+    let load = traffic.load.bits_per_s() as f64 / 8e9;
+    let rate = load / gb_per_s;
+    let full = bottleneck(&classes)?;
+    let found = estimate(&timing, &classes, rate)?;
+    let turnaround = clock.cycles_exact(traffic.turnaround);
+    let mut overlay = Overlay {
+        saturation: Some(full.saturation_rate() * gb_per_s),
+        bottleneck: {
+            let link = machine.fabric().links()[full.link];
+            Some(format!(
+                "link {}-{} of ring {}",
+                link.from, link.to, link.ring
+            ))
+        },
+        ..Overlay::default()
+    };
+    let mut put = |name: &str, cycles: f64| {
+        if cycles.is_finite() {
+            let us = cycles * clock.cycle_us();
+            overlay.measures.insert(name.to_owned(), us);
+        }
+    };
+    let accepted = load.min(full.saturation_rate() * gb_per_s);
+    let entries = asked.requests.links.iter().zip(&found.waits);
+    let at_source: f64 = entries
+        .filter(|(link, _)| link.entries > 0.0)
+        .map(|(link, waits)| link.entries * waits.output)
+        .sum();
+    // The waits are those of packets that come at random.
+    if traffic.spacing == Spacing::Exponential {
+        put("latency", found.latencies[0]);
+        put("network", found.latencies[0] - at_source);
+        if let [request, response] = found.latencies[..] {
+            put("response", request + turnaround + response);
+        }
+    }
+    overlay.measures.insert("accepted".to_owned(), accepted);
+    if rate < full.saturation_rate() {
+        overlay.utilisation = utilisation(machine, &classes, rate);
+    }
+    Ok(overlay)
+}
+
+fn loads(averages: &Averages) -> Vec<LinkLoad> {
+    let links = averages.links.iter();
+    links
+        .map(|link| LinkLoad {
+            sends: link.sends,
+            echoes: link.echoes,
+            starts: link.starts,
+        })
+        .collect()
+}
+
+/// Share of the time in which the mean link in service carries sends, echoes, either.
+fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
+    let fabric = machine.fabric();
+    let links = fabric.links().iter();
+    let live = links.filter(|link| fabric.is_in_service(link.ring)).count();
+    let mean = |pick: fn(&Class, &LinkLoad) -> f64| -> f64 {
+        let all = classes.iter().flat_map(|class| {
+            let links = class.links.iter();
+            links.map(move |link| class.per_transaction * pick(class, link))
+        });
+        all.sum::<f64>() * rate / live.max(1) as f64
+    };
+    let sends = mean(|class, link| class.send_slot * link.sends);
+    let echoes = mean(|class, link| class.echo_slot * link.echoes);
+    [("link", sends + echoes), ("send", sends), ("echo", echoes)]
+        .map(|(kind, used)| (kind.to_owned(), used))
+        .into()
+}

@@ -1,0 +1,178 @@
+//! What traffic asks of the links of a fabric of rings, and what these can carry.
+//!
+//! A packet of s symbols takes s + 1 on each link that it crosses, its echo e + 1 on each link from where
+//! it left the ring to where it had entered it; a link carries a symbol in each cycle. So a transaction asks
+//! a link for the sum over its packets of sends times s + 1 and echoes times e + 1
+//! ([`bottleneck`](isthmus_analytic::sci::bottleneck)), and the fabric is full when the busiest link is.
+
+use super::analysis::{self, Patterns};
+use crate::outstanding::Sender;
+use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::sci::Machine;
+use isthmus_workload::packets::spec::PacketTraffic;
+
+/// MB/s that a GB/s is.
+const MB: f64 = 1e3;
+
+/// Idle symbols behind every packet.
+const IDLE: f64 = 1.0;
+
+/// Demand against supply, given the load at which the busiest link is full, if that is known.
+pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Overlay) -> Capacity {
+    let fabric = machine.fabric();
+    let load = traffic.load.bits_per_s() as f64 / 8e9;
+    let live = fabric.live_nodes();
+    let senders = match traffic.senders.len() {
+        0 => live.len(),
+        _ => traffic
+            .senders
+            .iter()
+            .filter(|&sender| live.contains(sender))
+            .count(),
+    };
+    let lengths = machine.lengths(traffic);
+    let link = machine.spec().bandwidth.bits_per_s() as f64 / 8e6;
+    let payload = traffic.payload.get() as f64;
+    let symbol = machine.spec().symbol.get() as f64;
+    let longest = f64::from(lengths.request.max(lengths.response.unwrap_or(0)));
+    let slot = (longest + IDLE) * symbol;
+    let mut capacity = Capacity::default();
+    capacity.parts.push(PartKind {
+        name: "link of a node".to_owned(),
+        demand: Some(load * MB / senders.max(1) as f64),
+        at_most: false,
+        supply: Some(link * payload / slot),
+        unit: "MB/s",
+        basis: format!(
+            "{} B of data in packets of {} B, on one ring alone",
+            payload,
+            number(slot)
+        ),
+    });
+    if let Some(full) = overlay.saturation {
+        let place = overlay.bottleneck.as_deref().unwrap_or("the busiest link");
+        capacity.parts.push(PartKind {
+            name: "fabric, by its busiest link".to_owned(),
+            demand: Some(load * MB),
+            at_most: false,
+            supply: Some(full * MB),
+            unit: "MB/s",
+            basis: format!(
+                "{place} is full of packets, echoes and idles of {}",
+                bandwidth(link)
+            ),
+        });
+    } else {
+        capacity.remarks.push(
+            "How full links are is left out: with go bits, and for patterns other than uniform traffic on \
+             large fabrics, it takes the simulation."
+                .to_owned(),
+        );
+    }
+    capacity
+}
+
+/// What nodes can send with so many transactions under way.
+pub(super) fn limited(
+    machine: &Machine,
+    traffic: &PacketTraffic,
+    patterns: &Patterns,
+) -> Option<String> {
+    let alone_us = analysis::alone_us(machine, traffic, patterns)?;
+    let load = traffic.load.bits_per_s() as f64 / 8e6;
+    let live = machine.fabric().live_nodes();
+    let senders = match traffic.senders.as_slice() {
+        [] => live.len(),
+        listed => listed.iter().filter(|node| live.contains(node)).count(),
+    };
+    Sender {
+        field: "workload.outstanding",
+        who: "a node",
+        what: &match traffic.outstanding.limit()? {
+            1 => format!("transaction of {}", traffic.payload),
+            _ => format!("transactions of {}", traffic.payload),
+        },
+        outstanding: traffic.outstanding,
+        alone_us,
+        each: traffic.payload.get() as f64,
+        asked: Some(load / senders.max(1) as f64),
+        most: None,
+    }
+    .remark(bandwidth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads on a ring of 8: the response carries the data, the request none; each way takes its symbols
+    /// and, on average, 4 links.
+    #[test]
+    fn a_limit_by_hand() {
+        let said = |outstanding: &str| {
+            let text = format!(
+                "version = 1\nname = \"x\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 8\n\
+                 [workload]\nload = \"0.8 GB/s\"\ntransaction = \"read\"\noutstanding = {outstanding}\n"
+            );
+            let scenario = crate::KINDS.parse(&text, "s.toml", &[]).unwrap();
+            let machine = Machine::new(scenario.machine.expect()).unwrap();
+            let lengths = machine.lengths(scenario.workload.expect());
+            let symbols = f64::from(lengths.request + lengths.response.unwrap());
+            let hop = machine.clock().cycles_exact(machine.spec().hop);
+            let ns = (symbols + 2.0 * 4.0 * hop) * machine.clock().cycle_us() * 1e3;
+            let options = isthmus_experiment::Options::default();
+            let experiment =
+                isthmus_experiment::Experiment::new(&crate::KINDS, scenario, options).unwrap();
+            (ns, experiment.capacity()[0].remarks.join(" "))
+        };
+        let (ns, one) = said("1");
+        // 64 B in so many ns, of 100 MB/s.
+        let expected = format!("a node sends at most {}", bandwidth(64.0 / ns * 1e3));
+        match 64.0 / ns * 1e3 < 100.0 {
+            true => assert!(one.contains(&expected), "{one} without {expected}"),
+            false => assert!(!one.contains("under way"), "{one}"),
+        }
+        assert!(!said("64").1.contains("under way"));
+        assert!(!said("\"unlimited\"").1.contains("under way"));
+    }
+
+    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. With s symbols
+    /// of packet and e of echo a link carries, for each packet of any node in a cycle, half of s + 1 and half
+    /// of e + 1; it is full when that is one symbol for each cycle.
+    #[test]
+    fn a_ring_by_hand() {
+        let text = r#"
+version = 1
+name = "x"
+[machine]
+kind = "sci"
+fabric = "ring"
+size = 8
+[workload]
+load = "0.5 GB/s"
+"#;
+        let scenario = crate::KINDS.parse(text, "s.toml", &[]).unwrap();
+        let experiment = isthmus_experiment::Experiment::new(
+            &crate::KINDS,
+            scenario.clone(),
+            isthmus_experiment::Options::default(),
+        )
+        .unwrap();
+        let found = &experiment.capacity()[0];
+        let machine = Machine::new(scenario.machine.expect()).unwrap();
+        let traffic = scenario.workload.expect();
+        let request = f64::from(machine.lengths(traffic).request);
+        let slots = (request + 1.0 + f64::from(machine.echo_symbols()) + 1.0) / 2.0;
+        let payload = traffic.payload.get() as f64;
+        let full = payload / slots / (machine.clock().cycle_us() * 1e3) * 1e3;
+        let fabric = &found.parts[1];
+        assert!(
+            (fabric.supply.unwrap() - full).abs() < 1e-9 * full,
+            "{fabric:?} {full}"
+        );
+        assert_eq!(fabric.demand, Some(500.0));
+        assert_eq!(found.parts[0].demand, Some(62.5));
+        assert_eq!(found.load, Some(0.5));
+    }
+}

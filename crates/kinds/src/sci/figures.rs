@@ -1,0 +1,204 @@
+//! An SCI fabric and the use of its links and nodes, in figures.
+
+use isthmus_experiment::result::{ChannelUse, NodeUse};
+use isthmus_experiment::subject::{Counted, Overlay};
+use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_machine::sci::{Lengths, Machine};
+use isthmus_topology::rings::Fabric;
+use serde::Serialize;
+
+/// A fabric of SCI rings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SciSummary {
+    /// What it is, in words: `6 x 6 bidirectional torus`.
+    pub fabric: String,
+    /// Number of nodes, those cut off included.
+    pub nodes: u32,
+    /// The nodes of each ring in the order in which packets pass them; empty above 4096 nodes.
+    pub rings: Vec<Vec<u32>>,
+    /// Number of rings.
+    pub ring_count: u32,
+    /// Rings out of service.
+    pub dead_rings: Vec<u32>,
+    /// Where to draw each node, x and y; empty above 4096 nodes.
+    pub places: Vec<(f64, f64)>,
+    /// Which of the shortest paths packets take, in words.
+    pub routing: String,
+    /// Mean links of a path under uniform traffic.
+    pub mean_links: f64,
+    /// Mean changes of ring of a path under uniform traffic.
+    pub mean_ring_changes: f64,
+    /// Length of one cycle.
+    pub cycle_us: f64,
+    /// Whether queues can wait for one another in a cycle.
+    pub deadlock: String,
+    /// Failed parts, in words; empty if none.
+    pub faults: Vec<String>,
+    /// Nodes that faults have cut off.
+    pub cut_off: Vec<u32>,
+}
+
+/// Largest fabric whose rings, links and nodes are listed one by one.
+const LISTED_MAX: u32 = 4096;
+
+/// How busy the links were: means over all of them by what they carried, then each link.
+///
+/// A link is taken while symbols pass; one packet takes it for its length and the idle behind it,
+/// the mean of requests and responses.
+pub(super) fn uses(
+    counted: &[Counted],
+    machine: &Machine,
+    lengths: Lengths,
+    overlay: &Overlay,
+) -> Uses {
+    let fabric = machine.fabric();
+    let share = |at: usize| -> f64 {
+        let shares = counted
+            .iter()
+            .map(|counted| counted.counts.channels[at] as f64 / counted.cycles as f64);
+        shares.sum::<f64>() / counted.len() as f64
+    };
+    // What links carried lies in pairs: sends, then echoes.
+    let used: Vec<(usize, f64, f64)> = fabric
+        .links()
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| fabric.is_in_service(link.ring))
+        .map(|(at, _)| (at, share(2 * at), share(2 * at + 1)))
+        .collect();
+    let symbols = match lengths.response {
+        Some(response) => f64::from(lengths.request + response) / 2.0,
+        None => lengths.request.into(),
+    };
+    let packet_us = (symbols + 1.0) * machine.clock().cycle_us();
+    let parts: Vec<Part> = used
+        .iter()
+        .map(|&(at, send, echo)| {
+            let (link, carried) = (fabric.links()[at], send + echo);
+            Part {
+                kind: "link".to_owned(),
+                from: link.from,
+                to: Some(link.to),
+                utilisation: carried,
+                busy: carried,
+                held: Some((packet_us, 1.0)),
+            }
+        })
+        .collect();
+    let mut uses = rows(&parts, overlay, fabric.node_count() <= LISTED_MAX);
+    type Pick = fn(&(usize, f64, f64)) -> f64;
+    let kinds: [(&str, Pick); 2] = [
+        ("send", |(_, send, _)| *send),
+        ("echo", |(_, _, echo)| *echo),
+    ];
+    let of_it = kinds.iter().map(|(kind, pick)| {
+        let mean = used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64;
+        let highest = Some(used.iter().map(pick).fold(0.0, f64::max));
+        ChannelUse {
+            kind: (*kind).to_owned(),
+            from: None,
+            to: None,
+            utilisation: mean,
+            highest,
+            busy: mean,
+            busiest: highest,
+            held_us: None,
+            analytic: overlay.utilisation.get(*kind).copied(),
+        }
+    });
+    let after_links = usize::from(!parts.is_empty());
+    uses.splice(after_links..after_links, of_it);
+    Uses {
+        rows: uses,
+        bottleneck: fullest(&parts).map(|part| part.bottleneck("packet", None)),
+    }
+}
+
+/// What each node sent, given the GB/s that one transaction per cycle would be.
+pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
+    let count = counted.first().map_or(0, |first| first.counts.nodes.len());
+    if count > LISTED_MAX as usize {
+        return Vec::new();
+    }
+    let mean = |node: usize, pick: fn((u64, u64)) -> u64| -> f64 {
+        let rates = counted
+            .iter()
+            .map(|counted| pick(counted.counts.nodes[node]) as f64 / counted.cycles as f64);
+        rates.sum::<f64>() / counted.len() as f64 * gb_per_s
+    };
+    (0..count)
+        .map(|node| NodeUse {
+            node: node as u32,
+            offered: Some(mean(node, |(offered, _)| offered)),
+            accepted: mean(node, |(_, completed)| completed),
+        })
+        .collect()
+}
+
+/// The fabric in figures.
+pub(super) fn summary(machine: &Machine) -> SciSummary {
+    let fabric = machine.fabric();
+    let averages = machine.routes().uniform_averages();
+    let listed = fabric.node_count() <= LISTED_MAX;
+    SciSummary {
+        fabric: fabric.name().to_owned(),
+        nodes: fabric.node_count(),
+        rings: if listed {
+            fabric.rings().to_vec()
+        } else {
+            Vec::new()
+        },
+        ring_count: fabric.ring_count(),
+        dead_rings: fabric.rings_out_of_service().collect(),
+        places: if listed { places(fabric) } else { Vec::new() },
+        routing: machine.routes().description(),
+        mean_links: averages.mean_links,
+        mean_ring_changes: averages.mean_changes,
+        cycle_us: machine.clock().cycle_us(),
+        deadlock: match machine.routes().check_waiting() {
+            Ok(()) => "free of deadlock: no queues can wait for one another in a cycle".to_owned(),
+            Err(cycle) => cycle.to_string(),
+        },
+        faults: faults(fabric),
+        cut_off: fabric.cut_off().to_vec(),
+    }
+}
+
+fn faults(fabric: &Fabric) -> Vec<String> {
+    let faults = fabric.faults();
+    let nodes = faults.nodes.iter().map(|node| format!("node {node}"));
+    let links = (faults.links.iter()).map(|(from, to)| format!("link {from}-{to}"));
+    let mut words: Vec<String> = nodes.chain(links).collect();
+    if !fabric.is_whole() {
+        words.push(format!(
+            "{} of {} rings out of service",
+            fabric.rings_out_of_service().count(),
+            fabric.ring_count(),
+        ));
+    }
+    words
+}
+
+/// Where to draw each node: on a grid where the fabric has two dimensions, further ones slanting
+/// away from it, else on a circle.
+fn places(fabric: &Fabric) -> Vec<(f64, f64)> {
+    let count = fabric.node_count();
+    let on_circle = |node: u32| {
+        let angle = f64::from(node) / f64::from(count) * std::f64::consts::TAU;
+        (angle.sin(), angle.cos())
+    };
+    (0..count)
+        .map(|node| match fabric.coordinates(node).as_deref() {
+            Some([x, y, further @ ..]) => {
+                let mut place = (f64::from(*x), f64::from(*y));
+                for (depth, &step) in (1..).zip(further) {
+                    let slant = 0.38 / f64::from(depth);
+                    place.0 += slant * f64::from(step);
+                    place.1 += 0.8 * slant * f64::from(step);
+                }
+                place
+            }
+            _ => on_circle(node),
+        })
+        .collect()
+}

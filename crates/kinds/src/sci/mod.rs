@@ -1,0 +1,19 @@
+//! `machine.kind = "sci"`: a fabric of SCI rings joined by switch nodes.
+
+mod analysis;
+mod build;
+mod capacity;
+mod failures;
+mod figures;
+mod format;
+mod subject;
+mod table;
+mod workload;
+
+pub use failures::Failures;
+pub use figures::SciSummary;
+pub use subject::Built;
+
+/// The kind.
+#[derive(Debug)]
+pub struct Sci;

@@ -1,0 +1,342 @@
+//! SCI fabrics, as subjects of experiments.
+
+use super::analysis::{self, Patterns};
+use super::{Sci, SciSummary, capacity, figures};
+use isthmus_experiment::capacity::Capacity;
+use isthmus_experiment::recorders::Recorders;
+use isthmus_experiment::result::{Collapse, NodeUse, Standstill};
+use isthmus_experiment::subject::{
+    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject,
+};
+use isthmus_experiment::uses::Uses;
+use isthmus_experiment::{Flaw, Kind};
+use isthmus_kernel::Cycles;
+use isthmus_machine::sci::spec::{SciSpec, Source};
+use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
+use isthmus_topology::rings::RoutesError;
+use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// The names of all latencies: of requests from generation and from the first time they left
+/// their source, and of whole transactions that have a response.
+pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    ["latency", "network", "response"]
+        .map(str::to_owned)
+        .to_vec()
+});
+
+const LATENCY: usize = 0;
+const NETWORK: usize = 1;
+const RESPONSE: usize = 2;
+
+const FLOWS: &[FlowInfo] = &[FlowInfo {
+    name: Cow::Borrowed("packets"),
+    sample_every: 16,
+}];
+
+/// Zero-load times across the fabric that a run must last before it is judged.
+const CROSSINGS_MIN: u64 = 50;
+
+/// A fabric with its description.
+#[derive(Debug, Clone)]
+pub struct Built {
+    machine: Arc<Machine>,
+    patterns: Patterns,
+}
+
+impl Kind for Sci {
+    type Built = Built;
+    type Summary = SciSummary;
+
+    fn build(spec: &SciSpec) -> Result<Built, Flaw> {
+        Ok(Built {
+            machine: Arc::new(Machine::new(spec).map_err(flaw)?),
+            patterns: Patterns::default(),
+        })
+    }
+
+    fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
+        let live = built.machine.fabric().live_nodes();
+        let is_live = |node: &u32| live.binary_search(node).is_ok();
+        if !traffic.senders.is_empty() && !traffic.senders.iter().any(is_live) {
+            return Err(Flaw {
+                field: "workload.senders",
+                problem: "the faults leave none of the senders in service".to_owned(),
+                hint: "name a sender that still reaches others".to_owned(),
+            });
+        }
+        Ok(Arc::new(Point {
+            machine: Arc::clone(&built.machine),
+            traffic: traffic.clone(),
+            patterns: built.patterns.clone(),
+            overlay: OnceLock::new(),
+        }))
+    }
+
+    fn summary(built: &Built) -> SciSummary {
+        figures::summary(&built.machine)
+    }
+
+    fn measures(_: &PacketTraffic) -> Vec<String> {
+        NAMES.clone()
+    }
+}
+
+impl Built {
+    /// The fabric with its routes.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+}
+
+/// The field behind an error of a machine, and what would be right.
+fn flaw(error: MachineError) -> Flaw {
+    let (field, hint) = match &error {
+        MachineError::Rings(error) => rings_cause(error),
+        MachineError::Routes(RoutesError::TooManyNodes { .. }) => (
+            "machine.size",
+            "take a smaller fabric, or rings and tori without faults under dimension order",
+        ),
+        MachineError::Routes(_) => ("machine.routing", "choose another routing"),
+        MachineError::NoClock { .. } => ("machine.bandwidth", "give both more than zero"),
+        MachineError::CutOff { .. } => (
+            "machine.faults",
+            "name fewer, or set machine.faults.cut_off = \"leave-out\"",
+        ),
+        MachineError::Engine(_) => ("machine.size", "take shorter rings, or fewer to a node"),
+    };
+    Flaw {
+        field,
+        problem: error.to_string(),
+        hint: hint.to_owned(),
+    }
+}
+
+fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
+    use isthmus_topology::rings::RingsError as Error;
+    match error {
+        Error::MissingNode { .. } => ("machine.faults.nodes", "name nodes that the fabric has"),
+        Error::MissingLink { .. } => ("machine.faults.links", "name links that the fabric has"),
+        Error::Unreachable { .. } => ("machine.rings", "give the rings nodes in common"),
+        Error::NodeOnNoRing { .. } => ("machine.rings", "put it on a ring"),
+        Error::RepeatedNode { .. } | Error::NoRings => (
+            "machine.rings",
+            "list two or more different nodes for each ring",
+        ),
+        _ => ("machine.size", "give other sizes"),
+    }
+}
+
+#[derive(Debug)]
+struct Point {
+    machine: Arc<Machine>,
+    traffic: PacketTraffic,
+    patterns: Patterns,
+    /// Made when first asked for.
+    overlay: OnceLock<Overlay>,
+}
+
+impl Point {
+    /// GB/s of payload that one transaction per cycle would be.
+    fn gb_per_s(&self) -> f64 {
+        self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
+    }
+
+    fn load_gb_per_s(&self) -> f64 {
+        self.traffic.load.bits_per_s() as f64 / 8e9
+    }
+}
+
+impl Subject for Point {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        let machine = Arc::clone(&self.machine);
+        Box::new(Running {
+            simulation: Simulation::new(machine, &self.traffic, seed, replication),
+            cycle_us: self.cycle_us(),
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.machine.clock().cycle_us()
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        let spec = self.machine.spec();
+        let lengths = self.machine.lengths(&self.traffic);
+        let longest = self.machine.fabric().rings().iter().map(Vec::len).max();
+        let around = self.machine.cycles(spec.hop);
+        let around = around.saturating_mul(longest.unwrap_or(1) as u64);
+        let symbols = u64::from(lengths.request + lengths.response.unwrap_or(0));
+        let turnaround = self.machine.cycles(self.traffic.turnaround);
+        let crossing = around.saturating_add(symbols).saturating_add(turnaround);
+        crossing.saturating_mul(CROSSINGS_MIN)
+    }
+
+    fn senders(&self) -> u64 {
+        self.machine.fabric().live_nodes().len() as u64
+    }
+
+    /// A link carries a symbol in a cycle.
+    fn held_by_delays(&self, _flow: usize) -> u64 {
+        let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
+        let links = self.machine.fabric().links().len() as u64;
+        let each = self.cycles_min() / CROSSINGS_MIN / symbols;
+        links.saturating_mul(each)
+    }
+
+    fn measures(&self) -> &[String] {
+        &NAMES
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        measure != RESPONSE || self.traffic.transaction != Transaction::Move
+    }
+
+    fn flows(&self) -> &[FlowInfo] {
+        FLOWS
+    }
+
+    /// Payload of all nodes together, and how often packets were refused.
+    fn rates(&self) -> Vec<RateInfo> {
+        let rate = |name, fate| RateInfo {
+            name: Cow::Borrowed(name),
+            unit: "GB/s",
+            fate,
+            flows: vec![0],
+            scale: self.gb_per_s(),
+        };
+        let mut rates = vec![rate("offered", Fate::Offered), rate("accepted", Fate::Done)];
+        if self.machine.spec().source == Source::Bounded {
+            rates.push(rate("dropped", Fate::Dropped));
+        }
+        rates.push(RateInfo {
+            unit: "1/us",
+            scale: 1.0 / self.cycle_us(),
+            ..rate("retries", Fate::Retried)
+        });
+        rates
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(self.load_gb_per_s())
+    }
+
+    fn overlay(&self) -> Overlay {
+        let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
+        self.overlay
+            .get_or_init(|| analysis::overlay(machine, traffic, patterns, self.gb_per_s()))
+            .clone()
+    }
+
+    fn capacity(&self) -> Capacity {
+        // All pairs of a large fabric would take longer than a check may.
+        let quick = analysis::is_quick(&self.machine, &self.traffic);
+        let overlay = if quick {
+            self.overlay()
+        } else {
+            Overlay::default()
+        };
+        let mut capacity = capacity::capacity(&self.machine, &self.traffic, &overlay);
+        if quick {
+            let (machine, traffic) = (&self.machine, &self.traffic);
+            capacity
+                .remarks
+                .extend(capacity::limited(machine, traffic, &self.patterns));
+        }
+        capacity
+    }
+
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        let lengths = self.machine.lengths(&self.traffic);
+        figures::uses(counted, &self.machine, lengths, overlay)
+    }
+
+    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
+        figures::nodes(counted, self.gb_per_s())
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+    cycle_us: f64,
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        self.simulation.advance(&mut Told(recorders), until);
+        true
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.restart_counts();
+    }
+
+    fn counts(&self) -> Counts {
+        let links = self.simulation.links();
+        let nodes = self.simulation.nodes().iter();
+        Counts {
+            channels: links.flat_map(|link| [link.send, link.echo]).collect(),
+            nodes: nodes.map(|node| (node.offered, node.completed)).collect(),
+            ..Counts::default()
+        }
+    }
+
+    fn collapse(&self) -> Option<Collapse> {
+        let stall = self.simulation.stall()?;
+        Some(Collapse {
+            kind: match stall.kind {
+                StallKind::Livelock => Standstill::Livelock,
+                StallKind::Deadlock => Standstill::Deadlock,
+            },
+            since_us: stall.since as f64 * self.cycle_us,
+            waiting: stall.under_way,
+            nodes: stall.nodes.clone(),
+            replications: 1,
+        })
+    }
+}
+
+/// What a simulation tells, to recorders.
+struct Told<'r>(&'r mut Recorders);
+
+impl Observer for Told<'_> {
+    #[inline]
+    fn offered(&mut self, _node: u32) {
+        self.0.offer(0);
+    }
+
+    #[inline]
+    fn arrived(&mut self, arrival: &Arrival) {
+        self.0.delivered += 1;
+        self.0.latencies[LATENCY].push(arrival.latency);
+        self.0.latencies[NETWORK].push(arrival.network);
+        self.0.flows[0].retry(arrival.retries.into());
+    }
+
+    #[inline]
+    fn completed(&mut self, _node: u32, response: Option<Cycles>) {
+        if let Some(response) = response {
+            self.0.latencies[RESPONSE].push(response);
+        }
+        self.0.flows[0].complete();
+    }
+
+    #[inline]
+    fn dropped(&mut self, _node: u32) {
+        self.0.flows[0].drop_one();
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.0.finished()
+    }
+}
