@@ -1,8 +1,10 @@
 //! Runs of a 64-node fat tree: the QsNET paper's I/O traffic, and uniform traffic beside the peer.
 
 use crate::clock::{Spread, timed};
-use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Readings, Shape, Switching};
-use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
+use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -47,31 +49,33 @@ pub fn qsnet(levels: u32) -> FatTreeSpec {
     FatTreeSpec {
         shape: Shape::KAry { arity: 4, levels },
         ascent: Ascent::Adaptive,
-        bandwidth: Bandwidth::from_mb_per_s(400),
-        switch_latency: Time::from_ns(35),
-        virtual_channels: 2,
-        switching: Switching::Circuit {
-            acknowledgement: Time::from_ns(50),
-            acknowledgement_hop: Time::from_ns(35),
+        network: NetworkSpec {
+            bandwidth: Bandwidth::from_mb_per_s(400),
+            switch_latency: Time::from_ns(35),
+            virtual_channels: 2,
+            switching: Switching::Circuit {
+                acknowledgement: Time::from_ns(50),
+                acknowledgement_hop: Time::from_ns(35),
+            },
+            age: Age::Saturating {
+                limit: Time::from_us(78),
+            },
+            readings: Readings::default(),
+            nic: Nic {
+                payload: Bytes::new(320),
+                overhead: Bytes::new(58),
+                padding: Bytes::new(64),
+                request: Bytes::new(64),
+                packets_in_flight: 2,
+                dma_period: Time::from_ps(955_200),
+                dma_block: Time::ZERO,
+                receive_delay: Time::from_ns(188),
+                software_latency: Time::from_ns(1_880),
+                read_turnaround: Time::ZERO,
+                dma_slice: 1,
+            },
+            late: None,
         },
-        age: Age::Saturating {
-            limit: Time::from_us(78),
-        },
-        readings: Readings::default(),
-        nic: Nic {
-            payload: Bytes::new(320),
-            overhead: Bytes::new(58),
-            padding: Bytes::new(64),
-            request: Bytes::new(64),
-            packets_in_flight: 2,
-            dma_period: Time::from_ps(955_200),
-            dma_block: Time::ZERO,
-            receive_delay: Time::from_ns(188),
-            software_latency: Time::from_ns(1_880),
-            read_turnaround: Time::ZERO,
-            dma_slice: 1,
-        },
-        late: None,
     }
 }
 
@@ -79,21 +83,24 @@ pub fn qsnet(levels: u32) -> FatTreeSpec {
 pub fn cut_through(levels: u32) -> FatTreeSpec {
     let qsnet = qsnet(levels);
     FatTreeSpec {
-        virtual_channels: 1,
-        switching: Switching::CutThrough {
-            buffer: 4,
-            credit: Time::from_ns(5),
-            output_buffer: 0,
-            speedup: 1,
-        },
-        switch_latency: Time::from_ns(5),
-        age: Age::PerSwitch,
-        nic: Nic {
-            overhead: Bytes::new(2),
-            dma_period: Time::from_ns(800),
-            receive_delay: Time::ZERO,
-            software_latency: Time::ZERO,
-            ..qsnet.nic
+        network: NetworkSpec {
+            virtual_channels: 1,
+            switching: Switching::CutThrough {
+                buffer: 4,
+                credit: Time::from_ns(5),
+                output_buffer: 0,
+                speedup: 1,
+            },
+            switch_latency: Time::from_ns(5),
+            age: Age::PerSwitch,
+            nic: Nic {
+                overhead: Bytes::new(2),
+                dma_period: Time::from_ns(800),
+                receive_delay: Time::ZERO,
+                software_latency: Time::ZERO,
+                ..qsnet.network.nic
+            },
+            ..qsnet.network
         },
         ..qsnet
     }
@@ -182,12 +189,19 @@ pub fn run(load: Load) -> Report {
     let nodes = machine.tree().node_count();
     let traffic = jobs(&load);
     let layout = Layout::new(&traffic, nodes).expect("the jobs fit on the tree");
-    let until = machine.ticks(Time::from_us(load.time_us));
+    let until = machine.network().ticks(Time::from_us(load.time_us));
     let mut count = Count::default();
     let mut times = Vec::new();
     for replication in 0..load.runs {
         let ((), run_s) = timed(|| {
-            let simulation = Simulation::new(&machine, &traffic, &layout, 1, replication);
+            let simulation = Simulation::new(
+                machine.network(),
+                machine.ways(),
+                &traffic,
+                &layout,
+                1,
+                replication,
+            );
             let mut simulation = simulation.expect("one job to a node");
             simulation.run_until(&mut count, until);
         });

@@ -4,8 +4,10 @@
 use crate::clock::timed;
 use crate::fattree::cut_through;
 use crate::windows::{Report, Windows};
-use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Nic, Switching};
-use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec};
+use isthmus_machine::packets::spec::{NetworkSpec, Nic, Switching};
+use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -49,17 +51,20 @@ fn spec(load: &Load) -> FatTreeSpec {
         } else {
             Ascent::Adaptive
         },
-        switching: Switching::CutThrough {
-            buffer: load.buffer,
-            credit: CYCLE,
-            output_buffer: 0,
-            speedup: 1,
-        },
-        nic: Nic {
-            payload: PAYLOAD,
-            overhead: Bytes::new(2),
-            padding: Bytes::new(1),
-            ..plain.nic
+        network: NetworkSpec {
+            switching: Switching::CutThrough {
+                buffer: load.buffer,
+                credit: CYCLE,
+                output_buffer: 0,
+                speedup: 1,
+            },
+            nic: Nic {
+                payload: PAYLOAD,
+                overhead: Bytes::new(2),
+                padding: Bytes::new(1),
+                ..plain.network.nic
+            },
+            ..plain.network
         },
         ..plain
     }
@@ -121,10 +126,11 @@ pub fn run(load: Load) -> Report {
     let nodes = machine.tree().node_count();
     let traffic = traffic(load.offered);
     let layout = Layout::new(&traffic, nodes).expect("the job fits on the tree");
-    let cycle = machine.ticks(CYCLE);
+    let cycle = machine.network().ticks(CYCLE);
     let mut windows = Windows::default();
     for run in 0..load.runs {
-        let simulation = Simulation::new(&machine, &traffic, &layout, 1, run);
+        let simulation =
+            Simulation::new(machine.network(), machine.ways(), &traffic, &layout, 1, run);
         let mut simulation = simulation.expect("one job to a node");
         simulation.run_until(&mut Window::default(), load.warm_up * cycle);
         let mut window = Window::default();

@@ -3,8 +3,10 @@
 
 use super::Hash;
 use crate::fattree::{cut_through, qsnet};
-use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, LatePackets, Shape, Switching};
-use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::packets::spec::{Age, LatePackets, NetworkSpec, Switching};
+use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -50,8 +52,8 @@ fn fingerprint(spec: &FatTreeSpec, traffic: &JobsTraffic, seed: u64) -> u64 {
     let machine = Arc::new(Machine::new(spec).expect("a tree that can be"));
     let nodes = machine.tree().node_count();
     let layout = Layout::new(traffic, nodes).expect("the jobs fit on the tree");
-    let until = machine.ticks(Time::from_us(4_000));
-    let simulation = Simulation::new(&machine, traffic, &layout, seed, 0);
+    let until = machine.network().ticks(Time::from_us(4_000));
+    let simulation = Simulation::new(machine.network(), machine.ways(), traffic, &layout, seed, 0);
     let mut simulation = simulation.expect("one job to a node");
     let mut watch = Watch {
         hash: Hash::new(),
@@ -154,8 +156,10 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                 let circuits = FatTreeSpec {
                     shape: shape.clone(),
                     ascent,
-                    virtual_channels: channels,
-                    ..qsnet(3)
+                    network: NetworkSpec {
+                        virtual_channels: channels,
+                        ..qsnet(3).network
+                    },
                 };
                 add(
                     &format!("{name}, circuits, I/O"),
@@ -170,15 +174,17 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                 let cut = FatTreeSpec {
                     shape: shape.clone(),
                     ascent,
-                    virtual_channels: channels,
-                    // The channels of a link share it.
-                    switching: Switching::CutThrough {
-                        buffer: 2 * channels,
-                        credit: Time::from_ns(5),
-                        output_buffer: 0,
-                        speedup: 1,
+                    network: NetworkSpec {
+                        virtual_channels: channels,
+                        // The channels of a link share it.
+                        switching: Switching::CutThrough {
+                            buffer: 2 * channels,
+                            credit: Time::from_ns(5),
+                            output_buffer: 0,
+                            speedup: 1,
+                        },
+                        ..cut_through(3).network
                     },
-                    ..cut_through(3)
                 };
                 add(
                     &format!("{name}, cut-through, I/O"),
@@ -194,14 +200,17 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
         }
     }
     let late = FatTreeSpec {
-        late: Some(LatePackets {
-            after: Time::from_us(9),
-            cost: Time::from_ns(300),
-        }),
-        age: Age::Unlimited,
-        switching: Switching::Circuit {
-            acknowledgement: Time::ZERO,
-            acknowledgement_hop: Time::ZERO,
+        network: NetworkSpec {
+            late: Some(LatePackets {
+                after: Time::from_us(9),
+                cost: Time::from_ns(300),
+            }),
+            age: Age::Unlimited,
+            switching: Switching::Circuit {
+                acknowledgement: Time::ZERO,
+                acknowledgement_hop: Time::ZERO,
+            },
+            ..qsnet(3).network
         },
         ..qsnet(3)
     };

@@ -104,6 +104,7 @@ mod bandwidths;
 pub mod fattree;
 pub mod hypercube;
 mod outstanding;
+mod packets;
 pub mod sci;
 
 use isthmus_experiment::{Kinds, Row};

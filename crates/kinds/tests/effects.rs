@@ -66,7 +66,7 @@ traffic = "uniform"
 fn bandwidths(scenario: &Scenario) -> Vec<Bandwidth> {
     let points = scenario.points().into_iter();
     let trees = points.filter_map(|point| point.machine.as_::<FatTreeSpec>().cloned());
-    trees.map(|tree| tree.bandwidth).collect()
+    trees.map(|tree| tree.network.bandwidth).collect()
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_is_given_goes_before_the_preset() {
     assert_eq!(bandwidths(&faster), ["50 GB/s".parse().unwrap()]);
     let tree = faster.machine.as_::<FatTreeSpec>().unwrap();
     assert_eq!(
-        (tree.nic.payload, tree.nic.overhead),
+        (tree.network.nic.payload, tree.network.nic.overhead),
         (Bytes::new(2048), Bytes::new(26))
     );
     // A circuit has no buffers: those of the preset are left out.
@@ -112,7 +112,7 @@ fn presets_may_be_swept() {
     assert_eq!(bandwidths(&scenario), [Bandwidth::from_mb_per_s(400), half]);
     let points = scenario.points();
     let second = points[1].machine.as_::<FatTreeSpec>().unwrap();
-    assert_eq!(second.nic.payload, Bytes::new(4096));
+    assert_eq!(second.network.nic.payload, Bytes::new(4096));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Files of fat trees that are right, and what they mean.
 
 use isthmus_kinds::KINDS;
-use isthmus_machine::fattree::spec::{
-    Adaptive, Age, AgeFrom, AgeTie, Ascent, FatTreeSpec, LatePackets, LinkLoad, LinkTie, Nic,
-    Readings, Shape, Switching,
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::packets::spec::{
+    Adaptive, Age, AgeFrom, AgeTie, LatePackets, LinkLoad, LinkTie, NetworkSpec, Nic, Readings,
+    Switching,
 };
 use isthmus_scenario::{Described, Scenario, StopRule, Warmup};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -56,31 +57,33 @@ fn paper() -> FatTreeSpec {
             levels: 3,
         },
         ascent: Ascent::Adaptive,
-        bandwidth: Bandwidth::from_mb_per_s(400),
-        switch_latency: Time::from_ns(35),
-        virtual_channels: 2,
-        switching: Switching::Circuit {
-            acknowledgement: Time::from_ns(50),
-            acknowledgement_hop: Time::from_ns(35),
+        network: NetworkSpec {
+            bandwidth: Bandwidth::from_mb_per_s(400),
+            switch_latency: Time::from_ns(35),
+            virtual_channels: 2,
+            switching: Switching::Circuit {
+                acknowledgement: Time::from_ns(50),
+                acknowledgement_hop: Time::from_ns(35),
+            },
+            age: Age::Saturating {
+                limit: Time::from_us(78),
+            },
+            readings: Readings::default(),
+            nic: Nic {
+                payload: Bytes::new(320),
+                overhead: Bytes::new(58),
+                padding: Bytes::new(64),
+                request: Bytes::new(64),
+                packets_in_flight: 2,
+                dma_period: Time::from_ps(955_200),
+                dma_block: Time::ZERO,
+                receive_delay: Time::from_ns(188),
+                software_latency: Time::from_ns(1_880),
+                read_turnaround: Time::ZERO,
+                dma_slice: 1,
+            },
+            late: None,
         },
-        age: Age::Saturating {
-            limit: Time::from_us(78),
-        },
-        readings: Readings::default(),
-        nic: Nic {
-            payload: Bytes::new(320),
-            overhead: Bytes::new(58),
-            padding: Bytes::new(64),
-            request: Bytes::new(64),
-            packets_in_flight: 2,
-            dma_period: Time::from_ps(955_200),
-            dma_block: Time::ZERO,
-            receive_delay: Time::from_ns(188),
-            software_latency: Time::from_ns(1_880),
-            read_turnaround: Time::ZERO,
-            dma_slice: 1,
-        },
-        late: None,
     }
 }
 
@@ -119,7 +122,7 @@ fn the_paper_network_is_what_the_defaults_describe() {
 
 #[test]
 fn readings_are_fields() {
-    let of = |overrides: &[&str]| tree(&parsed(SMALLEST, overrides).machine).readings;
+    let of = |overrides: &[&str]| tree(&parsed(SMALLEST, overrides).machine).network.readings;
     for (word, from) in [
         ("injection", AgeFrom::Injection),
         ("message", AgeFrom::Message),
@@ -153,7 +156,7 @@ fn readings_are_fields() {
 
 #[test]
 fn the_kind_of_memory_presets_the_interface() {
-    let of = |overrides: &[&str]| tree(&parsed(SMALLEST, overrides).machine).nic;
+    let of = |overrides: &[&str]| tree(&parsed(SMALLEST, overrides).machine).network.nic;
     let main = of(&["machine.memory=main"]);
     let times = (main.dma_period, main.receive_delay);
     assert_eq!(times, (Time::from_ns(1_600), Time::from_ns(2_400)));
@@ -168,7 +171,11 @@ fn the_kind_of_memory_presets_the_interface() {
 fn a_node_can_send_what_its_engine_and_its_link_can() {
     let mb_per_s = |overrides: &[&str]| {
         let scenario = parsed(SMALLEST, overrides);
-        tree(&scenario.machine).injection_bandwidth().bits_per_s() as f64 / 8e6
+        tree(&scenario.machine)
+            .network
+            .injection_bandwidth()
+            .bits_per_s() as f64
+            / 8e6
     };
     assert!((mb_per_s(&[]) - 320.0 / 0.9552).abs() < 1e-3);
     let wire = mb_per_s(&["machine.nic.dma_period=1 ns"]);
@@ -207,22 +214,22 @@ fn everything_of_the_machine_is_read() {
     let scenario = good("fat_tree_everything");
     let spec = tree(&scenario.machine);
     assert_eq!(spec.ascent, Ascent::Destination);
-    assert_eq!(spec.bandwidth, Bandwidth::from_mb_per_s(25_000));
-    assert_eq!(spec.switch_latency, Time::from_ns(90));
-    assert_eq!(spec.virtual_channels, 4);
+    assert_eq!(spec.network.bandwidth, Bandwidth::from_mb_per_s(25_000));
+    assert_eq!(spec.network.switch_latency, Time::from_ns(90));
+    assert_eq!(spec.network.virtual_channels, 4);
     let switching = Switching::CutThrough {
         buffer: 12,
         credit: Time::from_ns(100),
         output_buffer: 0,
         speedup: 1,
     };
-    assert_eq!(spec.switching, switching);
-    assert_eq!(spec.age, Age::PerSwitch);
+    assert_eq!(spec.network.switching, switching);
+    assert_eq!(spec.network.age, Age::PerSwitch);
     let late = LatePackets {
         after: Time::from_us(10),
         cost: Time::from_ns(5),
     };
-    assert_eq!(spec.late, Some(late));
+    assert_eq!(spec.network.late, Some(late));
     let nic = Nic {
         payload: Bytes::new(4096),
         overhead: Bytes::new(30),
@@ -236,14 +243,14 @@ fn everything_of_the_machine_is_read() {
         read_turnaround: Time::from_us(2),
         dma_slice: 4,
     };
-    assert_eq!(spec.nic, nic);
+    assert_eq!(spec.network.nic, nic);
     assert_eq!(scenario.stop.warmup, Warmup::None);
 }
 
 #[test]
 fn everything_of_the_jobs_is_read() {
     let scenario = good("fat_tree_everything");
-    let can_send = tree(&scenario.machine).injection_bandwidth();
+    let can_send = tree(&scenario.machine).network.injection_bandwidth();
     let traffic = jobs(&scenario.workload);
     let servers = Servers::Distributed {
         count: 4,
@@ -488,7 +495,7 @@ fn overrides_change_what_a_job_does() {
     assert!(!jobs(&closed.workload).jobs[0].active);
     let switched = with_overrides("fat_tree_everything", &["machine.switching=circuit"]);
     assert!(matches!(
-        tree(&switched.machine).switching,
+        tree(&switched.machine).network.switching,
         Switching::Circuit { acknowledgement_hop, .. } if acknowledgement_hop == Time::from_ns(90)
     ));
 }
@@ -551,5 +558,5 @@ fn output_buffers_and_speed_up_are_read() {
         output_buffer: 8,
         speedup: 2,
     };
-    assert_eq!(tree(&scenario.machine).switching, switching);
+    assert_eq!(tree(&scenario.machine).network.switching, switching);
 }

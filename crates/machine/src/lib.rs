@@ -3,4 +3,5 @@
 
 pub mod fattree;
 pub mod hypercube;
+pub mod packets;
 pub mod sci;

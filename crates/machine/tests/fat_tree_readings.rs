@@ -4,10 +4,12 @@
 //!
 //! Four replications each; "±" is half of the 95% interval of Student's t with three degrees of freedom.
 
-use isthmus_machine::fattree::spec::{
-    Age, AgeFrom, AgeTie, Ascent, FatTreeSpec, LinkLoad, LinkTie, Nic, Readings, Shape, Switching,
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::packets::spec::{
+    Age, AgeFrom, AgeTie, LinkLoad, LinkTie, NetworkSpec, Nic, Readings, Switching,
 };
-use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -29,31 +31,33 @@ fn qsnet(readings: Readings) -> FatTreeSpec {
             levels: 3,
         },
         ascent: Ascent::Adaptive,
-        bandwidth: Bandwidth::from_mb_per_s(400),
-        switch_latency: Time::from_ns(35),
-        virtual_channels: 2,
-        switching: Switching::Circuit {
-            acknowledgement: Time::from_ns(50),
-            acknowledgement_hop: Time::from_ns(35),
+        network: NetworkSpec {
+            bandwidth: Bandwidth::from_mb_per_s(400),
+            switch_latency: Time::from_ns(35),
+            virtual_channels: 2,
+            switching: Switching::Circuit {
+                acknowledgement: Time::from_ns(50),
+                acknowledgement_hop: Time::from_ns(35),
+            },
+            age: Age::Saturating {
+                limit: Time::from_us(78),
+            },
+            readings,
+            nic: Nic {
+                payload: Bytes::new(320),
+                overhead: Bytes::new(58),
+                padding: Bytes::new(64),
+                request: Bytes::new(64),
+                packets_in_flight: 2,
+                dma_period: Time::from_ps(955_200),
+                dma_block: Time::ZERO,
+                receive_delay: Time::from_ns(188),
+                software_latency: Time::from_ns(1_880),
+                read_turnaround: Time::ZERO,
+                dma_slice: 1,
+            },
+            late: None,
         },
-        age: Age::Saturating {
-            limit: Time::from_us(78),
-        },
-        readings,
-        nic: Nic {
-            payload: Bytes::new(320),
-            overhead: Bytes::new(58),
-            padding: Bytes::new(64),
-            request: Bytes::new(64),
-            packets_in_flight: 2,
-            dma_period: Time::from_ps(955_200),
-            dma_block: Time::ZERO,
-            receive_delay: Time::from_ns(188),
-            software_latency: Time::from_ns(1_880),
-            read_turnaround: Time::ZERO,
-            dma_slice: 1,
-        },
-        late: None,
     }
 }
 
@@ -61,20 +65,23 @@ fn qsnet(readings: Readings) -> FatTreeSpec {
 fn cut_through(readings: Readings) -> FatTreeSpec {
     let qsnet = qsnet(readings);
     FatTreeSpec {
-        virtual_channels: 1,
-        switching: Switching::CutThrough {
-            buffer: 4,
-            credit: Time::from_ns(5),
-            output_buffer: 0,
-            speedup: 1,
-        },
-        switch_latency: Time::from_ns(5),
-        nic: Nic {
-            overhead: Bytes::new(2),
-            dma_period: Time::from_ns(800),
-            receive_delay: Time::ZERO,
-            software_latency: Time::ZERO,
-            ..qsnet.nic
+        network: NetworkSpec {
+            virtual_channels: 1,
+            switching: Switching::CutThrough {
+                buffer: 4,
+                credit: Time::from_ns(5),
+                output_buffer: 0,
+                speedup: 1,
+            },
+            switch_latency: Time::from_ns(5),
+            nic: Nic {
+                overhead: Bytes::new(2),
+                dma_period: Time::from_ns(800),
+                receive_delay: Time::ZERO,
+                software_latency: Time::ZERO,
+                ..qsnet.network.nic
+            },
+            ..qsnet.network
         },
         ..qsnet
     }
@@ -120,11 +127,15 @@ fn sent(spec: &FatTreeSpec, traffic: &JobsTraffic, warm_us: u64, us: u64, seed: 
     let machine = Arc::new(Machine::new(spec).unwrap());
     let nodes = machine.tree().node_count();
     let layout = Layout::new(traffic, nodes).unwrap();
-    let mut simulation = Simulation::new(&machine, traffic, &layout, 7, seed).unwrap();
+    let mut simulation =
+        Simulation::new(machine.network(), machine.ways(), traffic, &layout, 7, seed).unwrap();
     let mut seen = Sent(vec![0; nodes as usize]);
-    simulation.run_until(&mut seen, machine.ticks(Time::from_us(warm_us)));
+    simulation.run_until(&mut seen, machine.network().ticks(Time::from_us(warm_us)));
     seen.0.fill(0);
-    simulation.run_until(&mut seen, machine.ticks(Time::from_us(warm_us + us)));
+    simulation.run_until(
+        &mut seen,
+        machine.network().ticks(Time::from_us(warm_us + us)),
+    );
     seen.0
         .iter()
         .map(|&bytes| bytes as f64 / us as f64)

@@ -9,8 +9,10 @@
 //! tree the queues of the nodes are the inputs of one large switch, whose inner buffers add to what it
 //! passes.
 
-use isthmus_machine::fattree::spec::{Age, Ascent, FatTreeSpec, Nic, Readings, Shape, Switching};
-use isthmus_machine::fattree::{Completed, Machine, Observer, Packet, Simulation};
+use isthmus_machine::fattree::Machine;
+use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
+use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -32,26 +34,28 @@ fn tree(ascent: Ascent, channels: u32, switching: Switching) -> FatTreeSpec {
     FatTreeSpec {
         shape,
         ascent,
-        bandwidth: Bandwidth::from_mb_per_s(400),
-        switch_latency: Time::from_ns(5),
-        virtual_channels: channels,
-        switching,
-        age: Age::PerSwitch,
-        readings: Readings::default(),
-        nic: Nic {
-            payload: Bytes::new(PAYLOAD),
-            overhead: Bytes::new(2),
-            padding: Bytes::new(64),
-            request: Bytes::new(64),
-            packets_in_flight: 2,
-            dma_period: Time::from_ns(800),
-            dma_block: Time::ZERO,
-            receive_delay: Time::ZERO,
-            software_latency: Time::ZERO,
-            read_turnaround: Time::ZERO,
-            dma_slice: 1,
+        network: NetworkSpec {
+            bandwidth: Bandwidth::from_mb_per_s(400),
+            switch_latency: Time::from_ns(5),
+            virtual_channels: channels,
+            switching,
+            age: Age::PerSwitch,
+            readings: Readings::default(),
+            nic: Nic {
+                payload: Bytes::new(PAYLOAD),
+                overhead: Bytes::new(2),
+                padding: Bytes::new(64),
+                request: Bytes::new(64),
+                packets_in_flight: 2,
+                dma_period: Time::from_ns(800),
+                dma_block: Time::ZERO,
+                receive_delay: Time::ZERO,
+                software_latency: Time::ZERO,
+                read_turnaround: Time::ZERO,
+                dma_slice: 1,
+            },
+            late: None,
         },
-        late: None,
     }
 }
 
@@ -108,12 +112,13 @@ fn accepted(spec: &FatTreeSpec, outstanding: Outstanding) -> f64 {
     };
     let nodes = machine.tree().node_count();
     let layout = Layout::new(&traffic, nodes).unwrap();
-    let mut simulation = Simulation::new(&machine, &traffic, &layout, 3, 0).unwrap();
+    let mut simulation =
+        Simulation::new(machine.network(), machine.ways(), &traffic, &layout, 3, 0).unwrap();
     let mut seen = Bytes64::default();
     let (warm, end) = (Time::from_us(100), Time::from_us(1_100));
-    simulation.run_until(&mut seen, machine.ticks(warm));
+    simulation.run_until(&mut seen, machine.network().ticks(warm));
     seen.0 = 0;
-    simulation.run_until(&mut seen, machine.ticks(end));
+    simulation.run_until(&mut seen, machine.network().ticks(end));
     seen.0 as f64 / f64::from(nodes) / 1_000.0 / LINK
 }
 

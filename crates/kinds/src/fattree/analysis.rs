@@ -1,13 +1,12 @@
 //! The analytic estimate beside a simulated point: clients that keep some messages going, which meet in
 //! links, interfaces and servers.
 
-use super::message::{Message, Times, ns};
+use crate::packets::{Message, Times, is_io, rules};
 use isthmus_analytic::Error;
+use isthmus_analytic::fattree::Rules;
 use isthmus_analytic::fattree::loops::{self, Client, Use};
-use isthmus_analytic::fattree::{Interface, Link, Rules};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::fattree::Machine;
-use isthmus_machine::fattree::spec::Switching;
 use isthmus_topology::trees::Vertex;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
@@ -33,7 +32,7 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
 }
 
 fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
-    let rules = rules(machine).checked()?;
+    let rules = rules(machine.network().spec()).checked()?;
     let mut clients = Vec::new();
     let mut job_of = Vec::new();
     let parts = Parts::new(machine, &rules, traffic, layout);
@@ -71,7 +70,7 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
             let name = format!("{}.response", job.name);
             overlay.measures.insert(name, response / 1e3);
         }
-        if super::subject::is_io(job) {
+        if is_io(job) {
             *io.get_or_insert(0.0) += total;
         }
     }
@@ -122,7 +121,7 @@ impl<'a> Parts<'a> {
         if links == 0.0 {
             return None;
         }
-        let times = message.times(self.machine, self.rules, links - 1.0);
+        let times = message.times(self.machine.network().spec(), self.rules, links - 1.0);
         // An interface without limit hands one message over after the other and waits for none.
         let (under_way, turn) = match job.outstanding.limit() {
             Some(limit) => (limit, times.turn),
@@ -197,42 +196,5 @@ impl Asked {
                 busy: busy / probability,
             })
             .collect()
-    }
-}
-
-pub(super) fn rules(machine: &Machine) -> Rules {
-    let spec = machine.spec();
-    let nic = &spec.nic;
-    let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
-    {
-        Switching::Circuit {
-            acknowledgement,
-            acknowledgement_hop,
-        } => (
-            ns(acknowledgement),
-            ns(acknowledgement_hop),
-            f64::from(spec.virtual_channels),
-            f64::from(nic.packets_in_flight),
-        ),
-        Switching::CutThrough { .. } => (0.0, 0.0, f64::INFINITY, f64::INFINITY),
-    };
-    Rules {
-        link: Link {
-            bandwidth: spec.bandwidth.bits_per_s() as f64 / 8e9,
-            switch_ns: ns(spec.switch_latency),
-            acknowledgement_ns,
-            acknowledgement_switch_ns,
-            circuits,
-        },
-        interface: Interface {
-            payload: nic.payload.get() as f64,
-            overhead: nic.overhead.get() as f64,
-            padding: nic.padding.get() as f64,
-            in_flight,
-            dma_ns: ns(nic.dma_period)
-                + ns(nic.dma_block) * (nic.payload.get().div_ceil(nic.padding.get().max(1))) as f64,
-            receive_ns: ns(nic.receive_delay),
-            software_ns: ns(nic.software_latency),
-        },
     }
 }

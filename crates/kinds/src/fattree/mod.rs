@@ -2,21 +2,13 @@
 
 mod analysis;
 mod build;
-mod capacity;
+mod fabric;
 mod figures;
 mod format;
-mod jobs;
-mod jobs_table;
-mod message;
-mod misfit;
-mod outstanding;
 mod presets;
-mod subject;
 mod table;
-mod vain;
 
 pub use figures::FatTreeSummary;
-pub use subject::Built;
 
 /// The kind.
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! From the description of a fat tree to what a simulation runs on.
 
-use crate::fattree::spec::{Age, FatTreeSpec, Switching};
-use isthmus_kernel::Cycles;
+use super::spec::FatTreeSpec;
+use crate::packets::{Network, NetworkError};
 use isthmus_packet::ways::FatTree;
-use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_topology::trees::{Tree, TreesError};
-use isthmus_units::{Bandwidth, Bytes, Time};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -15,15 +13,9 @@ pub enum MachineError {
     /// Its switches are no tree.
     #[error(transparent)]
     Tree(#[from] TreesError),
-    /// The engine refuses the rules.
+    /// Its links, switches or interfaces cannot be.
     #[error(transparent)]
-    Engine(#[from] isthmus_packet::Error),
-    /// A byte that takes no whole number of picoseconds.
-    #[error("at {0} a byte takes no whole number of picoseconds")]
-    Bandwidth(Bandwidth),
-    /// A length that is too large for the engine.
-    #[error("{0} is too long; packets have at most 4 GB")]
-    TooLong(Bytes),
+    Network(#[from] NetworkError),
 }
 
 /// A fat tree.
@@ -32,9 +24,7 @@ pub struct Machine {
     spec: FatTreeSpec,
     tree: Tree,
     ways: Arc<FatTree>,
-    /// The longest time of which all times of the description are multiples.
-    tick: Time,
-    byte: Time,
+    network: Network,
 }
 
 impl Machine {
@@ -43,26 +33,14 @@ impl Machine {
     /// # Errors
     /// A tree that does not close, rules that contradict one another.
     pub fn new(spec: &FatTreeSpec) -> Result<Self, MachineError> {
-        let bits_per_s = spec.bandwidth.bits_per_s();
-        let byte = Time::from_ps(8_000_000_000_000u64.checked_div(bits_per_s).unwrap_or(0));
-        if byte.ps() == 0 || byte.ps() * bits_per_s != 8_000_000_000_000 {
-            return Err(MachineError::Bandwidth(spec.bandwidth));
-        }
+        let network = Network::new(&spec.network)?;
         let tree = Tree::new(&spec.shape)?;
-        let machine = Self {
+        Ok(Self {
             spec: spec.clone(),
             ways: Arc::new(FatTree::new(&tree, spec.ascent)),
             tree,
-            tick: Time::from_ps(times(spec).fold(byte.ps(), gcd)),
-            byte,
-        };
-        for length in [spec.nic.payload, spec.nic.overhead, spec.nic.padding] {
-            if u32::try_from(length.get()).is_err() {
-                return Err(MachineError::TooLong(length));
-            }
-        }
-        machine.rules(1).check()?;
-        Ok(machine)
+            network,
+        })
     }
 
     /// The description it was built from.
@@ -76,130 +54,12 @@ impl Machine {
     }
 
     /// Where packets may go on it.
-    pub(crate) fn ways(&self) -> Arc<FatTree> {
-        Arc::clone(&self.ways)
+    pub fn ways(&self) -> &Arc<FatTree> {
+        &self.ways
     }
 
-    /// What time is counted in.
-    pub fn tick(&self) -> Time {
-        self.tick
+    /// Its links, switches and interfaces.
+    pub fn network(&self) -> &Network {
+        &self.network
     }
-
-    /// Microseconds in one tick.
-    pub fn tick_us(&self) -> f64 {
-        self.tick.us()
-    }
-
-    /// Whole ticks in `time`, to the nearest.
-    pub fn ticks(&self, time: Time) -> Cycles {
-        (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
-    }
-
-    /// The engine's rules where each node has `queues` processes.
-    pub(crate) fn rules(&self, queues: u32) -> Rules {
-        let spec = &self.spec;
-        let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
-        // Checked when the machine was built.
-        let bytes = |length: Bytes| u32::try_from(length.get()).unwrap_or(u32::MAX);
-        let mut rules = Rules {
-            byte: ticks(self.byte),
-            hop: ticks(spec.switch_latency),
-            acknowledge: 0,
-            acknowledge_hop: 0,
-            channels: spec.virtual_channels,
-            switching: isthmus_packet::Switching::Circuit {
-                in_flight: nic.packets_in_flight,
-            },
-            adaptive: spec.readings.adaptive,
-            age: isthmus_packet::Age {
-                from: match spec.age {
-                    Age::PerSwitch => AgeFrom::Request,
-                    Age::Saturating { .. } | Age::Unlimited => spec.readings.age_from,
-                },
-                saturates: match spec.age {
-                    Age::Saturating { limit } => Some(ticks(limit)),
-                    Age::PerSwitch | Age::Unlimited => None,
-                },
-                tie: spec.readings.age_tie,
-            },
-            late: spec.late.map(|late| Late {
-                older_than: ticks(late.after),
-                extra: ticks(late.cost),
-            }),
-            payload: bytes(nic.payload),
-            overhead: bytes(nic.overhead),
-            block: bytes(nic.padding),
-            interface: Interface {
-                queues,
-                start: ticks(nic.software_latency),
-                packet: ticks(nic.dma_period),
-                packet_block: ticks(nic.dma_block),
-                receive: ticks(nic.receive_delay),
-                slice: nic.dma_slice,
-                request: bytes(nic.request),
-                turnaround: ticks(nic.read_turnaround),
-            },
-        };
-        match spec.switching {
-            Switching::Circuit {
-                acknowledgement,
-                acknowledgement_hop,
-            } => {
-                rules.acknowledge = ticks(acknowledgement);
-                rules.acknowledge_hop = ticks(acknowledgement_hop);
-            }
-            Switching::CutThrough {
-                buffer,
-                credit,
-                output_buffer,
-                speedup,
-            } => {
-                let packet = rules.wire_bytes(nic.payload.get());
-                let room = |places: u32| {
-                    let room = u64::from(places) * packet;
-                    u32::try_from(room).unwrap_or(u32::MAX)
-                };
-                rules.switching = isthmus_packet::Switching::CutThrough {
-                    buffer: room(buffer / spec.virtual_channels.max(1)),
-                    credit: ticks(credit),
-                    outputs: (output_buffer > 0).then(|| Outputs {
-                        buffer: room(output_buffer),
-                        speedup,
-                    }),
-                };
-            }
-        }
-        rules
-    }
-}
-
-/// All times of a description, in picoseconds.
-fn times(spec: &FatTreeSpec) -> impl Iterator<Item = u64> {
-    let nic = &spec.nic;
-    let mut times = vec![
-        spec.switch_latency,
-        nic.dma_period,
-        nic.dma_block,
-        nic.receive_delay,
-        nic.software_latency,
-        nic.read_turnaround,
-    ];
-    match spec.switching {
-        Switching::Circuit {
-            acknowledgement,
-            acknowledgement_hop,
-        } => times.extend([acknowledgement, acknowledgement_hop]),
-        Switching::CutThrough { credit, .. } => times.push(credit),
-    }
-    if let Age::Saturating { limit } = spec.age {
-        times.push(limit);
-    }
-    if let Some(late) = spec.late {
-        times.extend([late.after, late.cost]);
-    }
-    times.into_iter().map(Time::ps)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

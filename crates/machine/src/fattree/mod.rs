@@ -1,16 +1,9 @@
-//! Fat trees of circuit-switched or cut-through links, such as QsNET, with the jobs that run on
-//! them.
+//! Fat trees of circuit-switched or cut-through links, such as QsNET.
 //!
-//! [`Machine`] is what was built from a [`spec::FatTreeSpec`]: the tree and the rules of the engine.
-//! A [`Simulation`] lets jobs run on it and tells an [`Observer`] what happens.
+//! [`Machine`] is what was built from a [`spec::FatTreeSpec`]: the tree, where packets may go on it, and
+//! its links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
 
 mod build;
-mod observe;
-mod simulation;
 pub mod spec;
 
 pub use build::{Machine, MachineError};
-pub use isthmus_packet::Counters;
-pub use isthmus_workload::jobs::Phase;
-pub use observe::{Completed, Observer, Packet};
-pub use simulation::Simulation;

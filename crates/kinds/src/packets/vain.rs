@@ -1,13 +1,13 @@
-//! Fields of a fat tree that have no effect beside the values of others.
+//! Fields of a network of packets that have no effect beside the values of others.
 
-use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
 /// Tells `watch` of them.
-pub(super) fn watch(watch: &mut Watch<'_>, tree: &FatTreeSpec, traffic: &JobsTraffic) {
-    if let Switching::Circuit { .. } = tree.switching {
-        let (packets, channels) = (tree.nic.packets_in_flight, tree.virtual_channels);
+pub(crate) fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
+    if let Switching::Circuit { .. } = network.switching {
+        let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);
         let (circuits, channels_are) = match channels {
             1 => ("is", "1 virtual channel".to_owned()),
             _ => ("are", format!("{channels} virtual channels")),
@@ -26,7 +26,7 @@ pub(super) fn watch(watch: &mut Watch<'_>, tree: &FatTreeSpec, traffic: &JobsTra
     }
     if let Switching::CutThrough {
         output_buffer: 0, ..
-    } = tree.switching
+    } = network.switching
     {
         watch.field(
             "machine.speedup",

@@ -1,11 +1,11 @@
-//! `[workload]` of a fat tree from its settings: I/O servers and jobs.
+//! `[workload]` of a network of packets from its settings: I/O servers and jobs.
 
 use super::jobs_table::{
     ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
     WorkloadTable,
 };
 use super::misfit::misfit;
-use isthmus_machine::fattree::spec::{FatTreeSpec, Switching};
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
 };
@@ -27,15 +27,19 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 const GAP_MIN: Time = Time::from_ns(1);
 
 /// How much open loops ask for.
-pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
+pub(crate) const LOAD_KEYS: &[&str] = &["workload.load"];
 
-/// The jobs, checked against the tree that they run on.
-pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
+/// The jobs, checked against the network of so many nodes that they run on.
+pub(crate) fn jobs(
+    settings: &Settings,
+    network: &NetworkSpec,
+    nodes: u32,
+) -> Result<JobsTraffic, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let names = settings.names();
     let active = table.active.as_deref();
     check_active(settings, active, names)?;
-    let can_send = machine.injection_bandwidth();
+    let can_send = network.injection_bandwidth();
     let mut uses_common_load = false;
     let mut jobs = Vec::with_capacity(names.len());
     for name in names {
@@ -55,7 +59,7 @@ pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTr
         jobs.push(Job {
             name: name.clone(),
             nodes: job.nodes,
-            outstanding: reader.outstanding(given, &traffic, &machine.switching)?,
+            outstanding: reader.outstanding(given, &traffic, &network.switching)?,
             traffic,
             active: active.is_none_or(|active| active.contains(name)),
         });
@@ -73,8 +77,6 @@ pub(super) fn build(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTr
         mapping: table.mapping,
         jobs,
     };
-    // The shape has been checked with the machine.
-    let nodes = machine.shape.node_count().unwrap_or(0);
     shape_grids(settings, &mut traffic, nodes)?;
     match Layout::new(&traffic, nodes) {
         Ok(_) => Ok(traffic),

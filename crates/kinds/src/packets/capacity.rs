@@ -1,4 +1,4 @@
-//! What jobs ask of the interfaces, servers and links of a fat tree, and what these can do.
+//! What jobs ask of the interfaces, servers and links of a network of packets, and what these can do.
 //!
 //! A node sends P bytes of payload for each packet, as fast as its link carries it, L = P / (w / B) with w
 //! the packet's length on the wire and B the bandwidth, or its engine makes it, E = P / D, or circuits come
@@ -7,12 +7,10 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that the rule of
 //! ascent leads over it.
 
-use super::{analysis, message, outstanding};
+use super::{Bundle, Fabric, message, outstanding, rules};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
-use isthmus_machine::fattree::Machine;
-use isthmus_machine::fattree::spec::Switching;
-use isthmus_topology::trees::LinkKind;
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
 use std::collections::BTreeMap;
@@ -26,23 +24,23 @@ const UNIT: &str = "MB/s";
 const MB: f64 = 1e3;
 
 /// Demand against supply.
-pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Capacity {
-    let Ok(rules) = analysis::rules(machine).checked() else {
+pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Capacity {
+    let spec = fabric.network().spec();
+    let Ok(rules) = rules(spec).checked() else {
         return Capacity::default();
     };
-    let tree = machine.tree();
     let near = rules.one_way(1);
     let mut capacity = Capacity {
-        remarks: remarks(machine, &rules),
+        remarks: remarks(fabric, &rules),
         ..Capacity::default()
     };
-    (capacity.remarks).extend(outstanding::remarks(machine, &rules, traffic, layout));
-    let asked = Asked::new(machine, traffic, layout, near.rate);
+    (capacity.remarks).extend(outstanding::remarks(fabric, &rules, traffic, layout));
+    let asked = Asked::new(fabric, traffic, layout, near.rate);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {
         Limit::Wire => "as fast as its link".to_owned(),
-        Limit::Dma => engine(machine),
-        Limit::Circuits => circuits(machine, &rules, 1),
+        Limit::Dma => engine(spec),
+        Limit::Circuits => circuits(spec, &rules, 1),
     };
     let part = |name: &str, demand: Option<f64>, supply: f64, basis: String| PartKind {
         name: name.to_owned(),
@@ -54,7 +52,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout
     };
     let wire = format!(
         "{} of {} on the wire",
-        machine.spec().nic.payload,
+        spec.nic.payload,
         number(rules.packet_ns(rules.interface.payload) * rules.link.bandwidth) + " B"
     );
     let known = |demand: f64| (demand > 0.0).then_some(demand);
@@ -101,7 +99,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout
                 .to_owned(),
         );
     }
-    if tree.node_count() > NODES_MAX {
+    if fabric.node_count() > NODES_MAX {
         capacity.remarks.push(format!(
             "Links between switches are left out in trees of more than {NODES_MAX} nodes."
         ));
@@ -110,9 +108,10 @@ pub(super) fn capacity(machine: &Machine, traffic: &JobsTraffic, layout: &Layout
 }
 
 /// What limits a node, where that is not its link.
-fn remarks(machine: &Machine, rules: &Rules) -> Vec<String> {
+fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     let link = bandwidth(rules.link.bandwidth * MB);
-    let (near, far) = (1, 2 * machine.tree().level_count() - 1);
+    let (near, far) = (1, fabric.switches_at_most());
+    let spec = fabric.network().spec();
     let mut remarks = Vec::new();
     let bound = rules.one_way(near);
     let most = bandwidth(bound.rate * MB);
@@ -120,12 +119,12 @@ fn remarks(machine: &Machine, rules: &Rules) -> Vec<String> {
         Limit::Wire => {}
         Limit::Dma => remarks.push(format!(
             "A node can send at most {most}: its interface ({}), not its {link} link, is the limit.",
-            engine(machine)
+            engine(spec)
         )),
         Limit::Circuits => remarks.push(format!(
             "A node can send at most {most}: waiting for acknowledgements ({}), not its {link} link, is \
              the limit.",
-            circuits(machine, rules, near)
+            circuits(spec, rules, near)
         )),
     }
     let distant = rules.one_way(far);
@@ -133,21 +132,20 @@ fn remarks(machine: &Machine, rules: &Rules) -> Vec<String> {
         remarks.push(format!(
             "Over {far} switches it can send at most {}: {}.",
             bandwidth(distant.rate * MB),
-            circuits(machine, rules, far)
+            circuits(spec, rules, far)
         ));
     }
     remarks
 }
 
-fn engine(machine: &Machine) -> String {
-    let nic = &machine.spec().nic;
+fn engine(spec: &NetworkSpec) -> String {
+    let nic = &spec.nic;
     let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
     let ns = (nic.dma_period.ps() + blocks * nic.dma_block.ps()) as f64 / 1e3;
     format!("{} ns for each packet of {}", number(ns), nic.payload)
 }
 
-fn circuits(machine: &Machine, rules: &Rules, switches: u32) -> String {
-    let spec = machine.spec();
+fn circuits(spec: &NetworkSpec, rules: &Rules, switches: u32) -> String {
     let flying = match spec.switching {
         Switching::Circuit { .. } => spec.nic.packets_in_flight.min(spec.virtual_channels),
         Switching::CutThrough { .. } => 0,
@@ -173,10 +171,9 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(machine: &Machine, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
-        let tree = machine.tree();
-        let nodes = tree.node_count() as usize;
-        let with_links = tree.node_count() <= NODES_MAX;
+    fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
+        let nodes = fabric.node_count() as usize;
+        let with_links = fabric.node_count() <= NODES_MAX;
         let mut bundles: BTreeMap<u32, f64> = BTreeMap::new();
         let mut asked = Self {
             sent: vec![0.0; nodes],
@@ -216,7 +213,7 @@ impl Asked {
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
                 // Only those of I/O jobs are asked for anything.
-                if super::subject::is_io(job) {
+                if super::is_io(job) {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
@@ -232,17 +229,17 @@ impl Asked {
                     }
                 };
                 if reads < 1.0 {
-                    let shares = tree.bundle_shares(client, &partners.others);
+                    let shares = fabric.shares(client, &partners.others);
                     add(shares, rate * (1.0 - reads));
                 }
                 if reads > 0.0 {
                     for other in others() {
-                        add(tree.bundle_shares(other, &[client]), each * reads);
+                        add(fabric.shares(other, &[client]), each * reads);
                     }
                 }
             }
         }
-        asked.links = busiest(machine, &bundles);
+        asked.links = busiest(fabric, &bundles);
         asked
     }
 }
@@ -256,34 +253,21 @@ fn reads(job: &Job) -> f64 {
 }
 
 /// The busiest link of each kind but those out of nodes, in the order in which packets cross them.
-fn busiest(machine: &Machine, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64)> {
-    let tree = machine.tree();
+fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64)> {
     let mut kinds: BTreeMap<(u8, u32), (String, f64)> = BTreeMap::new();
     for (&bundle, &demand) in bundles {
-        let Some(number) = tree.bundle_links(bundle).next() else {
+        let Some(Bundle { name, order, width }) = fabric.bundle(bundle) else {
             continue;
         };
-        let link = tree.link(number);
-        let (rank, name) = match link.kind {
-            LinkKind::Inject => continue,
-            LinkKind::Up => (1, format!("link {link}, busiest")),
-            LinkKind::Down => (2, format!("link {link}, busiest")),
-            LinkKind::Eject => (3, "link into a node, busiest".to_owned()),
-        };
-        let each = demand / f64::from(tree.bundle_width(bundle).max(1));
-        let level = if rank == 2 {
-            u32::MAX - link.level
-        } else {
-            link.level
-        };
-        let busiest = kinds.entry((rank, level)).or_insert((name, 0.0));
+        let each = demand / f64::from(width.max(1));
+        let busiest = kinds.entry(order).or_insert((name, 0.0));
         busiest.1 = busiest.1.max(each);
     }
     kinds.into_values().collect()
 }
 
 /// The nodes that ask a job's data, those that nothing can be asked of left out.
-pub(super) fn askers(job: &Job, nodes: &[u32]) -> usize {
+pub(crate) fn askers(job: &Job, nodes: &[u32]) -> usize {
     let hot = match &job.traffic {
         Traffic::Io(Io {
             targets: Targets::HotNode(hot),

@@ -1,12 +1,12 @@
 //! The messages of jobs whose nodes send on their own: how long, how often, and what one takes alone.
 
 use isthmus_analytic::fattree::Rules;
-use isthmus_machine::fattree::Machine;
+use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::jobs::spec::{Arrivals, Job, Sizes, Spread, Traffic};
 
 /// The messages of a job whose nodes send on their own.
-pub(super) struct Message {
+pub(crate) struct Message {
     pub sizes: Sizes,
     /// Their mean length.
     pub bytes: f64,
@@ -70,9 +70,9 @@ impl Message {
     }
 
     /// What one takes over so many switches, with nothing in its way.
-    pub fn times(&self, machine: &Machine, rules: &Rules, switches: f64) -> Times {
+    pub fn times(&self, network: &NetworkSpec, rules: &Rules, switches: f64) -> Times {
         let Rules { link, interface } = rules;
-        let nic = &machine.spec().nic;
+        let nic = &network.nic;
         let packets = self.packets(interface.payload);
         let data = self.padded(interface.padding);
         let wire = (data + packets * interface.overhead) / link.bandwidth;
@@ -93,9 +93,9 @@ impl Message {
             // The last packet is on its way as soon as it is out, when the engine or the circuit is not yet free.
             turn: if transfer > wire {
                 let last = self.last_ns(rules, wire / packets);
-                (self.turn_ns(machine, rules, switches) - (transfer / packets - last)).max(0.0)
+                (self.turn_ns(network, rules, switches) - (transfer / packets - last)).max(0.0)
             } else {
-                self.turn_ns(machine, rules, switches)
+                self.turn_ns(network, rules, switches)
             },
         }
     }
@@ -113,9 +113,9 @@ impl Message {
 
     /// What one needs beside its transfer: to be handed over, the way of its head, and that of the last
     /// acknowledgement, or of the request of a read and its turnaround.
-    pub fn turn_ns(&self, machine: &Machine, rules: &Rules, switches: f64) -> f64 {
+    pub fn turn_ns(&self, network: &NetworkSpec, rules: &Rules, switches: f64) -> f64 {
         let link = &rules.link;
-        let nic = &machine.spec().nic;
+        let nic = &network.nic;
         let way = switches * link.switch_ns;
         let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
         let request = rules.packet_ns(nic.request.get() as f64) + way + ns(nic.read_turnaround);
@@ -124,7 +124,7 @@ impl Message {
 }
 
 /// Times of a message, in ns.
-pub(super) struct Times {
+pub(crate) struct Times {
     /// Its packets on a link.
     pub wire: f64,
     /// Its packets in the DMA engine that sends them.
@@ -138,7 +138,7 @@ pub(super) struct Times {
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.
-pub(super) fn limit(job: &Job) -> Option<f64> {
+pub(crate) fn limit(job: &Job) -> Option<f64> {
     let open = |arrivals: &Arrivals| match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
         Arrivals::Closed { .. } => None,
@@ -153,6 +153,6 @@ pub(super) fn limit(job: &Job) -> Option<f64> {
     }
 }
 
-pub(super) fn ns(time: Time) -> f64 {
+pub(crate) fn ns(time: Time) -> f64 {
     time.ps() as f64 / 1e3
 }

@@ -1,9 +1,9 @@
-//! Jobs running on a fat tree.
+//! Jobs running on a network of packets.
 
-use crate::fattree::build::{Machine, MachineError};
-use crate::fattree::observe::{Completed, Observer, Packet};
+use super::network::{Network, NetworkError};
+use super::observe::{Completed, Observer, Packet};
 use isthmus_kernel::{Cycles, Streams};
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::ways::Ways;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// seen enough; what is left is told later.
 const TOLD_AT_ONCE: u64 = 1 << 16;
 
-/// One replication: a fat tree, its jobs and everything under way.
+/// One replication: a network, its jobs and everything under way.
 #[derive(Debug)]
-pub struct Simulation {
-    engine: Engine<Demand, FatTree>,
+pub struct Simulation<W: Ways> {
+    engine: Engine<Demand, W>,
     state: State,
 }
 
@@ -33,22 +33,23 @@ struct State {
     demands: Vec<Demand>,
 }
 
-impl Simulation {
-    /// The tree at tick 0 under `traffic`, whose jobs lie where `layout` says, with the random
+impl<W: Ways> Simulation<W> {
+    /// A network of these ways at tick 0 under `traffic`, whose jobs lie where `layout` says, with the random
     /// streams of this seed and replication.
     ///
     /// # Errors
     /// More jobs on one node than its interface has queues for.
     pub fn new(
-        machine: &Arc<Machine>,
+        network: &Network,
+        ways: &Arc<W>,
         traffic: &JobsTraffic,
         layout: &Layout,
         seed: u64,
         replication: u64,
-    ) -> Result<Self, MachineError> {
+    ) -> Result<Self, NetworkError> {
         let streams = Streams::new(seed, replication);
-        let source = JobsSource::new(traffic, layout, machine.tick(), streams);
-        let mut on_node = vec![0u32; machine.tree().node_count() as usize];
+        let source = JobsSource::new(traffic, layout, network.tick(), streams);
+        let mut on_node = vec![0u32; ways.node_count() as usize];
         let queues: Vec<u32> = source
             .processes()
             .iter()
@@ -61,7 +62,7 @@ impl Simulation {
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
-            engine: Engine::new(machine.ways(), machine.rules(most), ties)?,
+            engine: Engine::new(Arc::clone(ways), network.rules(most), ties)?,
             state: State {
                 several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],

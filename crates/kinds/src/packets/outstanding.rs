@@ -1,10 +1,10 @@
 //! What nodes can send with so many messages under way.
 
+use super::Fabric;
 use super::message::Message;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::bandwidth;
-use isthmus_machine::fattree::Machine;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const NODES_MAX: u32 = 1024;
 
 /// A sentence for each job whose limit holds its nodes back.
 pub(super) fn remarks(
-    machine: &Machine,
+    fabric: &impl Fabric,
     rules: &Rules,
     traffic: &JobsTraffic,
     layout: &Layout,
@@ -22,12 +22,12 @@ pub(super) fn remarks(
     let jobs = traffic.jobs.iter().enumerate();
     let active = jobs.filter(|(_, job)| job.active);
     active
-        .filter_map(|(number, job)| remark(machine, rules, layout, number, job))
+        .filter_map(|(number, job)| remark(fabric, rules, layout, number, job))
         .collect()
 }
 
 fn remark(
-    machine: &Machine,
+    fabric: &impl Fabric,
     rules: &Rules,
     layout: &Layout,
     number: usize,
@@ -37,11 +37,11 @@ fn remark(
         return None;
     }
     let message = Message::of(job)?;
-    let distances = distances(machine, layout, number, job);
+    let distances = distances(fabric, layout, number, job);
     let pairs: f64 = distances.values().sum();
     let mut ns = 0.0;
     for (&switches, share) in &distances {
-        ns += share / pairs * alone_ns(machine, rules, &message, switches)?;
+        ns += share / pairs * alone_ns(fabric, rules, &message, switches)?;
     }
     let bytes = message.sizes.mean;
     // A pause of its own keeps a closed loop from sending all it could.
@@ -64,11 +64,15 @@ fn remark(
 }
 
 /// How many pairs of nodes are so many switches apart.
-fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BTreeMap<u32, f64> {
-    let tree = machine.tree();
+fn distances(
+    fabric: &impl Fabric,
+    layout: &Layout,
+    number: usize,
+    job: &Job,
+) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
-    if tree.node_count() > NODES_MAX {
-        distances.insert(2 * tree.level_count() - 1, 1.0);
+    if fabric.node_count() > NODES_MAX {
+        distances.insert(fabric.switches_at_most(), 1.0);
         return distances;
     }
     for partners in layout.partners(number, job) {
@@ -76,7 +80,7 @@ fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BT
         let others = partners.others.iter().filter(|&&other| other != client);
         let count = others.clone().count() as f64;
         for &other in others {
-            let switches = 2 * tree.level_between(client, other) - 1;
+            let switches = fabric.switches_between(client, other);
             *distances.entry(switches).or_default() += 1.0 / count;
         }
     }
@@ -84,10 +88,10 @@ fn distances(machine: &Machine, layout: &Layout, number: usize, job: &Job) -> BT
 }
 
 /// From a message being handed over until its sender knows that it is complete.
-fn alone_ns(machine: &Machine, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
+fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
     let there = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
-    Some(there - head + message.turn_ns(machine, rules, f64::from(switches)))
+    Some(there - head + message.turn_ns(fabric.network().spec(), rules, f64::from(switches)))
 }
 
 #[cfg(test)]

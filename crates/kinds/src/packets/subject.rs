@@ -1,6 +1,7 @@
-//! Fat trees with the jobs that run on them, as subjects of experiments.
+//! Networks of packets with the jobs that run on them, as subjects of experiments.
 
-use super::{FatTree, FatTreeSummary, analysis, capacity, figures};
+use super::{Fabric, capacity, figures};
+use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
@@ -8,12 +9,9 @@ use isthmus_experiment::subject::{
     Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
 };
 use isthmus_experiment::uses::Uses;
-use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
-use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::fattree::{
-    Completed, Machine, MachineError, Observer, Packet, Phase, Simulation,
-};
+use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::{Completed, NetworkError, Observer, Packet, Phase, Simulation};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
@@ -27,69 +25,47 @@ const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 /// Bytes per microsecond and node are MB/s.
 const UNIT: &str = "MB/s";
 
-/// A fat tree with its description.
-#[derive(Debug, Clone)]
-pub struct Built {
-    machine: Arc<Machine>,
+/// A machine with the jobs of `traffic`.
+///
+/// # Errors
+/// Jobs or servers that do not lie on it.
+pub(crate) fn subject<F: Fabric>(
+    fabric: &Arc<F>,
+    traffic: &JobsTraffic,
+) -> Result<Arc<dyn Subject>, Flaw> {
+    let layout = Layout::new(traffic, fabric.node_count()).map_err(|error| Flaw {
+        field: "workload.jobs",
+        problem: error.to_string(),
+        hint: "place servers and jobs elsewhere".to_owned(),
+    })?;
+    let flows = traffic.jobs.iter().map(|job| FlowInfo {
+        name: Cow::Owned(job.name.clone()),
+        sample_every: 1,
+    });
+    let servers = FlowInfo {
+        name: Cow::Borrowed("servers"),
+        sample_every: 1,
+    };
+    Ok(Arc::new(Point {
+        fabric: Arc::clone(fabric),
+        names: names(traffic),
+        flows: flows.chain([servers]).collect(),
+        io: traffic.jobs.iter().map(is_io).collect(),
+        phases: phases(traffic),
+        open: traffic.jobs.iter().map(is_open).collect(),
+        traffic: traffic.clone(),
+        layout,
+    }))
 }
 
-impl Kind for FatTree {
-    type Built = Built;
-    type Summary = FatTreeSummary;
-
-    fn build(spec: &FatTreeSpec) -> Result<Built, Flaw> {
-        Ok(Built {
-            machine: Arc::new(Machine::new(spec).map_err(flaw)?),
-        })
-    }
-
-    fn subject(built: &Built, traffic: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
-        let nodes = built.machine.tree().node_count();
-        let layout = Layout::new(traffic, nodes).map_err(|error| Flaw {
-            field: "workload.jobs",
-            problem: error.to_string(),
-            hint: "place servers and jobs elsewhere".to_owned(),
-        })?;
-        let io: Vec<bool> = traffic.jobs.iter().map(is_io).collect();
-        let flows = traffic.jobs.iter().map(|job| FlowInfo {
-            name: Cow::Owned(job.name.clone()),
-            sample_every: 1,
-        });
-        let servers = FlowInfo {
-            name: Cow::Borrowed("servers"),
-            sample_every: 1,
-        };
-        let point = Point {
-            machine: Arc::clone(&built.machine),
-            names: names(traffic),
-            flows: flows.chain([servers]).collect(),
-            traffic: traffic.clone(),
-            layout,
-            io,
-            phases: phases(traffic),
-            open: traffic.jobs.iter().map(is_open).collect(),
-        };
-        Ok(Arc::new(point))
-    }
-
-    fn summary(built: &Built) -> FatTreeSummary {
-        figures::summary(&built.machine)
-    }
-
-    fn measures(traffic: &JobsTraffic) -> Vec<String> {
-        names(traffic)
-    }
-}
-
-/// The field behind an error of a machine, and what would be right.
-fn flaw(error: MachineError) -> Flaw {
-    let (field, hint) = match &error {
-        MachineError::Tree(_) => ("machine", "give other sizes"),
-        MachineError::Bandwidth(_) => (
+/// The field behind an error of links, switches or interfaces, and what would be right.
+pub(crate) fn flaw(error: &NetworkError) -> Flaw {
+    let (field, hint) = match error {
+        NetworkError::Bandwidth(_) => (
             "machine.bandwidth",
             "give one at which a byte takes whole picoseconds, such as 400 MB/s or 12.5 GB/s",
         ),
-        MachineError::Engine(_) | MachineError::TooLong(_) => ("machine", "choose other values"),
+        NetworkError::Engine(_) | NetworkError::TooLong(_) => ("machine", "choose other values"),
     };
     Flaw {
         field,
@@ -136,7 +112,7 @@ fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
 }
 
 /// Whether the data of a job goes to or comes from I/O servers.
-pub(super) fn is_io(job: &Job) -> bool {
+pub(crate) fn is_io(job: &Job) -> bool {
     matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
 }
 
@@ -159,8 +135,8 @@ fn offered(arrivals: Arrivals) -> Option<f64> {
 }
 
 #[derive(Debug)]
-struct Point {
-    machine: Arc<Machine>,
+struct Point<F> {
+    fabric: Arc<F>,
     traffic: JobsTraffic,
     layout: Layout,
     names: Vec<String>,
@@ -174,7 +150,7 @@ struct Point {
     phases: Vec<Option<usize>>,
 }
 
-impl Point {
+impl<F: Fabric> Point<F> {
     /// Period, volume of a node and number of nodes of each job of checkpoints.
     fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
@@ -189,14 +165,15 @@ impl Point {
 
     /// MB/s that a byte per tick is.
     fn mb_per_s(&self) -> f64 {
-        1.0 / self.machine.tick_us()
+        1.0 / self.fabric.network().tick_us()
     }
 }
 
-impl Subject for Point {
+impl<F: Fabric> Subject for Point<F> {
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
-            &self.machine,
+            self.fabric.network(),
+            self.fabric.ways(),
             &self.traffic,
             &self.layout,
             seed,
@@ -207,12 +184,12 @@ impl Subject for Point {
             io: self.io.clone(),
             open: self.open.clone(),
             phases: self.phases.clone(),
-            sent: vec![0; self.machine.tree().node_count() as usize],
+            sent: vec![0; self.fabric.node_count() as usize],
         })
     }
 
     fn cycle_us(&self) -> f64 {
-        self.machine.tick_us()
+        self.fabric.network().tick_us()
     }
 
     /// Any run: closed loops fill no delays of their own.
@@ -221,7 +198,7 @@ impl Subject for Point {
     }
 
     fn senders(&self) -> u64 {
-        self.machine.tree().node_count().into()
+        self.fabric.node_count().into()
     }
 
     fn measures(&self) -> &[String] {
@@ -299,7 +276,7 @@ impl Subject for Point {
     fn period(&self) -> Cycles {
         let periods = self.checkpoints().map(|(period, ..)| period.us());
         let longest = periods.fold(0.0, f64::max);
-        (longest / self.machine.tick_us()).ceil() as Cycles
+        (longest / self.fabric.network().tick_us()).ceil() as Cycles
     }
 
     fn period_messages(&self) -> u64 {
@@ -324,15 +301,15 @@ impl Subject for Point {
     }
 
     fn capacity(&self) -> Capacity {
-        capacity::capacity(&self.machine, &self.traffic, &self.layout)
+        capacity::capacity(&*self.fabric, &self.traffic, &self.layout)
     }
 
     fn overlay(&self) -> Overlay {
-        analysis::overlay(&self.machine, &self.traffic, &self.layout)
+        self.fabric.overlay(&self.traffic, &self.layout)
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        figures::uses(counted, &self.machine, &self.layout.servers, overlay)
+        figures::uses(counted, &*self.fabric, &self.layout.servers, overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
@@ -355,8 +332,8 @@ impl Subject for Point {
     }
 }
 
-struct Running {
-    simulation: Simulation,
+struct Running<W: Ways> {
+    simulation: Simulation<W>,
     io: Vec<bool>,
     open: Vec<bool>,
     phases: Vec<Option<usize>>,
@@ -364,7 +341,7 @@ struct Running {
     sent: Vec<u64>,
 }
 
-impl Simulated for Running {
+impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut seen = Seen {
             recorders,
@@ -410,7 +387,7 @@ impl Simulated for Running {
         }
     }
 
-    /// Ascent and descent close no cycle of links.
+    /// Ways close no cycle of channels, which is checked when a machine is built.
     fn collapse(&self) -> Option<Collapse> {
         None
     }

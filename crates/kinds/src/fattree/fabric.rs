@@ -1,0 +1,122 @@
+//! Fat trees as networks of packets.
+
+use super::{FatTree, FatTreeSummary, analysis, figures};
+use crate::packets::{self, Bundle, Fabric, Link};
+use isthmus_experiment::subject::{Overlay, Subject};
+use isthmus_experiment::{Flaw, Kind};
+use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::fattree::{Machine, MachineError};
+use isthmus_machine::packets::{Network, ways};
+use isthmus_topology::trees::{LinkKind, Tree, Vertex};
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use std::sync::Arc;
+
+impl Kind for FatTree {
+    type Built = Arc<Machine>;
+    type Summary = FatTreeSummary;
+
+    fn build(spec: &FatTreeSpec) -> Result<Arc<Machine>, Flaw> {
+        Machine::new(spec)
+            .map(Arc::new)
+            .map_err(|error| match error {
+                MachineError::Tree(error) => Flaw {
+                    field: "machine",
+                    problem: error.to_string(),
+                    hint: "give other sizes".to_owned(),
+                },
+                MachineError::Network(error) => packets::flaw(&error),
+            })
+    }
+
+    fn subject(machine: &Arc<Machine>, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
+        packets::subject(machine, work)
+    }
+
+    fn summary(machine: &Arc<Machine>) -> FatTreeSummary {
+        figures::summary(machine)
+    }
+
+    fn measures(work: &JobsTraffic) -> Vec<String> {
+        packets::names(work)
+    }
+}
+
+impl Fabric for Machine {
+    type Ways = ways::FatTree;
+
+    fn ways(&self) -> &Arc<ways::FatTree> {
+        self.ways()
+    }
+
+    fn network(&self) -> &Network {
+        self.network()
+    }
+
+    fn links(&self) -> impl Iterator<Item = Link> {
+        let tree = self.tree();
+        (0..tree.link_count()).map(|number| {
+            let link = tree.link(number);
+            Link {
+                kind: link.to_string(),
+                from: place(tree, link.from),
+                to: place(tree, link.to),
+                order: (rank(link.kind), link.level),
+                out_of_node: link.kind == LinkKind::Inject,
+            }
+        })
+    }
+
+    fn switches_between(&self, from: u32, to: u32) -> u32 {
+        2 * self.tree().level_between(from, to) - 1
+    }
+
+    fn switches_at_most(&self) -> u32 {
+        2 * self.tree().level_count() - 1
+    }
+
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)> {
+        self.tree().bundle_shares(from, to)
+    }
+
+    fn bundle(&self, number: u32) -> Option<Bundle> {
+        let tree = self.tree();
+        let link = tree.link(tree.bundle_links(number).next()?);
+        let name = match link.kind {
+            LinkKind::Inject => return None,
+            LinkKind::Up | LinkKind::Down => format!("link {link}, busiest"),
+            LinkKind::Eject => "link into a node, busiest".to_owned(),
+        };
+        let level = match link.kind {
+            LinkKind::Down => u32::MAX - link.level,
+            _ => link.level,
+        };
+        Some(Bundle {
+            name,
+            order: (rank(link.kind), level),
+            width: tree.bundle_width(number),
+        })
+    }
+
+    fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
+        analysis::overlay(self, traffic, layout)
+    }
+}
+
+/// In the order in which packets cross them.
+fn rank(kind: LinkKind) -> u8 {
+    match kind {
+        LinkKind::Inject => 0,
+        LinkKind::Up => 1,
+        LinkKind::Down => 2,
+        LinkKind::Eject => 3,
+    }
+}
+
+/// Nodes first, then switches.
+fn place(tree: &Tree, vertex: Vertex) -> u32 {
+    match vertex {
+        Vertex::Node(node) => node,
+        Vertex::Switch(switch) => tree.node_count() + switch,
+    }
+}

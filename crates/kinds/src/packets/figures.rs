@@ -1,0 +1,117 @@
+//! The use of links and nodes, in figures.
+
+use super::Fabric;
+use isthmus_experiment::result::NodeUse;
+use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
+use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
+
+/// Most links that are listed one by one.
+const LINKS_LISTED_MAX: usize = 20_000;
+/// Most nodes that are listed one by one.
+const NODES_LISTED_MAX: usize = 4096;
+
+/// How busy links, network interfaces and I/O servers were.
+pub(crate) fn uses(
+    counted: &[Counted],
+    fabric: &impl Fabric,
+    servers: &[u32],
+    overlay: &Overlay,
+) -> Uses {
+    let (network, tick_us) = (fabric.network(), fabric.network().tick_us());
+    let share = |link: u32| -> f64 {
+        let shares = counted
+            .iter()
+            .map(|counted| counted.counts.channels[link as usize] as f64 / counted.cycles as f64);
+        shares.sum::<f64>() / counted.len() as f64
+    };
+    let mut links: Vec<((u8, u32), Part)> = (fabric.links().zip(0u32..))
+        .map(|(link, number)| {
+            let lanes = lanes(network.spec(), link.out_of_node);
+            let of = |counts: &Counts| counts.held[number as usize];
+            let (held, by) = taken(counted, tick_us, lanes, of);
+            let carried = share(number);
+            let part = Part {
+                kind: link.kind,
+                from: link.from,
+                to: Some(link.to),
+                utilisation: carried,
+                // A link is full when its lanes are, or when its transmitter never rests.
+                busy: held.max(carried),
+                held: Some(by),
+            };
+            (link.order, part)
+        })
+        .collect();
+    links.sort_by_key(|&(order, _)| order);
+    let listed = links.len() <= LINKS_LISTED_MAX;
+    let interfaces = (0..fabric.node_count()).map(|node| {
+        let of = |counts: &Counts| counts.devices[node as usize];
+        let (busy, by) = taken(counted, tick_us, 1, of);
+        Part {
+            kind: "interface".to_owned(),
+            from: node,
+            to: None,
+            utilisation: busy,
+            busy,
+            held: Some(by),
+        }
+    });
+    let mut parts: Vec<Part> = links.into_iter().map(|(.., part)| part).collect();
+    parts.extend(interfaces);
+    let server_of = |part: &Part| servers.iter().copied().find(|&server| part.is_at(server));
+    let bottleneck = fullest(&parts).map(|part| part.bottleneck("packet", server_of(part)));
+    let of_servers: Vec<Part> = servers
+        .iter()
+        .filter_map(|&server| {
+            let own: Vec<Part> = parts
+                .iter()
+                .filter(|part| part.is_at(server))
+                .cloned()
+                .collect();
+            fullest(&own).map(|part| Part {
+                kind: "server".to_owned(),
+                from: server,
+                to: None,
+                ..part.clone()
+            })
+        })
+        .collect();
+    parts.extend(of_servers);
+    Uses {
+        rows: rows(&parts, overlay, listed),
+        bottleneck,
+    }
+}
+
+/// Lanes of a link that packets can hold: circuits its virtual channels, those of a node no more
+/// than its packets in flight; with cut-through a packet holds the transmitter.
+fn lanes(spec: &NetworkSpec, out_of_node: bool) -> u32 {
+    match spec.switching {
+        Switching::Circuit { .. } if out_of_node => {
+            spec.virtual_channels.min(spec.nic.packets_in_flight).max(1)
+        }
+        Switching::Circuit { .. } => spec.virtual_channels,
+        Switching::CutThrough { .. } => 1,
+    }
+}
+
+/// What arrived for the processes of each node, given the MB/s that a byte per tick is.
+pub(crate) fn nodes(counted: &[Counted], mb_per_s: f64) -> Vec<NodeUse> {
+    let count = counted.first().map_or(0, |first| first.counts.nodes.len());
+    if count > NODES_LISTED_MAX {
+        return Vec::new();
+    }
+    (0..count)
+        .map(|node| {
+            let rates = counted
+                .iter()
+                .map(|counted| counted.counts.nodes[node].1 as f64 / counted.cycles as f64);
+            NodeUse {
+                node: node as u32,
+                offered: None,
+                accepted: rates.sum::<f64>() / counted.len() as f64 * mb_per_s,
+            }
+        })
+        .collect()
+}

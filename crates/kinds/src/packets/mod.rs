@@ -1,0 +1,95 @@
+//! Networks of packets, whatever their form: what files say of their links and jobs, and what is
+//! measured. A kind of machine brings the form, as a [`Fabric`].
+
+mod capacity;
+mod figures;
+mod format;
+mod jobs;
+mod jobs_table;
+mod message;
+mod misfit;
+mod network;
+mod outstanding;
+mod rules;
+mod subject;
+mod table;
+mod vain;
+
+pub(crate) use format::tables;
+pub(crate) use jobs::jobs;
+pub(crate) use message::{Message, Times};
+pub(crate) use network::{derived, network};
+pub(crate) use rules::rules;
+pub(crate) use subject::{flaw, is_io, names, subject};
+pub(crate) use table::NetworkTable;
+pub(crate) use vain::watch;
+
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::packets::Network;
+use isthmus_machine::packets::ways::Ways;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The form of a network: where links lead, which packets take, and how far it is.
+pub(crate) trait Fabric: Debug + Send + Sync + 'static {
+    /// Where packets may go.
+    type Ways: Ways + Debug + Send + Sync + 'static;
+
+    /// The same, shared by simulations.
+    fn ways(&self) -> &Arc<Self::Ways>;
+
+    /// Links, switches and interfaces.
+    fn network(&self) -> &Network;
+
+    /// Number of nodes.
+    fn node_count(&self) -> u32 {
+        self.ways().node_count()
+    }
+
+    /// All links, in the order of their numbers.
+    fn links(&self) -> impl Iterator<Item = Link>;
+
+    /// Switches between two different nodes.
+    fn switches_between(&self, from: u32, to: u32) -> u32;
+
+    /// The most of them.
+    fn switches_at_most(&self) -> u32;
+
+    /// The bundles that packets of `from` to any of `to` cross, each as likely as the others, and the
+    /// share of them that does.
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)>;
+
+    /// What a bundle is; `None` for those out of nodes.
+    fn bundle(&self, number: u32) -> Option<Bundle>;
+
+    /// What closed forms say of jobs on it.
+    fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay;
+}
+
+/// A link in one direction.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Its kind, as results name it.
+    pub kind: String,
+    /// Where it begins: a node, or above the nodes a switch.
+    pub from: u32,
+    /// Where it ends.
+    pub to: u32,
+    /// The place of its kind among the others, in the order in which packets cross them.
+    pub order: (u8, u32),
+    /// Whether it leads out of a node.
+    pub out_of_node: bool,
+}
+
+/// Links side by side, any of which does.
+#[derive(Debug)]
+pub(crate) struct Bundle {
+    /// Their kind in words.
+    pub name: String,
+    /// The place of that among the others.
+    pub order: (u8, u32),
+    /// How many links.
+    pub width: u32,
+}

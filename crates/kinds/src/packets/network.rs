@@ -1,0 +1,202 @@
+//! Links, switches and interfaces from their settings.
+
+use super::table::{AgeTable, LateTable, Memory, NetworkTable, NicTable, SwitchingTable};
+use isthmus_machine::packets::spec::{
+    Adaptive, Age, AgeFrom, LatePackets, NetworkSpec, Nic, Readings, Switching,
+};
+use isthmus_scenario::format::{Problem, Settings, rounded};
+use isthmus_units::{Bandwidth, Time};
+
+/// Longest packet on a link; engines count its time in 32 bits of picoseconds.
+const PACKET_MAX: Time = Time::from_us(4_000);
+
+/// The network, checked; `adaptive` is how packets choose among links.
+pub(crate) fn network(
+    settings: &Settings,
+    table: NetworkTable,
+    adaptive: Adaptive,
+) -> Result<NetworkSpec, Problem> {
+    let limit = table.age_limit;
+    let (age, age_from) = match table.age {
+        AgeTable::Saturating(since) => (Age::Saturating { limit }, since.age_from),
+        AgeTable::Unlimited(since) => (Age::Unlimited, since.age_from),
+        AgeTable::PerSwitch => (Age::PerSwitch, AgeFrom::default()),
+    };
+    let spec = NetworkSpec {
+        bandwidth: table.bandwidth,
+        switch_latency: table.switch_latency,
+        virtual_channels: table.virtual_channels,
+        switching: switching(
+            settings,
+            table.switching,
+            table.switch_latency,
+            table.virtual_channels,
+        )?,
+        age,
+        readings: Readings {
+            age_from,
+            age_tie: table.age_tie,
+            adaptive,
+        },
+        nic: nic(settings, &table.nic, table.memory)?,
+        late: match table.late {
+            LateTable::Free => None,
+            LateTable::Charged {
+                late_after: after,
+                late_cost: cost,
+            } => Some(LatePackets { after, cost }),
+        },
+    };
+    check_links(settings, &spec)?;
+    Ok(spec)
+}
+
+/// The times that follow from the switches and the memory.
+pub(crate) fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
+    let hop = match network.switching {
+        Switching::Circuit {
+            acknowledgement_hop,
+            ..
+        } => ("machine.acknowledgement_hop", acknowledgement_hop),
+        Switching::CutThrough { credit, .. } => ("machine.credit", credit),
+    };
+    let times = [
+        hop,
+        ("machine.nic.dma_period", network.nic.dma_period),
+        ("machine.nic.receive_delay", network.nic.receive_delay),
+    ];
+    times.map(|(key, time)| (key, time.to_string())).to_vec()
+}
+
+fn switching(
+    settings: &Settings,
+    table: SwitchingTable,
+    latency: Time,
+    channels: u32,
+) -> Result<Switching, Problem> {
+    match table {
+        SwitchingTable::Circuit {
+            acknowledgement,
+            acknowledgement_hop,
+        } => Ok(Switching::Circuit {
+            acknowledgement,
+            acknowledgement_hop: acknowledgement_hop.unwrap_or(latency),
+        }),
+        SwitchingTable::CutThrough { buffer, .. } if channels > buffer => {
+            let places = if buffer == 1 { "packet" } else { "packets" };
+            Err(settings.problem(
+                "machine.buffer",
+                format!("{channels} virtual channels, but buffers of {buffer} {places}"),
+                format!("give {channels} or more, one for each, or fewer virtual channels"),
+            ))
+        }
+        SwitchingTable::CutThrough {
+            buffer,
+            output_buffer,
+            speedup,
+            credit,
+        } => Ok(Switching::CutThrough {
+            buffer,
+            credit: credit.unwrap_or(latency),
+            output_buffer,
+            speedup,
+        }),
+    }
+}
+
+fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Problem> {
+    // From the reading of section 4: they give the peaks of uni- and bidirectional pings.
+    let (period, delay) = match memory {
+        Memory::Elan => (Time::from_ps(955_200), Time::from_ns(188)),
+        Memory::Main => (Time::from_ns(1_600), Time::from_ns(2_400)),
+    };
+    let nic = Nic {
+        payload: table.payload,
+        overhead: table.overhead,
+        padding: table.padding,
+        request: table.request,
+        packets_in_flight: table.packets_in_flight,
+        dma_period: table.dma_period.unwrap_or(period),
+        dma_block: table.dma_block,
+        receive_delay: table.receive_delay.unwrap_or(delay),
+        software_latency: table.software_latency,
+        read_turnaround: table.read_turnaround,
+        dma_slice: table.dma_slice,
+    };
+    if nic.request > nic.payload {
+        return Err(settings.problem(
+            "machine.nic.request",
+            format!(
+                "{} is more than a packet can hold, {}",
+                nic.request, nic.payload
+            ),
+            format!("give at most {}", nic.payload),
+        ));
+    }
+    let key = "machine.nic.padding";
+    if nic.padding > nic.payload && settings.given(key).is_some() {
+        return Err(settings.problem(
+            key,
+            format!(
+                "{} is more than a packet can hold, {}: most of each packet would be padding",
+                nic.padding, nic.payload
+            ),
+            format!("give at most {}", nic.payload),
+        ));
+    }
+    if nic.overhead.get() == 0 && nic.request.get() == 0 {
+        return Err(settings.problem(
+            "machine.nic.overhead",
+            "packets without data would have no length at all",
+            "give 1 B or more",
+        ));
+    }
+    Ok(nic)
+}
+
+/// A byte must take a whole number of picoseconds on a link, and a packet no ages.
+fn check_links(settings: &Settings, spec: &NetworkSpec) -> Result<(), Problem> {
+    let key = "machine.bandwidth";
+    let bits_per_s = spec.bandwidth.bits_per_s();
+    let ps = 8e12 / bits_per_s as f64;
+    if 8_000_000_000_000 % bits_per_s != 0 {
+        return Err(settings.problem(
+            key,
+            format!(
+                "a byte takes {} ps, which is not a whole number of picoseconds",
+                rounded(ps, 6)
+            ),
+            format!(
+                "give one with whole picoseconds for each byte, {}",
+                near(ps)
+            ),
+        ));
+    }
+    let nic = &spec.nic;
+    let padded = nic.payload.get().next_multiple_of(nic.padding.get());
+    let longest = (padded + nic.overhead.get()) as f64 * ps;
+    if longest <= PACKET_MAX.ps() as f64 {
+        return Ok(());
+    }
+    Err(settings.problem(
+        key,
+        format!(
+            "a full packet takes {} us on a link",
+            rounded(longest / 1e6, 6)
+        ),
+        format!("give faster links or shorter packets, {PACKET_MAX} at most"),
+    ))
+}
+
+/// The nearest bandwidths whose bytes take whole picoseconds.
+fn near(ps: f64) -> String {
+    let bandwidth = |ps: f64| Bandwidth::from_bits_per_s((8e12 / ps) as u64);
+    let exact = |ps: &f64| 8_000_000_000_000 % (*ps as u64) == 0;
+    let slower = (0..10_000)
+        .map(|more| ps.ceil() + f64::from(more))
+        .find(exact);
+    match slower {
+        Some(slower) => format!("for example {}", bandwidth(slower)),
+        None => "for example 400 MB/s".to_owned(),
+    }
+}

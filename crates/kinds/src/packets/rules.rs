@@ -1,0 +1,41 @@
+//! The closed forms' rules of links and interfaces.
+
+use super::message::ns;
+use isthmus_analytic::fattree::{Interface, Link, Rules};
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
+
+pub(crate) fn rules(spec: &NetworkSpec) -> Rules {
+    let nic = &spec.nic;
+    let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
+    {
+        Switching::Circuit {
+            acknowledgement,
+            acknowledgement_hop,
+        } => (
+            ns(acknowledgement),
+            ns(acknowledgement_hop),
+            f64::from(spec.virtual_channels),
+            f64::from(nic.packets_in_flight),
+        ),
+        Switching::CutThrough { .. } => (0.0, 0.0, f64::INFINITY, f64::INFINITY),
+    };
+    Rules {
+        link: Link {
+            bandwidth: spec.bandwidth.bits_per_s() as f64 / 8e9,
+            switch_ns: ns(spec.switch_latency),
+            acknowledgement_ns,
+            acknowledgement_switch_ns,
+            circuits,
+        },
+        interface: Interface {
+            payload: nic.payload.get() as f64,
+            overhead: nic.overhead.get() as f64,
+            padding: nic.padding.get() as f64,
+            in_flight,
+            dma_ns: ns(nic.dma_period)
+                + ns(nic.dma_block) * (nic.payload.get().div_ceil(nic.padding.get().max(1))) as f64,
+            receive_ns: ns(nic.receive_delay),
+            software_ns: ns(nic.software_latency),
+        },
+    }
+}

@@ -1,0 +1,15 @@
+//! Networks of packets, whatever their form, with the jobs that run on them.
+//!
+//! A [`Network`] is what links, switches and interfaces are like. With the ways of a machine
+//! ([`isthmus_packet::ways`]) a [`Simulation`] lets jobs run on it and tells an [`Observer`] what happens.
+
+mod network;
+mod observe;
+mod simulation;
+pub mod spec;
+
+pub use isthmus_packet::{Counters, ways};
+pub use isthmus_workload::jobs::Phase;
+pub use network::{Network, NetworkError};
+pub use observe::{Completed, Observer, Packet};
+pub use simulation::Simulation;

@@ -1,0 +1,184 @@
+//! From the description of links, switches and interfaces to the rules of the engine.
+
+use super::spec::{Age, NetworkSpec, Switching};
+use isthmus_kernel::Cycles;
+use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
+use isthmus_units::{Bandwidth, Bytes, Time};
+use thiserror::Error;
+
+/// Why a network cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NetworkError {
+    /// The engine refuses the rules.
+    #[error(transparent)]
+    Engine(#[from] isthmus_packet::Error),
+    /// A byte that takes no whole number of picoseconds.
+    #[error("at {0} a byte takes no whole number of picoseconds")]
+    Bandwidth(Bandwidth),
+    /// A length that is too large for the engine.
+    #[error("{0} is too long; packets have at most 4 GB")]
+    TooLong(Bytes),
+}
+
+/// Links, switches and interfaces, in the engine's units.
+#[derive(Debug, Clone)]
+pub struct Network {
+    spec: NetworkSpec,
+    /// The longest time of which all times of the description are multiples.
+    tick: Time,
+    byte: Time,
+}
+
+impl Network {
+    /// What `spec` describes.
+    ///
+    /// # Errors
+    /// Rules that contradict one another, values that are beyond the engine.
+    pub fn new(spec: &NetworkSpec) -> Result<Self, NetworkError> {
+        let bits_per_s = spec.bandwidth.bits_per_s();
+        let byte = Time::from_ps(8_000_000_000_000u64.checked_div(bits_per_s).unwrap_or(0));
+        if byte.ps() == 0 || byte.ps() * bits_per_s != 8_000_000_000_000 {
+            return Err(NetworkError::Bandwidth(spec.bandwidth));
+        }
+        let network = Self {
+            spec: *spec,
+            tick: Time::from_ps(times(spec).fold(byte.ps(), gcd)),
+            byte,
+        };
+        for length in [spec.nic.payload, spec.nic.overhead, spec.nic.padding] {
+            if u32::try_from(length.get()).is_err() {
+                return Err(NetworkError::TooLong(length));
+            }
+        }
+        network.rules(1).check()?;
+        Ok(network)
+    }
+
+    /// The description it was made from.
+    pub fn spec(&self) -> &NetworkSpec {
+        &self.spec
+    }
+
+    /// What time is counted in.
+    pub fn tick(&self) -> Time {
+        self.tick
+    }
+
+    /// Microseconds in one tick.
+    pub fn tick_us(&self) -> f64 {
+        self.tick.us()
+    }
+
+    /// Whole ticks in `time`, to the nearest.
+    pub fn ticks(&self, time: Time) -> Cycles {
+        (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
+    }
+
+    /// The engine's rules where each node has `queues` processes.
+    pub(crate) fn rules(&self, queues: u32) -> Rules {
+        let spec = &self.spec;
+        let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
+        // Checked when the machine was built.
+        let bytes = |length: Bytes| u32::try_from(length.get()).unwrap_or(u32::MAX);
+        let mut rules = Rules {
+            byte: ticks(self.byte),
+            hop: ticks(spec.switch_latency),
+            acknowledge: 0,
+            acknowledge_hop: 0,
+            channels: spec.virtual_channels,
+            switching: isthmus_packet::Switching::Circuit {
+                in_flight: nic.packets_in_flight,
+            },
+            adaptive: spec.readings.adaptive,
+            age: isthmus_packet::Age {
+                from: match spec.age {
+                    Age::PerSwitch => AgeFrom::Request,
+                    Age::Saturating { .. } | Age::Unlimited => spec.readings.age_from,
+                },
+                saturates: match spec.age {
+                    Age::Saturating { limit } => Some(ticks(limit)),
+                    Age::PerSwitch | Age::Unlimited => None,
+                },
+                tie: spec.readings.age_tie,
+            },
+            late: spec.late.map(|late| Late {
+                older_than: ticks(late.after),
+                extra: ticks(late.cost),
+            }),
+            payload: bytes(nic.payload),
+            overhead: bytes(nic.overhead),
+            block: bytes(nic.padding),
+            interface: Interface {
+                queues,
+                start: ticks(nic.software_latency),
+                packet: ticks(nic.dma_period),
+                packet_block: ticks(nic.dma_block),
+                receive: ticks(nic.receive_delay),
+                slice: nic.dma_slice,
+                request: bytes(nic.request),
+                turnaround: ticks(nic.read_turnaround),
+            },
+        };
+        match spec.switching {
+            Switching::Circuit {
+                acknowledgement,
+                acknowledgement_hop,
+            } => {
+                rules.acknowledge = ticks(acknowledgement);
+                rules.acknowledge_hop = ticks(acknowledgement_hop);
+            }
+            Switching::CutThrough {
+                buffer,
+                credit,
+                output_buffer,
+                speedup,
+            } => {
+                let packet = rules.wire_bytes(nic.payload.get());
+                let room = |places: u32| {
+                    let room = u64::from(places) * packet;
+                    u32::try_from(room).unwrap_or(u32::MAX)
+                };
+                rules.switching = isthmus_packet::Switching::CutThrough {
+                    buffer: room(buffer / spec.virtual_channels.max(1)),
+                    credit: ticks(credit),
+                    outputs: (output_buffer > 0).then(|| Outputs {
+                        buffer: room(output_buffer),
+                        speedup,
+                    }),
+                };
+            }
+        }
+        rules
+    }
+}
+
+/// All times of a description, in picoseconds.
+fn times(spec: &NetworkSpec) -> impl Iterator<Item = u64> {
+    let nic = &spec.nic;
+    let mut times = vec![
+        spec.switch_latency,
+        nic.dma_period,
+        nic.dma_block,
+        nic.receive_delay,
+        nic.software_latency,
+        nic.read_turnaround,
+    ];
+    match spec.switching {
+        Switching::Circuit {
+            acknowledgement,
+            acknowledgement_hop,
+        } => times.extend([acknowledgement, acknowledgement_hop]),
+        Switching::CutThrough { credit, .. } => times.push(credit),
+    }
+    if let Age::Saturating { limit } = spec.age {
+        times.push(limit);
+    }
+    if let Some(late) = spec.late {
+        times.extend([late.after, late.cost]);
+    }
+    times.into_iter().map(Time::ps)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
