@@ -102,6 +102,7 @@
 
 mod bandwidths;
 pub mod fattree;
+pub mod graph;
 pub mod hypercube;
 mod outstanding;
 mod packets;
@@ -114,4 +115,5 @@ pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<hypercube::Hypercube>(),
     Row::of::<sci::Sci>(),
     Row::of::<fattree::FatTree>(),
+    Row::of::<graph::Graph>(),
 ]);

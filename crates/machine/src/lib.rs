@@ -2,6 +2,7 @@
 //! of machine. No files, no printing, no statistics; an observer says when it has seen enough.
 
 pub mod fattree;
+pub mod graph;
 pub mod hypercube;
 pub mod packets;
 pub mod sci;

@@ -46,6 +46,7 @@ mod matching;
 pub mod placement;
 mod ranks;
 pub mod rings;
+pub mod switches;
 pub mod trees;
 mod wiring;
 

@@ -11,6 +11,8 @@ use super::{Bundle, Fabric, message, outstanding, rules};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
+use isthmus_machine::packets::ways::Ways;
+use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
 use std::collections::BTreeMap;
@@ -127,6 +129,7 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
             circuits(spec, rules, near)
         )),
     }
+    remarks.extend(short_buffers(fabric));
     let distant = rules.one_way(far);
     if distant.limit == Limit::Circuits && distant.rate < 0.99 * bound.rate {
         remarks.push(format!(
@@ -136,6 +139,34 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
         ));
     }
     remarks
+}
+
+/// Credits for a place of a buffer come back after a flight along the link, the switch, the packet's time on
+/// the next link, what a credit takes, and a flight back: fewer places than fit into that leave the
+/// link idle.
+fn short_buffers(fabric: &impl Fabric) -> Option<String> {
+    let spec = fabric.network().spec();
+    let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
+        return None;
+    };
+    let delay = fabric.longest_delay();
+    let bytes = spec.nic.payload.get() + spec.nic.overhead.get();
+    let packet_ps = bytes as f64 * 8e12 / spec.bandwidth.bits_per_s() as f64;
+    let others_ps = spec.switch_latency.ps() as f64 + 2.0 * delay.ps() as f64 + credit.ps() as f64;
+    let round_ps = others_ps + packet_ps;
+    // What packets of one class can have of it.
+    let each = spec.virtual_channels / fabric.ways().classes().max(1);
+    let places = buffer / spec.virtual_channels.max(1) * each;
+    let share = f64::from(places) * packet_ps / round_ps;
+    (share < 1.0 && delay > Time::ZERO).then(|| {
+        format!(
+            "A link of {delay} carries at most {}% of its bandwidth: buffers hold {places} packets where {} \
+             fit into its round trip of {} us; raise machine.buffer.",
+            number(share * 100.0),
+            (round_ps / packet_ps).ceil(),
+            number(round_ps / 1e6),
+        )
+    })
 }
 
 fn engine(spec: &NetworkSpec) -> String {

@@ -27,6 +27,7 @@ pub(crate) use vain::watch;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
 use isthmus_machine::packets::ways::Ways;
+use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
@@ -56,6 +57,11 @@ pub(crate) trait Fabric: Debug + Send + Sync + 'static {
 
     /// The most of them.
     fn switches_at_most(&self) -> u32;
+
+    /// What a signal takes along the longest link. None by default.
+    fn longest_delay(&self) -> Time {
+        Time::ZERO
+    }
 
     /// The bundles that packets of `from` to any of `to` cross, each as likely as the others, and the
     /// share of them that does.

@@ -35,6 +35,14 @@ impl Network {
     /// # Errors
     /// Rules that contradict one another, values that are beyond the engine.
     pub fn new(spec: &NetworkSpec) -> Result<Self, NetworkError> {
+        Self::with_delays(spec, &[])
+    }
+
+    /// The same where signals take these times along links.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_delays(spec: &NetworkSpec, delays: &[Time]) -> Result<Self, NetworkError> {
         let bits_per_s = spec.bandwidth.bits_per_s();
         let byte = Time::from_ps(8_000_000_000_000u64.checked_div(bits_per_s).unwrap_or(0));
         if byte.ps() == 0 || byte.ps() * bits_per_s != 8_000_000_000_000 {
@@ -42,7 +50,9 @@ impl Network {
         }
         let network = Self {
             spec: *spec,
-            tick: Time::from_ps(times(spec).fold(byte.ps(), gcd)),
+            tick: Time::from_ps(
+                (times(spec).chain(delays.iter().map(|time| time.ps()))).fold(byte.ps(), gcd),
+            ),
             byte,
         };
         for length in [spec.nic.payload, spec.nic.overhead, spec.nic.padding] {
@@ -50,7 +60,7 @@ impl Network {
                 return Err(NetworkError::TooLong(length));
             }
         }
-        network.rules(1).check()?;
+        network.rules(1, 1).check()?;
         Ok(network)
     }
 
@@ -74,8 +84,9 @@ impl Network {
         (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
     }
 
-    /// The engine's rules where each node has `queues` processes.
-    pub(crate) fn rules(&self, queues: u32) -> Rules {
+    /// The engine's rules where each node has `queues` processes and virtual channels are shared out
+    /// among so many classes.
+    pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
         let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
         // Checked when the machine was built.
@@ -85,7 +96,7 @@ impl Network {
             hop: ticks(spec.switch_latency),
             acknowledge: 0,
             acknowledge_hop: 0,
-            channels: spec.virtual_channels,
+            channels: spec.virtual_channels / classes.max(1),
             switching: isthmus_packet::Switching::Circuit {
                 in_flight: nic.packets_in_flight,
             },

@@ -62,7 +62,7 @@ impl<W: Ways> Simulation<W> {
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
-            engine: Engine::new(Arc::clone(ways), network.rules(most), ties)?,
+            engine: Engine::new(Arc::clone(ways), network.rules(most, ways.classes()), ties)?,
             state: State {
                 several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],

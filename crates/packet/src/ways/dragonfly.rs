@@ -3,10 +3,12 @@
 use super::{End, Header, LocalView, Run, Ways, drawn};
 use isthmus_kernel::Cycles;
 use isthmus_topology::{self as topology, Wiring};
+use strum::{EnumString, VariantNames};
 
 /// How packets find their way through a dragonfly (Kim, Dally, Scott and Abts, ISCA 2008, section
 /// 4). Packets within a group always take the one link between their routers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// Over a link between the two groups.
     #[default]

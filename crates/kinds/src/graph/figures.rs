@@ -1,0 +1,89 @@
+//! A network of switches in figures.
+
+use isthmus_machine::graph::Machine;
+use isthmus_machine::graph::spec::{Routing, Shape};
+use isthmus_machine::packets::ways::Ways;
+use serde::Serialize;
+
+/// Most nodes of which cables are listed.
+const NODES_LISTED_MAX: u32 = 4096;
+
+/// A network of switches.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GraphSummary {
+    /// What it is, in words: `4 x 4 torus`.
+    pub graph: String,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Number of switches.
+    pub switches: u32,
+    /// Directed links.
+    pub links: u32,
+    /// The two switches of each cable between switches; empty above 4096 nodes.
+    pub cables: Vec<(u32, u32)>,
+    /// The switch of each node; empty above 4096 nodes.
+    pub at: Vec<u32>,
+    /// Which ways packets take, in words.
+    pub routing: String,
+    /// Length of one cycle, what times are counted in.
+    pub cycle_us: f64,
+    /// Why routing is free of deadlock.
+    pub deadlock: String,
+}
+
+/// The network in figures.
+pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
+    let wiring = machine.wiring();
+    let nodes = wiring.node_count();
+    let listed = nodes <= NODES_LISTED_MAX;
+    let ends = |link: u32| (wiring.target(wiring.reverse(link)), wiring.target(link));
+    let between = (0..wiring.link_count())
+        .map(ends)
+        .filter(|&(a, b)| nodes <= a && a < b);
+    GraphSummary {
+        graph: name(&machine.spec().shape),
+        nodes,
+        switches: wiring.switch_count(),
+        links: wiring.link_count(),
+        cables: match listed {
+            true => between.map(|(a, b)| (a - nodes, b - nodes)).collect(),
+            false => Vec::new(),
+        },
+        at: match listed {
+            true => (0..nodes)
+                .map(|node| wiring.target(wiring.out_of(node).start) - nodes)
+                .collect(),
+            false => Vec::new(),
+        },
+        routing: routing(&machine.spec().shape).to_owned(),
+        cycle_us: machine.network().tick_us(),
+        deadlock: machine.deadlock().to_owned(),
+    }
+}
+
+fn name(shape: &Shape) -> String {
+    match shape {
+        Shape::Switches { form, .. } => form.to_string(),
+        Shape::Dragonfly {
+            nodes,
+            routers,
+            groups,
+            ..
+        } => format!("dragonfly of {groups} groups of {routers} routers of {nodes} nodes"),
+    }
+}
+
+fn routing(shape: &Shape) -> &'static str {
+    use isthmus_machine::graph::spec::DragonflyRouting;
+    match shape {
+        Shape::Switches { routing, .. } => match routing {
+            Routing::Minimal => "one of the shortest ways",
+            Routing::UpDown => "one of the shortest ways up a tree, then down",
+        },
+        Shape::Dragonfly { routing, .. } => match routing {
+            DragonflyRouting::Minimal => "over a link between the two groups",
+            DragonflyRouting::Valiant => "by a third group, drawn by lot",
+            DragonflyRouting::Ugal => "by a third group where queues promise that it is quicker",
+        },
+    }
+}

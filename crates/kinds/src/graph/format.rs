@@ -1,0 +1,99 @@
+//! What files say of it.
+
+use super::Graph;
+use super::table::{GraphTable, MachineTable, RoutingWord, SWITCHES_MAX, Switches};
+use crate::packets;
+use isthmus_machine::graph::spec::{Form, GraphSpec, Routing, Shape};
+use isthmus_machine::packets::spec::Adaptive;
+use isthmus_scenario::format::{
+    Describe, Format, NODES_MAX, Problem, Rows, Settings, Tables, Watch,
+};
+use isthmus_workload::jobs::spec::JobsTraffic;
+
+impl Format for Graph {
+    const NAME: &'static str = "graph";
+    const TABLES: Tables = packets::tables(|| Rows::of::<MachineTable>("machine"), None);
+    type Machine = GraphSpec;
+    type Work = JobsTraffic;
+
+    fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
+        let MachineTable {
+            graph,
+            delay,
+            network,
+        } = MachineTable::read(settings, "machine");
+        let switches = |form: Form, at: Switches| Shape::Switches {
+            form,
+            nodes: at.nodes_per_switch,
+            routing: match at.routing {
+                RoutingWord::Minimal => Routing::Minimal,
+                RoutingWord::UpDown => Routing::UpDown,
+            },
+            delay,
+        };
+        let shape = match graph {
+            GraphTable::Ring { switches: n, at } => switches(Form::Ring { switches: n }, at),
+            GraphTable::Torus(grid) => switches(Form::Torus { sizes: grid.size }, grid.at),
+            GraphTable::Mesh(grid) => switches(Form::Mesh { sizes: grid.size }, grid.at),
+            GraphTable::Cables { cables, at } => {
+                switches(Form::Cables(checked(settings, cables)?), at)
+            }
+            GraphTable::Dragonfly {
+                nodes,
+                routers,
+                groups,
+                global_links,
+                global_delay,
+                group_routing,
+            } => Shape::Dragonfly {
+                nodes,
+                routers,
+                groups,
+                links: global_links,
+                routing: group_routing,
+                delay,
+                global_delay,
+            },
+        };
+        match shape.node_count() {
+            Some(2..=NODES_MAX) => {}
+            count => {
+                let count = count.map_or("2^32 or more".to_owned(), |count| count.to_string());
+                let hint = format!("give 2 to {NODES_MAX} nodes in all");
+                return Err(settings.problem("machine.graph", format!("{count} nodes"), hint));
+            }
+        }
+        let network = packets::network(settings, network, Adaptive::default())?;
+        Ok(GraphSpec { shape, network })
+    }
+
+    fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
+        let nodes = machine.shape.node_count().unwrap_or(0);
+        packets::jobs(settings, &machine.network, nodes)
+    }
+
+    fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
+        packets::watch(watch, &machine.network, work);
+    }
+
+    fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
+        packets::derived(&machine.network)
+    }
+}
+
+/// Cables between switches that a table of routes can hold.
+fn checked(settings: &Settings, cables: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, Problem> {
+    let key = "machine.cables";
+    if cables.is_empty() {
+        return Err(settings.problem(key, "no cable at all", "join two switches or more"));
+    }
+    let far = cables.iter().flat_map(|&(a, b)| [a, b]).max();
+    match far.filter(|&far| far >= SWITCHES_MAX) {
+        None => Ok(cables),
+        Some(far) => Err(settings.problem(
+            key,
+            format!("switch {far} is beyond what a table of routes holds"),
+            format!("give 0 to {}", SWITCHES_MAX - 1),
+        )),
+    }
+}

@@ -1,0 +1,12 @@
+//! `machine.kind = "graph"`: switches joined in any form, and the jobs that run on the nodes at them.
+
+mod fabric;
+mod figures;
+mod format;
+mod table;
+
+pub use figures::GraphSummary;
+
+/// The kind.
+#[derive(Debug)]
+pub struct Graph;

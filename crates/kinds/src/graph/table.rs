@@ -1,0 +1,103 @@
+//! `[machine]` of a network of switches, as a file describes it.
+
+use crate::packets::NetworkTable;
+use isthmus_machine::graph::spec::DragonflyRouting;
+use isthmus_scenario::format::{Addressed, Describe, Kind};
+use isthmus_units::Time;
+
+/// Most switches, a table of whose ways is kept.
+pub(super) const SWITCHES_MAX: u32 = 4096;
+
+const SWITCHES: Addressed = Addressed {
+    nodes: SWITCHES_MAX,
+    by: "a table of routes",
+};
+
+/// Nodes at one switch.
+const NODES: Kind = Kind::whole(1, 4096);
+
+/// `[machine]`.
+#[derive(Describe)]
+pub(super) struct MachineTable {
+    /// How switches are joined: each with the next; in a grid that is closed in every dimension, or has
+    /// borders; in groups, each pair of which has links of its own (Kim, Dally, Scott and Abts, ISCA
+    /// 2008); by the cables listed.
+    #[describe(choice, example = "\"torus\"")]
+    pub(super) graph: GraphTable,
+    /// What a signal takes along a link between switches; of a dragonfly, within a group.
+    #[describe(label = "link delay", kind = Kind::span("ns"), default = "0 s")]
+    pub(super) delay: Time,
+    #[describe(flatten)]
+    pub(super) network: NetworkTable,
+}
+
+/// How switches are joined, by the word of `machine.graph`.
+#[derive(Describe)]
+pub(super) enum GraphTable {
+    Ring {
+        /// Switches of the ring.
+        #[describe(kind = Kind::whole(2, SWITCHES_MAX as u64), example = "8")]
+        switches: u32,
+        #[describe(flatten)]
+        at: Switches,
+    },
+    Torus(Grid),
+    Mesh(Grid),
+    Dragonfly {
+        /// p: nodes at each router.
+        #[describe(kind = NODES, example = "2")]
+        nodes: u32,
+        /// a: routers of each group.
+        #[describe(kind = Kind::whole(1, 4096), example = "4")]
+        routers: u32,
+        /// g: groups.
+        #[describe(kind = Kind::whole(1, 4096), example = "9")]
+        groups: u32,
+        /// Links between each two groups.
+        #[describe(label = "links of a pair of groups", kind = Kind::whole(1, 4096), default = 1)]
+        global_links: u32,
+        /// What a signal takes along a link between groups.
+        #[describe(label = "delay of global links", kind = Kind::span("ns"), default = "0 s")]
+        global_delay: Time,
+        /// Which ways packets take through a dragonfly: over a link between the two groups; by a third
+        /// group, drawn by lot; by that if its queues promise to be quicker (UGAL-L).
+        #[describe(words, label = "routing of groups", default = "minimal")]
+        group_routing: DragonflyRouting,
+    },
+    Cables {
+        /// The switches that each cable joins.
+        #[describe(kind = Kind::Links { directed: false }, example = "[[0, 1], [1, 2]]")]
+        cables: Vec<(u32, u32)>,
+        #[describe(flatten)]
+        at: Switches,
+    },
+}
+
+/// Of grids.
+#[derive(Describe)]
+pub(super) struct Grid {
+    /// Switches in each dimension, x first.
+    #[describe(kind = Kind::Size(SWITCHES), example = "\"4x4\"")]
+    pub(super) size: Vec<u32>,
+    #[describe(flatten)]
+    pub(super) at: Switches,
+}
+
+/// Of all forms but dragonflies.
+#[derive(Describe)]
+pub(super) struct Switches {
+    /// Nodes at each switch.
+    #[describe(kind = NODES, default = 1)]
+    pub(super) nodes_per_switch: u32,
+    /// Which ways packets take: one of the shortest, in layers of virtual channels where they could wait
+    /// for one another in a circle; the shortest of those that lead up a tree, then down.
+    #[describe(choice, default = "minimal")]
+    pub(super) routing: RoutingWord,
+}
+
+/// Which ways packets take, by the word of `machine.routing`.
+#[derive(Describe)]
+pub(super) enum RoutingWord {
+    Minimal,
+    UpDown,
+}

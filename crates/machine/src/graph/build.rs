@@ -1,0 +1,229 @@
+//! From the description of switches to what a simulation runs on.
+
+use super::spec::{GraphSpec, Routing, Shape};
+use crate::packets::{Network, NetworkError};
+use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
+use isthmus_topology::switches::{Apart, Form, Shortest, UpDown};
+use isthmus_topology::{self as topology, DragonflyError, Wiring};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a network of switches cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// Parts of it that nothing joins.
+    #[error(transparent)]
+    Apart(#[from] Apart),
+    /// Its numbers make no dragonfly.
+    #[error(transparent)]
+    Dragonfly(#[from] DragonflyError),
+    /// Ways that cannot be kept.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Fewer virtual channels than layers, so that packets could wait for one another in a circle.
+    #[error(
+        "{channels} virtual channels for routes that need {layers} layers: in fewer, packets could wait for \
+         one another in a circle{}", through(.circle)
+    )]
+    Layers {
+        /// Virtual channels that there are.
+        channels: u32,
+        /// How many there must be.
+        layers: u32,
+        /// The switches of such a circle, where it is known.
+        circle: Vec<u32>,
+    },
+    /// Its links, switches or interfaces cannot be.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// Most switches of a circle that are named.
+const NAMED_MAX: usize = 12;
+
+fn through(circle: &[u32]) -> String {
+    let named = circle.iter().take(NAMED_MAX).map(u32::to_string);
+    let named: Vec<String> = named.collect();
+    match circle.len() {
+        0 => String::new(),
+        n if n > NAMED_MAX => format!(", at switches {}, ...", named.join(", ")),
+        _ => format!(", at switches {}", named.join(", ")),
+    }
+}
+
+/// A network of switches, with ways of one type.
+#[derive(Debug)]
+pub struct Machine<W> {
+    spec: GraphSpec,
+    wiring: Wiring,
+    ways: Arc<W>,
+    network: Network,
+    routing: String,
+}
+
+/// A network of switches.
+#[derive(Debug, Clone)]
+pub enum Built {
+    /// Of any form.
+    Switches(Arc<Machine<Table>>),
+    /// A dragonfly.
+    Dragonfly(Arc<Machine<Dragonfly>>),
+}
+
+impl Built {
+    /// Builds what `spec` describes.
+    ///
+    /// # Errors
+    /// Switches that nothing joins, fewer virtual channels than layers, rules that contradict one another.
+    pub fn new(spec: &GraphSpec) -> Result<Self, MachineError> {
+        let network = Network::with_delays(&spec.network, &spec.shape.delays())?;
+        match &spec.shape {
+            Shape::Switches {
+                form,
+                nodes,
+                routing,
+                delay,
+            } => {
+                let wiring = form.wiring(*nodes);
+                let delay = network.ticks(*delay);
+                let lengths = (0..wiring.link_count()).map(|link| {
+                    let between = wiring.target(link).min(wiring.target(wiring.reverse(link)));
+                    if between < wiring.node_count() {
+                        0
+                    } else {
+                        delay
+                    }
+                });
+                let lengths: Vec<_> = lengths.collect();
+                let (table, routing, circle) = match routing {
+                    Routing::Minimal => minimal(form, &wiring, lengths)?,
+                    Routing::UpDown => up_down(form, &wiring, lengths)?,
+                };
+                let machine = Machine::new(spec, wiring, table, network, routing, circle)?;
+                Ok(Self::Switches(Arc::new(machine)))
+            }
+            Shape::Dragonfly {
+                nodes,
+                routers,
+                groups,
+                links,
+                routing,
+                delay,
+                global_delay,
+            } => {
+                let shape = topology::Dragonfly::new(*nodes, *routers, *groups, *links)?;
+                let (local, global) = (network.ticks(*delay), network.ticks(*global_delay));
+                let ways = Dragonfly::new(&shape, *routing, local, global);
+                let said = format!(
+                    "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
+                    ways.classes()
+                );
+                let machine = Machine::new(spec, shape.wiring(), ways, network, said, Vec::new())?;
+                Ok(Self::Dragonfly(Arc::new(machine)))
+            }
+        }
+    }
+}
+
+/// A table, what is said of its deadlocks, and the circle that one layer would have.
+type Routed = (Table, String, Vec<u32>);
+
+fn minimal(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, MachineError> {
+    let ways = Shortest::new(form, wiring)?;
+    let layers = ways.layers();
+    let rule = Rule {
+        classes: layers.count,
+        states: 1,
+        start: |_, _| 0,
+        next: |_, at, to| {
+            Some(Hop {
+                to: ways.next(at, to)?,
+                class: layers.of[to as usize],
+                state: 0,
+            })
+        },
+    };
+    let table = Table::new(wiring.clone(), lengths, rule)?;
+    let said = match layers.count {
+        1 => "free of deadlock: the links that packets wait for close no circle".to_owned(),
+        count => format!(
+            "free of deadlock in {count} layers of virtual channels: the links that packets of one wait for \
+             close no circle"
+        ),
+    };
+    Ok((table, said, layers.circle))
+}
+
+fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, MachineError> {
+    let ways = UpDown::new(form, wiring)?;
+    let rule = Rule {
+        classes: 1,
+        states: 2,
+        start: |_, _| 0,
+        next: |state, at, to| {
+            let (to, down) = ways.next(state == 1, at, to)?;
+            Some(Hop {
+                to,
+                class: 0,
+                state: u16::from(down),
+            })
+        },
+    };
+    let table = Table::new(wiring.clone(), lengths, rule)?;
+    let said = "free of deadlock: no way leads up after it has led down".to_owned();
+    Ok((table, said, Vec::new()))
+}
+
+impl<W: Ways> Machine<W> {
+    fn new(
+        spec: &GraphSpec,
+        wiring: Wiring,
+        ways: W,
+        network: Network,
+        routing: String,
+        circle: Vec<u32>,
+    ) -> Result<Self, MachineError> {
+        let (channels, layers) = (spec.network.virtual_channels, ways.classes());
+        if channels < layers {
+            return Err(MachineError::Layers {
+                channels,
+                layers,
+                circle,
+            });
+        }
+        Ok(Self {
+            spec: spec.clone(),
+            wiring,
+            ways: Arc::new(ways),
+            network,
+            routing,
+        })
+    }
+}
+
+impl<W> Machine<W> {
+    /// The description it was built from.
+    pub fn spec(&self) -> &GraphSpec {
+        &self.spec
+    }
+
+    /// Nodes, switches and links.
+    pub fn wiring(&self) -> &Wiring {
+        &self.wiring
+    }
+
+    /// Where packets may go.
+    pub fn ways(&self) -> &Arc<W> {
+        &self.ways
+    }
+
+    /// Its links, switches and interfaces.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Why its routes are free of deadlock.
+    pub fn deadlock(&self) -> &str {
+        &self.routing
+    }
+}

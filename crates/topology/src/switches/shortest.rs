@@ -1,0 +1,142 @@
+//! One of the shortest ways from every switch to every other.
+
+use super::{Form, Layers, neighbors};
+use crate::Wiring;
+use std::fmt;
+
+/// Two switches without a way from one to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Apart {
+    /// The one.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no way leads from switch {} to switch {}",
+            self.from, self.to
+        )
+    }
+}
+
+impl std::error::Error for Apart {}
+
+/// The next switch of one of the shortest ways from every switch to every other; all ways to a switch are
+/// a tree.
+///
+/// ```
+/// use isthmus_topology::switches::{Form, Shortest};
+///
+/// let form = Form::Torus { sizes: vec![4, 4] };
+/// let ways = Shortest::new(&form, &form.wiring(1))?;
+/// // Along the first dimension, then along the second.
+/// assert_eq!((ways.next(0, 9), ways.next(1, 9)), (Some(1), Some(5)));
+/// assert_eq!(ways.longest(), 4);
+/// # Ok::<(), isthmus_topology::switches::Apart>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Shortest {
+    switches: u32,
+    /// By the last switch and the present one; the last itself at itself.
+    next: Vec<u32>,
+    longest: u32,
+}
+
+impl Shortest {
+    /// The ways of a form with its wiring.
+    ///
+    /// # Errors
+    /// The first two switches that no way joins.
+    pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
+        let switches = wiring.switch_count();
+        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
+        let mut ways = Self {
+            switches,
+            next: vec![u32::MAX; (switches as usize).pow(2)],
+            longest: 0,
+        };
+        let mut distance = vec![u32::MAX; switches as usize];
+        let mut queue = Vec::with_capacity(switches as usize);
+        for to in 0..switches {
+            distance.fill(u32::MAX);
+            distance[to as usize] = 0;
+            queue.clear();
+            queue.push(to);
+            let mut done = 0;
+            while let Some(&at) = queue.get(done) {
+                done += 1;
+                for &other in &beside[at as usize] {
+                    if distance[other as usize] == u32::MAX {
+                        distance[other as usize] = distance[at as usize] + 1;
+                        queue.push(other);
+                    }
+                }
+            }
+            if let Some(from) = distance.iter().position(|&far| far == u32::MAX) {
+                let from = from as u32;
+                return Err(Apart { from, to });
+            }
+            for at in (0..switches).filter(|&at| at != to) {
+                let here = distance[at as usize];
+                ways.longest = ways.longest.max(here);
+                let nearer = beside[at as usize].iter().copied();
+                let nearer: Vec<u32> = nearer
+                    .filter(|&n| distance[n as usize] + 1 == here)
+                    .collect();
+                ways.next[(to * switches + at) as usize] = nearer[form.choice(at, to, &nearer)];
+            }
+        }
+        Ok(ways)
+    }
+
+    /// The switch to go to at `at` on the way to `to`; `None` there.
+    pub fn next(&self, at: u32, to: u32) -> Option<u32> {
+        (at != to).then(|| self.next[(to * self.switches + at) as usize])
+    }
+
+    /// Links between switches of the longest way.
+    pub fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    /// Layers of virtual channels, one for all ways to a switch, such that packets of a layer cannot wait
+    /// for one another in a circle.
+    pub fn layers(&self) -> Layers {
+        Layers::new(self.switches, |at, to| self.next(at, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean distance in a ring of n is n/4 for even n, self included; in a torus the sum.
+    #[test]
+    fn ways_are_as_long_as_rings_say() {
+        let form = Form::Torus { sizes: vec![6, 4] };
+        let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
+        let mut links = 0;
+        for to in 0..24 {
+            for from in 0..24 {
+                let mut at = from;
+                while let Some(next) = ways.next(at, to) {
+                    (at, links) = (next, links + 1);
+                }
+            }
+        }
+        assert_eq!(links, 24 * 24 * (6 + 4) / 4);
+        assert_eq!(ways.longest(), 5);
+    }
+
+    #[test]
+    fn parts_that_nothing_joins_are_named() {
+        let form = Form::Cables(vec![(0, 1), (2, 3)]);
+        let apart = Shortest::new(&form, &form.wiring(1)).unwrap_err();
+        assert_eq!(apart, Apart { from: 2, to: 0 });
+        assert_eq!(apart.to_string(), "no way leads from switch 2 to switch 0");
+    }
+}

@@ -1,0 +1,146 @@
+//! Ways that lead up a tree, then down.
+
+use super::{Apart, Form, neighbors};
+use crate::Wiring;
+
+/// The next switch of one of the shortest ways that lead upwards first and downwards then, from every switch
+/// to every other; they need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring
+/// local area network using point-to-point links*, IEEE J. Sel. Areas Commun. 9, 1991).
+///
+/// Up is towards the switch with most neighbours, the lowest of several, and of equally far ones to that of
+/// the lower number.
+#[derive(Debug, Clone)]
+pub struct UpDown {
+    switches: u32,
+    /// By whether it has gone down, the last switch and the present one: the next, and whether that
+    /// is down.
+    next: Vec<(u32, bool)>,
+    longest: u32,
+}
+
+const NOWHERE: (u32, bool) = (u32::MAX, false);
+
+impl UpDown {
+    /// The ways of a form with its wiring.
+    ///
+    /// # Errors
+    /// The first two switches that no way joins.
+    pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
+        let switches = wiring.switch_count();
+        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
+        let most = (0..switches).max_by_key(|&at| (beside[at as usize].len(), switches - at));
+        let root = most.unwrap_or(0);
+        // Switches in the order of their distance from the root, and each one's place in it.
+        let mut order = vec![root];
+        let mut place = vec![u32::MAX; switches as usize];
+        place[root as usize] = 0;
+        let mut done = 0;
+        while let Some(&at) = order.get(done) {
+            done += 1;
+            let mut others = beside[at as usize].clone();
+            others.sort_unstable();
+            for other in others {
+                if place[other as usize] == u32::MAX {
+                    place[other as usize] = order.len() as u32;
+                    order.push(other);
+                }
+            }
+        }
+        if let Some(from) = place.iter().position(|&place| place == u32::MAX) {
+            let from = from as u32;
+            return Err(Apart { from, to: root });
+        }
+        let is_up = |at: u32, there: u32| place[there as usize] < place[at as usize];
+        let mut ways = Self {
+            switches,
+            next: vec![NOWHERE; 2 * (switches as usize).pow(2)],
+            longest: 0,
+        };
+        for to in 0..switches {
+            let mut down = vec![u32::MAX; switches as usize];
+            let mut any = down.clone();
+            down[to as usize] = 0;
+            // Downwards a way leads to later places: those behind are known first.
+            for &at in order.iter().rev() {
+                let below = beside[at as usize].iter().filter(|&&n| !is_up(at, n));
+                let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
+                down[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
+            }
+            for &at in &order {
+                let above = beside[at as usize].iter().filter(|&&n| is_up(at, n));
+                let nearest = above.map(|&n| any[n as usize].saturating_add(1)).min();
+                any[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
+            }
+            for at in (0..switches).filter(|&at| at != to) {
+                ways.longest = ways.longest.max(any[at as usize]);
+                for gone_down in [false, true] {
+                    let here = if gone_down { &down } else { &any }[at as usize];
+                    if here == u32::MAX {
+                        continue;
+                    }
+                    let nearer = beside[at as usize].iter().copied();
+                    let nearer = nearer.filter(|&n| match is_up(at, n) {
+                        true => !gone_down && any[n as usize].saturating_add(1) == here,
+                        false => down[n as usize].saturating_add(1) == here,
+                    });
+                    let nearer: Vec<u32> = nearer.collect();
+                    let next = nearer[form.choice(at, to, &nearer)];
+                    let place = ways.place(gone_down, at, to);
+                    ways.next[place] = (next, !is_up(at, next));
+                }
+            }
+        }
+        Ok(ways)
+    }
+
+    fn place(&self, gone_down: bool, at: u32, to: u32) -> usize {
+        let switches = self.switches as usize;
+        (usize::from(gone_down) * switches + to as usize) * switches + at as usize
+    }
+
+    /// The switch to go to at `at` on the way to `to`, and whether that is down; `None` there.
+    /// `gone_down`: whether the packet has gone down before.
+    pub fn next(&self, gone_down: bool, at: u32, to: u32) -> Option<(u32, bool)> {
+        let next = self.next[self.place(gone_down, at, to)];
+        (next != NOWHERE).then_some(next)
+    }
+
+    /// Links between switches of the longest way.
+    pub fn longest(&self) -> u32 {
+        self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a ring of six with its root at 0 nobody passes the link opposite to it upwards after going down:
+    /// 3 is the lowest, and a way from 2 to 4 leads by 0 if it is not the shorter one down to 3.
+    #[test]
+    fn nobody_goes_up_after_down() {
+        for form in [
+            Form::Ring { switches: 6 },
+            Form::Torus { sizes: vec![4, 3] },
+            Form::Cables(vec![(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 0), (4, 5)]),
+        ] {
+            let ways = UpDown::new(&form, &form.wiring(1)).unwrap();
+            let switches = form.switch_count();
+            for to in 0..switches {
+                for from in 0..switches {
+                    let (mut at, mut gone_down, mut links) = (from, false, 0);
+                    while let Some((next, down)) = ways.next(gone_down, at, to) {
+                        assert!(down || !gone_down, "{form}: {from} to {to} at {at}");
+                        (at, gone_down, links) = (next, down, links + 1);
+                        assert!(links <= ways.longest());
+                    }
+                    assert_eq!(at, to, "{form}: from {from}");
+                }
+            }
+        }
+        let ring = Form::Ring { switches: 6 };
+        let ways = UpDown::new(&ring, &ring.wiring(1)).unwrap();
+        // Place 5 of the order is switch 3: 2 to 4 could pass it, but not upwards to 4.
+        assert_eq!(ways.next(false, 2, 4), Some((1, false)));
+    }
+}
