@@ -109,7 +109,7 @@ impl<T> Default for Offers<T> {
 impl<T> Offers<T> {
     /// Offers a message for `time`, the present or later. It may be of any node.
     #[inline]
-    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+    pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fattree::build::{Machine, MachineError};
 use crate::fattree::observe::{Completed, Observer, Packet};
-use isthmus_kernel::{Cycles, Streams};
+use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -74,7 +74,7 @@ impl Simulation {
         state.source.begin(&mut state.demands);
         for demand in state.demands.drain(..) {
             let queue = state.queues[demand.process as usize];
-            simulation.engine.send(demand.time, message(demand, queue));
+            simulation.engine.offer(demand.time, message(demand, queue));
         }
         Ok(simulation)
     }
@@ -86,7 +86,7 @@ impl Simulation {
 
     /// Messages offered to the network and not delivered.
     pub fn under_way(&self) -> u64 {
-        self.engine.under_way().0 as u64
+        self.engine.open()
     }
 
     /// Goes on until the observer has finished or everything before tick `until` has happened.
@@ -154,7 +154,7 @@ impl State {
     fn offer(&mut self, offers: &mut Offers<Demand>) {
         for demand in self.demands.drain(..) {
             let queue = self.queues[demand.process as usize];
-            offers.send(demand.time, message(demand, queue));
+            offers.offer(demand.time, message(demand, queue));
         }
     }
 
