@@ -12,7 +12,7 @@ pub enum Kind {
     Read,
 }
 
-/// A message to be sent.
+/// A message to be sent. Nodes and queue exist, and no node sends to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<T> {
     /// The node that sends it.

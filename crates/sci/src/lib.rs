@@ -101,8 +101,8 @@ pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
 use isthmus_kernel::Cycles;
 
-/// What both engines have besides the contract of all engines. Packets that refuse one another for ever are still going;
-/// [`RingEngine::stalled`] tells them.
+/// What both engines have besides the contract of all engines. Packets that refuse one another for
+/// ever are still going; [`RingEngine::stalled`] tells them.
 pub trait RingEngine<T: Copy>:
     Sized + for<'a> isthmus_kernel::Engine<Message<'a> = Packet<'a, T>>
 {
