@@ -1,7 +1,7 @@
 //! Uniform traffic on a dragonfly, whose nodes send single packets with random gaps.
 
 use crate::clock::{Spread, timed};
-use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
+use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
 use isthmus_packet::ways::{Dragonfly, Routing};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
@@ -111,7 +111,7 @@ impl Handler for Sources {
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<()>, offers: &mut Offers<()>) {
         let (time, message) = self.next(time, message.from);
-        offers.send(time, message);
+        offers.offer(time, message);
     }
 
     #[inline]
@@ -143,7 +143,7 @@ pub fn run(load: Load) -> Report {
         };
         for node in 0..nodes {
             let (time, message) = sources.next(0, node);
-            engine.send(time, message);
+            engine.offer(time, message);
         }
         let (_, run_s) = timed(|| engine.run_until(load.ticks, &mut sources));
         packets += sources.packets;

@@ -3,6 +3,7 @@
 use crate::clock::timed;
 use crate::replications::traffic;
 use isthmus_flit::{Arrival, Message, Ready};
+use isthmus_kernel::RunUntil;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simulation, Started};
 use isthmus_wormhole::{Channels, Delivered, Engine, Handler};
@@ -102,7 +103,11 @@ impl Handler for Replay<'_> {
 
     fn timer(&mut self, engine: &mut Engine<u32>, timer: u32) {
         let message = &self.messages[timer as usize];
-        engine.start(timer, message.length, &message.path);
+        engine.start(isthmus_wormhole::Message {
+            length: message.length,
+            path: &message.path,
+            tag: timer,
+        });
     }
 
     fn delivered(&mut self, engine: &mut Engine<u32>, delivered: &Delivered<u32>) {

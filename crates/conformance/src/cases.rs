@@ -1,6 +1,6 @@
 //! What is offered.
 
-use crate::Candidate;
+use crate::{Candidate, What};
 use isthmus_kernel::Cycles;
 use proptest::prelude::*;
 
@@ -13,9 +13,11 @@ pub struct Offer {
     pub to: u32,
     /// Its length, 1 to [`Candidate::SIZE_MAX`].
     pub size: u32,
-    /// The message whose arrival makes its receiver, `from`, offer this one.
-    pub after: Option<usize>,
-    /// For when it is offered; for a follow-up, how long after the other is complete.
+    /// The message of which something makes `from` offer this one: its generation, of which its sender
+    /// is told, or its delivery, of which its receiver is.
+    pub after: Option<(What, usize)>,
+    /// For when it is offered; for a follow-up, how long after the other is complete or the cycle of
+    /// its generation is over.
     pub time: Cycles,
 }
 
@@ -44,9 +46,9 @@ impl Case {
         first
     }
 
-    pub(crate) fn offer_all<C: Candidate>(&self, engine: &mut C, shift: Cycles) {
+    pub(crate) fn offer_all<C: Candidate>(&self, engine: &mut C::Engine, shift: Cycles) {
         for (time, number) in self.in_order() {
-            engine.offer(shift + time, number, &self.offers[number]);
+            C::offer(engine, shift + time, number, &self.offers[number]);
         }
     }
 }
@@ -57,15 +59,22 @@ pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
         prop_oneof![1 => Just(0u64), 2 => 0u64..50, 2 => 0u64..500],
         [any::<prop::sample::Index>(), any::<prop::sample::Index>()],
         prop_oneof![1..=size_max.min(4), 1..=size_max],
-        prop::option::weighted(0.4, any::<prop::sample::Index>()),
+        prop::option::weighted(0.4, (any::<bool>(), any::<prop::sample::Index>())),
     );
     prop::collection::vec(message, 1..50).prop_map(move |raw| {
         let mut offers: Vec<Offer> = Vec::new();
         for (time, [from, to], size, after) in raw {
             let after = after.filter(|_| !offers.is_empty());
-            let after = after.map(|of| of.index(offers.len()));
+            let after = after.map(|(delivered, of)| {
+                let what = match delivered {
+                    true => What::Delivered,
+                    false => What::Generated,
+                };
+                (what, of.index(offers.len()))
+            });
             let from = match after {
-                Some(of) => offers[of].to,
+                Some((What::Delivered, of)) => offers[of].to,
+                Some((What::Generated, of)) => offers[of].from,
                 None => from.index(nodes as usize) as u32,
             };
             // Any but itself.

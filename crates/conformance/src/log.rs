@@ -27,14 +27,8 @@ pub struct Told {
     pub later: Cycles,
 }
 
-/// How much has been told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Messages generated.
-    pub generated: usize,
-    /// Messages that follow those delivered.
-    pub follow_ups: usize,
-}
+/// Messages to be offered: for when, their numbers and themselves.
+pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
 /// Everything told in the runs of an engine.
 #[derive(Debug)]
@@ -53,8 +47,9 @@ impl<'c> Log<'c> {
         }
     }
 
-    /// Tells that message `number` was generated at `at`.
-    pub fn generated(&mut self, at: Cycles, number: usize) {
+    /// Tells that message `number` was generated at `at`. Returns the messages that follow that, with times
+    /// and numbers, in the order in which they are to be offered.
+    pub fn generated(&mut self, at: Cycles, number: usize) -> FollowUps<'c> {
         self.told.push(Told {
             at,
             what: What::Generated,
@@ -62,18 +57,18 @@ impl<'c> Log<'c> {
             size: self.case.offers[number].size,
             later: 0,
         });
+        self.follow_ups(What::Generated, number, at + 1)
     }
 
     /// Tells at `at` that `size` units of message `number` have arrived or will have at `complete`.
-    /// Returns the messages that follow it, with times and numbers, in the order in which they are
-    /// to be offered.
+    /// Returns the messages that follow that, as [`Log::generated`] does.
     pub fn delivered(
         &mut self,
         at: Cycles,
         number: usize,
         size: u32,
         complete: Cycles,
-    ) -> Vec<(Cycles, usize, &'c Offer)> {
+    ) -> FollowUps<'c> {
         self.told.push(Told {
             at,
             what: What::Delivered,
@@ -81,27 +76,20 @@ impl<'c> Log<'c> {
             size,
             later: complete - at,
         });
+        self.follow_ups(What::Delivered, number, complete)
+    }
+
+    fn follow_ups(&self, what: What, number: usize, since: Cycles) -> FollowUps<'c> {
         let offers = self.case.offers.iter().enumerate();
         offers
-            .filter(|(_, offer)| offer.after == Some(number))
-            .map(|(follow_up, offer)| (complete + offer.time, follow_up, offer))
+            .filter(|(_, offer)| offer.after == Some((what, number)))
+            .map(|(follow_up, offer)| (since + offer.time, follow_up, offer))
             .collect()
     }
 
     /// The size of message `number`, for an engine that does not tell it.
     pub fn size(&self, number: usize) -> u32 {
         self.case.offers[number].size
-    }
-
-    /// How much has been told.
-    pub fn counts(&self) -> Counts {
-        let of = |what| self.told.iter().filter(move |told| told.what == what);
-        let causes: Vec<usize> = of(What::Delivered).map(|told| told.number).collect();
-        let follows = |offer: &&Offer| offer.after.is_some_and(|of| causes.contains(&of));
-        Counts {
-            generated: of(What::Generated).count(),
-            follow_ups: self.case.offers.iter().filter(follows).count(),
-        }
     }
 
     /// Whether the engine may end its run.
@@ -111,6 +99,10 @@ impl<'c> Log<'c> {
 
     pub(crate) fn finish_after(&mut self, told: usize) {
         self.finish_after = told;
+    }
+
+    pub(crate) fn delivered_all(&self) -> bool {
+        self.told.len() == 2 * self.case.offers.len()
     }
 
     pub(crate) fn under_way(&self) -> u64 {

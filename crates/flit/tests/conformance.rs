@@ -3,7 +3,7 @@
 use isthmus_conformance::line::{self, path};
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_flit::{Message, Network, Ready};
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_kernel::{Cycles, Engine, Ran};
 
 struct Line {
     network: Network,
@@ -20,15 +20,17 @@ impl Line {
         for message in 0..self.messages.len() {
             let (number, size, ready) = self.messages[message];
             if ready == at {
-                log.generated(at, number);
                 self.generated += 1;
+                for (time, number, offer) in log.generated(at, number) {
+                    Engine::offer(self, time, (number, offer));
+                }
             }
             if let Some(arrival) = self.network.arrival(message)
                 && !self.delivered[message]
             {
                 self.delivered[message] = true;
                 for (time, number, offer) in log.delivered(at, number, size, arrival.tail) {
-                    self.offer(time, number, offer);
+                    Engine::offer(self, time, (number, offer));
                 }
             }
         }
@@ -40,7 +42,38 @@ impl Line {
     }
 }
 
+impl Engine for Line {
+    type Message<'a> = (usize, &'a Offer);
+
+    fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    fn now(&self) -> Cycles {
+        self.network.now()
+    }
+
+    fn offer(&mut self, time: Cycles, (number, offer): (usize, &Offer)) {
+        self.network.add(Message {
+            ready: Ready::At(time),
+            length: offer.size,
+            path: path(offer),
+            // By generation, then by offer; a case has fewer messages than 64.
+            rank: time << 6 | self.messages.len() as u64,
+        });
+        self.messages.push((number, offer.size, time));
+        self.delivered.push(false);
+    }
+
+    fn under_way(&self) -> u64 {
+        let delivered = self.delivered.iter().filter(|&&delivered| delivered);
+        (self.generated - delivered.count()) as u64
+    }
+}
+
 impl Candidate for Line {
+    type Engine = Self;
+
     const NODES: u32 = line::NODES;
     const SIZE_MAX: u32 = 40;
 
@@ -53,48 +86,43 @@ impl Candidate for Line {
         }
     }
 
-    fn clear(&mut self) {
-        *self = Self::new();
+    fn offer(line: &mut Self, time: Cycles, number: usize, offer: &Offer) {
+        Engine::offer(line, time, (number, offer));
     }
 
-    fn offer(&mut self, time: Cycles, number: usize, offer: &Offer) {
-        self.network.add(Message {
-            ready: Ready::At(time),
-            length: offer.size,
-            path: path(offer),
-            rank: number as u64,
-        });
-        self.messages.push((number, offer.size, time));
-        self.delivered.push(false);
-    }
-
-    fn run_until(&mut self, limit: Cycles, log: &mut Log<'_>) -> Ran {
-        while self.network.now() < limit {
+    fn run_until(line: &mut Self, limit: Cycles, log: &mut Log<'_>) -> Ran {
+        loop {
             if log.is_finished() {
                 return Ran::Finished;
             }
-            let next = match self.next_ready() {
-                _ if self.under_way() > 0 => self.network.now(),
-                Some(ready) => ready.min(limit),
-                None => limit,
+            let next = match line.next_ready() {
+                _ if line.under_way() > 0 => Some(line.now()),
+                ready => ready,
             };
-            self.network.run_until(next);
-            if next < limit {
-                self.network.run_until(next + 1);
-                self.tell(log);
+            match next {
+                Some(next) if next < limit => {
+                    line.network.run_until(next);
+                    line.network.run_until(next + 1);
+                    line.tell(log);
+                }
+                _ => {
+                    line.network.run_until(limit);
+                    return Ran::at_limit(next.is_some(), line.under_way());
+                }
             }
         }
-        let is_due = self.under_way() > 0 || self.next_ready().is_some();
-        Ran::at_limit(is_due, self.under_way())
     }
 
-    fn now(&self) -> Cycles {
-        self.network.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        let delivered = self.delivered.iter().filter(|&&delivered| delivered);
-        (self.generated - delivered.count()) as u64
+    /// Grants and releases of all messages, which tell for how long lanes are held, in any order.
+    fn counted(line: &Self) -> Vec<u64> {
+        let arrivals = (0..line.messages.len()).filter_map(|message| line.network.arrival(message));
+        let held = arrivals.flat_map(|arrival| {
+            let times = arrival.grants.into_iter().zip(arrival.released);
+            times.map(|(grant, release)| release - grant)
+        });
+        let mut held: Vec<u64> = held.collect();
+        held.sort_unstable();
+        held
     }
 }
 

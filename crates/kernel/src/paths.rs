@@ -1,28 +1,38 @@
 //! Paths beside the places of a [`Slab`](crate::Slab).
 
+use crate::Id;
+use std::marker::PhantomData;
+
 /// A path for each of many places, in one piece of memory: all have room for the longest so far.
 ///
 /// ```
-/// use isthmus_kernel::Paths;
+/// use isthmus_kernel::{Id, Paths, id};
 ///
+/// id! {
+///     /// A worm.
+///     struct WormId;
+/// }
 /// let mut paths = Paths::new(2);
-/// paths.make_room(0, 2);
-/// paths.of_mut(0, 2).copy_from_slice(&[7, 8]);
-/// paths.make_room(1, 3);
-/// assert_eq!((paths.of(0, 3), paths.step(0, 1)), (&[7, 8, 0][..], 8));
+/// let [first, second] = [0, 1].map(WormId::new);
+/// paths.make_room(first, 2);
+/// paths.of_mut(first, 2).copy_from_slice(&[7, 8]);
+/// paths.make_room(second, 3);
+/// assert_eq!((paths.of(first, 3), paths.step(first, 1)), (&[7, 8, 0][..], 8));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Paths<V> {
+pub struct Paths<I, V> {
     values: Vec<V>,
     stride: usize,
+    of: PhantomData<fn(I)>,
 }
 
-impl<V: Copy + Default> Paths<V> {
+impl<I: Id, V: Copy + Default> Paths<I, V> {
     /// Room for paths of `length`, for no place yet.
     pub const fn new(length: usize) -> Self {
         Self {
             values: Vec::new(),
             stride: length,
+            of: PhantomData,
         }
     }
 
@@ -33,11 +43,11 @@ impl<V: Copy + Default> Paths<V> {
 
     /// Makes room for a path of `length` at a place. What paths hold stays.
     #[inline]
-    pub fn make_room(&mut self, place: u32, length: usize) {
+    pub fn make_room(&mut self, place: I, length: usize) {
         if length > self.stride {
             self.widen(length);
         }
-        let end = (place as usize + 1) * self.stride;
+        let end = (place.index() + 1) * self.stride;
         if self.values.len() < end {
             self.values.resize(end, V::default());
         }
@@ -56,29 +66,29 @@ impl<V: Copy + Default> Paths<V> {
 
     /// The first so many steps of the path of a place.
     #[inline]
-    pub fn of(&self, place: u32, length: usize) -> &[V] {
+    pub fn of(&self, place: I, length: usize) -> &[V] {
         debug_assert!(length <= self.stride);
-        &self.values[place as usize * self.stride..][..length]
+        &self.values[place.index() * self.stride..][..length]
     }
 
     /// The same, to be changed.
     #[inline]
-    pub fn of_mut(&mut self, place: u32, length: usize) -> &mut [V] {
+    pub fn of_mut(&mut self, place: I, length: usize) -> &mut [V] {
         debug_assert!(length <= self.stride);
-        &mut self.values[place as usize * self.stride..][..length]
+        &mut self.values[place.index() * self.stride..][..length]
     }
 
     /// Step `number` of the path of a place.
     #[inline]
-    pub fn step(&self, place: u32, number: usize) -> V {
+    pub fn step(&self, place: I, number: usize) -> V {
         debug_assert!(number < self.stride);
-        self.values[place as usize * self.stride + number]
+        self.values[place.index() * self.stride + number]
     }
 
     /// The same, to be changed.
     #[inline]
-    pub fn step_mut(&mut self, place: u32, number: usize) -> &mut V {
+    pub fn step_mut(&mut self, place: I, number: usize) -> &mut V {
         debug_assert!(number < self.stride);
-        &mut self.values[place as usize * self.stride + number]
+        &mut self.values[place.index() * self.stride + number]
     }
 }

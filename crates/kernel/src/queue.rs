@@ -9,17 +9,22 @@
 //! nodes (an event every few tens of cycles) and one of a million (hundreds of events each cycle)
 //! are served in constant time per event.
 
-use crate::Cycles;
+use crate::{Cycles, Id, Slab, id};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+id! {
+    /// The place of an event in the wheel.
+    struct NodeId;
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,
-    next: u32,
+    /// The next of its slot.
+    next: NodeId,
 }
 
-const NONE: u32 = u32::MAX;
 const NEVER: Cycles = Cycles::MAX;
 /// Cycles that the wheel looks ahead: beyond the delays of the papers' machines at 0.05 us per
 /// cycle (600 us = 12,000 cycles), small enough for the second-level cache.
@@ -38,10 +43,10 @@ pub struct EventQueue<E> {
     next_far: Cycles,
     /// Events of time `now`, the lowest last.
     due: Vec<E>,
-    heads: Box<[u32]>,
+    /// The first event of each slot.
+    heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
-    nodes: Vec<Node<E>>,
-    free: u32,
+    nodes: Slab<NodeId, Node<E>>,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
 
@@ -59,10 +64,9 @@ impl<E: Copy + Ord> EventQueue<E> {
             next: NEVER,
             next_far: NEVER,
             due: Vec::new(),
-            heads: vec![NONE; SPAN as usize].into_boxed_slice(),
+            heads: vec![NodeId::NONE; SPAN as usize].into_boxed_slice(),
             used: Box::new([0; WORDS]),
-            nodes: Vec::new(),
-            free: NONE,
+            nodes: Slab::new(),
             far: BinaryHeap::new(),
         }
     }
@@ -73,10 +77,9 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.next = NEVER;
         self.next_far = NEVER;
         self.due.clear();
-        self.heads.fill(NONE);
+        self.heads.fill(NodeId::NONE);
         self.used.fill(0);
         self.nodes.clear();
-        self.free = NONE;
         self.far.clear();
     }
 
@@ -134,20 +137,8 @@ impl<E: Copy + Ord> EventQueue<E> {
     #[inline]
     fn push_near(&mut self, time: Cycles, event: E) {
         let slot = (time & MASK) as usize;
-        let node = Node {
-            event,
-            next: self.heads[slot],
-        };
-        let index = if self.free == NONE {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
-        };
-        self.heads[slot] = index;
+        let next = self.heads[slot];
+        self.heads[slot] = self.nodes.insert(Node { event, next });
         self.used[slot / 64] |= 1 << (slot % 64);
     }
 
@@ -170,14 +161,12 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.now = self.next;
         let slot = (self.now & MASK) as usize;
         let mut index = self.heads[slot];
-        if index != NONE {
-            self.heads[slot] = NONE;
+        if index != NodeId::NONE {
+            self.heads[slot] = NodeId::NONE;
             self.used[slot / 64] &= !(1 << (slot % 64));
-            while index != NONE {
-                let node = self.nodes[index as usize];
+            while index != NodeId::NONE {
+                let node = *self.nodes.remove(index);
                 self.due.push(node.event);
-                self.nodes[index as usize].next = self.free;
-                self.free = index;
                 index = node.next;
             }
         }

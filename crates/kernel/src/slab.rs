@@ -1,5 +1,6 @@
 //! Places that are used again.
 
+use crate::{Id, Table};
 use std::ops::{Index, IndexMut};
 
 /// Values in numbered places, of which those given up are used again, the last one first.
@@ -7,9 +8,13 @@ use std::ops::{Index, IndexMut};
 /// A place that is given up keeps its value until another takes it: who gives it up may still look.
 ///
 /// ```
-/// use isthmus_kernel::Slab;
+/// use isthmus_kernel::{Slab, id};
 ///
-/// let mut slab = Slab::new();
+/// id! {
+///     /// A letter.
+///     struct LetterId;
+/// }
+/// let mut slab: Slab<LetterId, char> = Slab::new();
 /// let (a, b) = (slab.insert('a'), slab.insert('b'));
 /// slab.remove(a);
 /// assert_eq!((slab.insert('c'), slab.len()), (a, 2));
@@ -18,22 +23,22 @@ use std::ops::{Index, IndexMut};
 /// assert_eq!(slab.used(), [true, false]);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Slab<V> {
-    values: Vec<V>,
-    free: Vec<u32>,
+pub struct Slab<I, V> {
+    values: Table<I, V>,
+    free: Vec<I>,
 }
 
-impl<V> Default for Slab<V> {
+impl<I: Id, V> Default for Slab<I, V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<V> Slab<V> {
+impl<I: Id, V> Slab<I, V> {
     /// No places.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
-            values: Vec::new(),
+            values: Table::from(Vec::new()),
             free: Vec::new(),
         }
     }
@@ -46,26 +51,25 @@ impl<V> Slab<V> {
 
     /// Finds a place for a value.
     #[inline]
-    pub fn insert(&mut self, value: V) -> u32 {
+    pub fn insert(&mut self, value: V) -> I {
         if let Some(place) = self.free.pop() {
-            self.values[place as usize] = value;
+            self.values[place] = value;
             return place;
         }
-        self.values.push(value);
-        self.values.len() as u32 - 1
+        self.values.push(value)
     }
 
     /// Gives up a place, which is in use. What it holds still is the answer.
     #[inline]
-    pub fn remove(&mut self, place: u32) -> &mut V {
+    pub fn remove(&mut self, place: I) -> &mut V {
         self.free.push(place);
-        &mut self.values[place as usize]
+        &mut self.values[place]
     }
 
     /// Places in use.
     #[inline]
     pub fn len(&self) -> usize {
-        self.values.len() - self.free.len()
+        self.values.values().len() - self.free.len()
     }
 
     /// Whether no place is in use.
@@ -76,37 +80,37 @@ impl<V> Slab<V> {
     /// The values of all places, by number, those given up included.
     #[inline]
     pub fn values(&self) -> &[V] {
-        &self.values
+        self.values.values()
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
-        &mut self.values
+        self.values.values_mut()
     }
 
     /// Whether each place is in use, by number.
     pub fn used(&self) -> Vec<bool> {
-        let mut used = vec![true; self.values.len()];
+        let mut used = vec![true; self.values().len()];
         for &place in &self.free {
-            used[place as usize] = false;
+            used[place.index()] = false;
         }
         used
     }
 }
 
-impl<V> Index<u32> for Slab<V> {
+impl<I: Id, V> Index<I> for Slab<I, V> {
     type Output = V;
 
     #[inline]
-    fn index(&self, place: u32) -> &V {
-        &self.values[place as usize]
+    fn index(&self, place: I) -> &V {
+        &self.values[place]
     }
 }
 
-impl<V> IndexMut<u32> for Slab<V> {
+impl<I: Id, V> IndexMut<I> for Slab<I, V> {
     #[inline]
-    fn index_mut(&mut self, place: u32) -> &mut V {
-        &mut self.values[place as usize]
+    fn index_mut(&mut self, place: I) -> &mut V {
+        &mut self.values[place]
     }
 }

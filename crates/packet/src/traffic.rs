@@ -12,7 +12,7 @@ pub enum Kind {
     Read,
 }
 
-/// A message to be sent.
+/// A message to be sent. Nodes and queue exist, and no node sends to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<T> {
     /// The node that sends it.
@@ -109,7 +109,7 @@ impl<T> Default for Offers<T> {
 impl<T> Offers<T> {
     /// Offers a message for `time`, the present or later. It may be of any node.
     #[inline]
-    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+    pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
     }
 

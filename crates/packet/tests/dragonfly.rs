@@ -1,7 +1,7 @@
 //! What a dragonfly of 72 nodes can carry: limits that follow from its shape alone (Kim, Dally, Scott
 //! and Abts, ISCA 2008, section 4.1).
 
-use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
+use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
 use isthmus_packet::ways::{Dragonfly, Routing};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
@@ -93,7 +93,7 @@ impl Handler for Sources {
 
     fn generated(&mut self, time: Cycles, message: &Message<()>, offers: &mut Offers<()>) {
         let (time, message) = self.next(time, message.from);
-        offers.send(time, message);
+        offers.offer(time, message);
     }
 
     fn delivered(&mut self, _: &Delivery<()>, _: &mut Offers<()>) {}
@@ -112,7 +112,7 @@ fn accepted(routing: Routing, worst: bool, gap: u32) -> f64 {
     };
     for node in 0..ALL {
         let (time, message) = sources.next(0, node);
-        engine.send(time, message);
+        engine.offer(time, message);
     }
     engine.run_until(20_000, &mut sources);
     engine.count_from_now();

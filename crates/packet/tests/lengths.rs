@@ -1,6 +1,6 @@
 //! Links with lengths, against what follows from them alone: two nodes at two switches in a row.
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Engine as _, RunUntil};
 use isthmus_packet::ways::{Hop, Rule, Table};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Error, Handler, Interface, Kind, Message,
@@ -108,7 +108,7 @@ fn a_lone_packet_takes_hops_lengths_and_its_ticks() {
             [13, 130, 1_000],
         ] {
             let mut engine = Engine::new(row(lengths, 2), rules(switching, 2), 1).unwrap();
-            engine.send(0, message(18));
+            engine.offer(0, message(18));
             let mut last = Last::default();
             engine.run_until(100_000, &mut last);
             let delivery = last.0.expect("it arrives");
@@ -123,7 +123,7 @@ fn a_lone_packet_takes_hops_lengths_and_its_ticks() {
 /// Packets of a long message that arrive, as a share of the link.
 fn carried(lengths: [Cycles; 3], rules: Rules) -> f64 {
     let mut engine = Engine::new(row(lengths, 1), rules, 1).unwrap();
-    engine.send(0, message(1 << 40));
+    engine.offer(0, message(1 << 40));
     engine.run_until(100_000, &mut Last::default());
     engine.count_from_now();
     let ticks = 1_000_000;

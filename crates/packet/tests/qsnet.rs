@@ -8,6 +8,7 @@ mod clients;
 mod machine;
 
 use clients::{Client, Length, Seen, run};
+use isthmus_kernel::{Engine as _, RunUntil};
 use isthmus_packet::{
     Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Kind, Message, Offers, Rules, Switching,
 };
@@ -92,7 +93,7 @@ fn short_messages_take_start_switches_and_wire() {
                 queue: 0,
                 tag: (),
             };
-            engine.send(0, message);
+            engine.offer(0, message);
             let mut last = Last(None);
             engine.run_until(100_000, &mut last);
             let arrived = last.0.unwrap().arrived as f64 / 10.0;
@@ -183,7 +184,7 @@ fn late_messages_are_as_fast_as_early_ones() {
                 queue: 0,
                 tag: (),
             };
-            engine.send(begin, message);
+            engine.offer(begin, message);
         }
         let mut all = All(Vec::new());
         engine.run_until(begin + 10_000_000, &mut all);

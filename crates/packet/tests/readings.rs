@@ -2,7 +2,7 @@
 //! header 10 ticks for each switch; a packet of 10 bytes takes a link for 20 ticks, the longest for
 //! 110.
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Engine as _, RunUntil};
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, LinkLoad, LinkTie,
@@ -90,7 +90,7 @@ fn run(tree: &Tree, rules: Rules, seed: u64, messages: &[Sent]) -> Vec<(&'static
             queue: 0,
             tag,
         };
-        engine.send(time, message);
+        engine.offer(time, message);
     }
     let mut seen = Seen::default();
     engine.run_until(100_000, &mut seen);

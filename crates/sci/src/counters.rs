@@ -22,7 +22,7 @@ pub struct Counters {
 
 impl Counters {
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let interfaces = vec![0; fabric.interfaces().len()];
+        let interfaces = vec![0; fabric.interfaces().values().len()];
         let nodes = vec![0; fabric.node_count() as usize];
         Self {
             send_symbols: interfaces.clone(),

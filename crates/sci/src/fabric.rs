@@ -1,10 +1,13 @@
 //! Which node has an interface on which ring.
 
 use crate::Error;
+use isthmus_kernel::{Id, Table, id};
 use isthmus_topology::rings::Segment;
 
-/// Number of an interface. Those of one node follow one another, in the order of its rings.
-pub type InterfaceId = u32;
+id! {
+    /// An interface. The numbers of those of one node follow one another, in the order of its rings.
+    pub struct InterfaceId;
+}
 
 /// Rings that a node may be on.
 pub const RINGS_MAX: usize = 32;
@@ -30,9 +33,9 @@ pub struct Interface {
 /// Directed rings over numbered nodes; each node has one interface for each ring that it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
-    interfaces: Vec<Interface>,
+    interfaces: Table<InterfaceId, Interface>,
     /// The ring of each interface: what is asked most.
-    rings: Vec<u32>,
+    rings: Table<InterfaceId, u32>,
     /// The first interface of each node, and one entry more.
     first: Vec<InterfaceId>,
     /// The interfaces of all rings, ring by ring, in the order in which packets pass them.
@@ -76,18 +79,18 @@ impl Fabric {
         let mut first = Vec::with_capacity(counts.len() + 1);
         let mut sum = 0;
         for &count in &counts {
-            first.push(sum);
+            first.push(InterfaceId::new(sum));
             sum += count;
         }
-        first.push(sum);
+        first.push(InterfaceId::new(sum));
         let empty = Interface {
             node: 0,
             ring: 0,
-            next: 0,
+            next: InterfaceId::NONE,
             port: 0,
             place: 0,
         };
-        let mut interfaces = vec![empty; sum as usize];
+        let mut interfaces = Table::of(sum as usize, empty);
         let mut around = Vec::with_capacity(sum as usize);
         let mut begins = Vec::with_capacity(rings.len() + 1);
         let mut filled = vec![0u32; nodes as usize];
@@ -97,11 +100,11 @@ impl Fabric {
             for (place, &node) in members.iter().enumerate() {
                 let port = filled[node as usize];
                 filled[node as usize] += 1;
-                let id = first[node as usize] + port;
-                interfaces[id as usize] = Interface {
+                let id = InterfaceId::new(first[node as usize].number() + port);
+                interfaces[id] = Interface {
                     node,
                     ring: ring as u32,
-                    next: 0,
+                    next: InterfaceId::NONE,
                     port,
                     place: place as u32,
                 };
@@ -109,12 +112,16 @@ impl Fabric {
             }
             let ring = &around[begin..];
             for (place, &id) in ring.iter().enumerate() {
-                interfaces[id as usize].next = ring[(place + 1) % ring.len()];
+                interfaces[id].next = ring[(place + 1) % ring.len()];
             }
         }
         begins.push(around.len() as u32);
         Ok(Self {
-            rings: interfaces.iter().map(|interface| interface.ring).collect(),
+            rings: interfaces
+                .values()
+                .iter()
+                .map(|interface| interface.ring)
+                .collect(),
             interfaces,
             first,
             around,
@@ -133,14 +140,14 @@ impl Fabric {
     }
 
     /// All interfaces, by number. Interface i is also the name of the link that leaves it.
-    pub fn interfaces(&self) -> &[Interface] {
+    pub fn interfaces(&self) -> &Table<InterfaceId, Interface> {
         &self.interfaces
     }
 
-    /// The numbers of the interfaces of `node`.
+    /// The places of the interfaces of `node` among all.
     #[inline]
     pub fn of_node(&self, node: u32) -> std::ops::Range<usize> {
-        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
+        self.first[node as usize].index()..self.first[node as usize + 1].index()
     }
 
     /// The interfaces of `ring`, in the order in which packets pass them.
@@ -155,12 +162,13 @@ impl Fabric {
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
         // Looks at all: which of them it is cannot be foreseen.
         let range = self.of_node(node);
-        let start = range.start as InterfaceId;
-        let mut found = InterfaceId::MAX;
-        for (id, &other) in (start..).zip(&self.rings[range]) {
+        let start = range.start as u32;
+        let mut found = InterfaceId::NONE;
+        for (id, &other) in (start..).zip(&self.rings.values()[range]) {
+            let id = InterfaceId::new(id);
             found = if other == ring { id } else { found };
         }
-        (found != InterfaceId::MAX).then_some(found)
+        (found != InterfaceId::NONE).then_some(found)
     }
 
     /// Where a stretch that begins at `node` leaves that node and where it ends.
@@ -184,7 +192,7 @@ impl Fabric {
         if segment.hops == 0 || segment.hops as usize >= ring.len() {
             return Err(bad);
         }
-        let mut place = self.interfaces[from as usize].place as usize + segment.hops as usize;
+        let mut place = self.interfaces[from].place as usize + segment.hops as usize;
         if place >= ring.len() {
             place -= ring.len();
         }
@@ -207,7 +215,7 @@ impl Fabric {
                 return Err(Error::Route { node: at, segment });
             }
             ring = Some(segment.ring);
-            at = self.interfaces[self.stretch(at, segment)?.1 as usize].node;
+            at = self.interfaces[self.stretch(at, segment)?.1].node;
         }
         if at == node {
             return Err(Error::Route {
@@ -231,15 +239,17 @@ mod tests {
     fn interfaces_are_numbered_by_node_and_linked_around_the_ring() {
         let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
         assert_eq!(fabric.node_count(), 4);
-        assert_eq!(fabric.interfaces().len(), 6);
+        let [one, two, four, five] = [1, 2, 4, 5].map(InterfaceId::new);
+        let [zero, three] = [0, 3].map(InterfaceId::new);
+        assert_eq!(fabric.interfaces().values().len(), 6);
         // Node 1 has interfaces 1 (ring 0) and 2 (ring 1); node 2 has 3 and 4; node 3 has 5.
         assert_eq!(fabric.of_node(1), 1..3);
-        assert_eq!(fabric.interface(2, 1), Some(4));
+        assert_eq!(fabric.interface(2, 1), Some(four));
         assert_eq!(fabric.interface(3, 0), None);
-        assert_eq!(fabric.of_ring(0), [3, 0, 1]);
-        assert_eq!(fabric.interfaces()[1].next, 3);
-        assert_eq!(fabric.interfaces()[2].next, 5);
-        assert_eq!(fabric.interfaces()[4].next, 2);
+        assert_eq!(fabric.of_ring(0), [three, zero, one]);
+        assert_eq!(fabric.interfaces()[one].next, three);
+        assert_eq!(fabric.interfaces()[two].next, five);
+        assert_eq!(fabric.interfaces()[four].next, two);
     }
 
     #[test]

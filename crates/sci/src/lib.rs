@@ -99,39 +99,18 @@ pub use rules::{ChangeFrom, FlowControl, Rules, SYMBOLS_LIMIT, Source};
 pub use stall::{Stall, StallKind};
 pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_kernel::Cycles;
 
-/// The face that both engines show.
-pub trait Engine<T: Copy>: Sized {
+/// What both engines have besides the contract of all engines. Packets that refuse one another for
+/// ever are still going; [`RingEngine::stalled`] tells them.
+pub trait RingEngine<T: Copy>:
+    Sized + for<'a> isthmus_kernel::Engine<Message<'a> = Packet<'a, T>>
+{
     /// An idle engine at cycle 0.
     ///
     /// # Errors
     /// If the rules cannot be followed, or this engine does not know the flow control.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error>;
-
-    /// Goes back to an idle engine at cycle 0. Keeps the memory.
-    fn clear(&mut self);
-
-    /// The present cycle: those before it have been served.
-    fn now(&self) -> Cycles;
-
-    /// Offers a packet for cycle `time`, not before now. Packets of a node and cycle are generated
-    /// in the order in which they are offered.
-    ///
-    /// # Panics
-    /// If the time has passed, the length is below that of an echo or above the longest, or the
-    /// route is none of the fabric (see [`Fabric::end_of`]).
-    fn offer(&mut self, time: Cycles, packet: Packet<'_, T>);
-
-    /// Serves the cycles before `limit`, or until the handler has finished: see [`Ran`]. Packets
-    /// that refuse one another for ever are still going; [`Engine::stalled`] tells them.
-    ///
-    /// # Panics
-    /// If the handler offers a packet that [`Engine::offer`] would not take, or too soon.
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran;
-
-    /// Packets generated and neither delivered nor dropped.
-    fn under_way(&self) -> u64;
 
     /// The counts. Looks at everything.
     fn counters(&self) -> Counters;

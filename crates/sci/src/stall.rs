@@ -1,8 +1,8 @@
 //! Collapse: packets wait and nothing is delivered any more.
 
-use crate::Fabric;
 use crate::traffic::CLASSES;
-use isthmus_kernel::Cycles;
+use crate::{Fabric, InterfaceId};
+use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
@@ -79,8 +79,8 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// The number of the input queue of an interface and class.
-    pub fn input(interface: u32, class: usize) -> u32 {
-        interface * CLASSES as u32 + class as u32
+    pub fn input(interface: InterfaceId, class: usize) -> u32 {
+        interface.number() * CLASSES as u32 + class as u32
     }
 
     /// The nodes of the input queues that wait for one another in a circle and can never move
@@ -135,7 +135,7 @@ impl Waiting {
             .into_iter()
             .filter(|part| part.len() > 1 || graph.contains_edge(part[0], part[0]))
             .flatten()
-            .map(|input| fabric.interfaces()[input.index() / CLASSES].node)
+            .map(|input| fabric.interfaces().values()[input.index() / CLASSES].node)
             .collect();
         nodes.sort_unstable();
         nodes.dedup();

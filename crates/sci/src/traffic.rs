@@ -31,9 +31,11 @@ pub struct Packet<'a, T> {
     pub node: u32,
     /// Its kind.
     pub class: Class,
-    /// Its length without the idle: header, payload and check sum.
+    /// Its length without the idle: header, payload and check sum. At least that of an echo, at most the
+    /// longest of the rules.
     pub symbols: u32,
-    /// The way it takes, stretch by stretch; the ring changes from each to the next.
+    /// The way it takes, stretch by stretch; the ring changes from each to the next. One of the fabric:
+    /// see [`Fabric::end_of`](crate::Fabric::end_of).
     pub route: &'a [Segment],
     /// What the handler wants to know again.
     pub tag: T,

@@ -3,8 +3,9 @@
 mod drive;
 
 use drive::{Answer, Demand, Log, Part};
+use isthmus_kernel::RunUntil;
 use isthmus_sci::{
-    ChangeFrom, Class, Delivery, Engine, Fabric, FlowControl, Rules, Source, StallKind, event,
+    ChangeFrom, Class, Delivery, Fabric, FlowControl, RingEngine, Rules, Source, StallKind, event,
     symbol,
 };
 use isthmus_topology::rings::Segment;
@@ -353,7 +354,10 @@ fn a_cleared_engine_is_as_new() {
             self.0.is_some()
         }
     }
-    fn check<E: Engine<u32>>(fabric: &Fabric, packet: isthmus_sci::Packet<'_, u32>) {
+    fn check<E: RingEngine<u32> + RunUntil<First>>(
+        fabric: &Fabric,
+        packet: isthmus_sci::Packet<'_, u32>,
+    ) {
         let mut engine = E::new(fabric, RULES).unwrap();
         let mut seen = Vec::new();
         for _ in 0..2 {

@@ -1,12 +1,13 @@
 //! Both engines in the suite of all engines: rows and columns of a torus of two by three.
 
-use isthmus_conformance::{Candidate, Log, Offer, check};
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_conformance::{Candidate, FollowUps, Log, Offer, check};
+use isthmus_kernel::{Cycles, Ran, RunUntil};
 use isthmus_sci::{
-    ChangeFrom, Class, Delivery, Engine, Fabric, FlowControl, Handler, Offers, Packet, Rules,
-    Source, event, symbol,
+    ChangeFrom, Class, Counters, Delivery, Fabric, FlowControl, Handler, Offers, Packet,
+    RingEngine, Rules, Source, event, symbol,
 };
 use isthmus_topology::rings::Segment;
+use std::marker::PhantomData;
 
 const RULES: Rules = Rules {
     hop: 7,
@@ -50,21 +51,25 @@ fn packet<'r>(number: usize, offer: &Offer, route: &'r [Segment]) -> Packet<'r, 
     }
 }
 
+fn offer_all(follow_ups: FollowUps<'_>, offers: &mut Offers<usize>) {
+    for (time, number, offer) in follow_ups {
+        offers.offer(time, packet(number, offer, &route(offer)));
+    }
+}
+
 struct Driver<'a, 'c>(&'a mut Log<'c>);
 
 impl Handler for Driver<'_, '_> {
     type Tag = usize;
 
-    fn generated(&mut self, _: u32, time: Cycles, tag: usize, _: &mut Offers<usize>) {
-        self.0.generated(time, tag);
+    fn generated(&mut self, _: u32, time: Cycles, tag: usize, offers: &mut Offers<usize>) {
+        offer_all(self.0.generated(time, tag), offers);
     }
 
     fn delivered(&mut self, delivery: &Delivery<usize>, offers: &mut Offers<usize>) {
         let (number, size) = (delivery.tag, delivery.symbols - 4);
         let follow_ups = (self.0).delivered(delivery.header, number, size, delivery.tail);
-        for (time, number, offer) in follow_ups {
-            offers.offer(time, packet(number, offer, &route(offer)));
-        }
+        offer_all(follow_ups, offers);
     }
 
     fn finished(&self) -> bool {
@@ -72,14 +77,19 @@ impl Handler for Driver<'_, '_> {
     }
 }
 
-struct Torus<E, const FAR: Cycles>(E);
+struct Torus<E, const FAR: Cycles>(PhantomData<E>);
 
-impl<E: Engine<usize>, const FAR: Cycles> Candidate for Torus<E, FAR> {
+impl<E, const FAR: Cycles> Candidate for Torus<E, FAR>
+where
+    E: RingEngine<usize> + for<'a, 'c> RunUntil<Driver<'a, 'c>>,
+{
+    type Engine = E;
+
     const NODES: u32 = 6;
     const SIZE_MAX: u32 = 36;
     const FAR: Cycles = FAR;
 
-    fn new() -> Self {
+    fn new() -> E {
         let rings = [
             vec![0, 1, 2],
             vec![3, 4, 5],
@@ -87,27 +97,35 @@ impl<E: Engine<usize>, const FAR: Cycles> Candidate for Torus<E, FAR> {
             vec![1, 4],
             vec![2, 5],
         ];
-        Self(E::new(&Fabric::new(6, &rings).unwrap(), RULES).unwrap())
+        E::new(&Fabric::new(6, &rings).unwrap(), RULES).unwrap()
     }
 
-    fn clear(&mut self) {
-        self.0.clear();
+    fn offer(engine: &mut E, time: Cycles, number: usize, offer: &Offer) {
+        engine.offer(time, packet(number, offer, &route(offer)));
     }
 
-    fn offer(&mut self, time: Cycles, number: usize, offer: &Offer) {
-        self.0.offer(time, packet(number, offer, &route(offer)));
+    fn run_until(engine: &mut E, limit: Cycles, log: &mut Log<'_>) -> Ran {
+        engine.run_until(limit, &mut Driver(log))
     }
 
-    fn run_until(&mut self, limit: Cycles, log: &mut Log<'_>) -> Ran {
-        self.0.run_until(limit, &mut Driver(log))
-    }
-
-    fn now(&self) -> Cycles {
-        self.0.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        self.0.under_way()
+    fn counted(engine: &E) -> Vec<u64> {
+        let Counters {
+            send_symbols,
+            echo_symbols,
+            sends,
+            retries,
+            delivered,
+            dropped,
+        } = engine.counters();
+        [
+            send_symbols,
+            echo_symbols,
+            sends,
+            retries,
+            delivered,
+            dropped,
+        ]
+        .concat()
     }
 }
 

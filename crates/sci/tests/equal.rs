@@ -224,9 +224,10 @@ fn route(fabric: &Fabric, from: u32, to: u32, stream: &mut Stream) -> Option<Vec
     distance[to as usize] = 0;
     let links: Vec<(usize, usize, u32)> = fabric
         .interfaces()
+        .values()
         .iter()
         .map(|interface| {
-            let next = fabric.interfaces()[interface.next as usize].node;
+            let next = fabric.interfaces()[interface.next].node;
             (interface.node as usize, next as usize, interface.ring)
         })
         .collect();
@@ -267,7 +268,7 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
     for _ in 0..=Uniform::below(6).draw(stream) {
         let ports = fabric.of_node(at);
         let last = route.last().map(|segment| segment.ring);
-        let rings = fabric.interfaces()[ports].iter();
+        let rings = fabric.interfaces().values()[ports].iter();
         let rings: Vec<u32> = rings.map(|i| i.ring).filter(|&r| last != Some(r)).collect();
         if rings.is_empty() {
             break;
@@ -276,7 +277,7 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
         let around = fabric.of_ring(ring).len() as u32;
         let hops = 1 + Uniform::below(around - 1).draw(stream);
         let (_, end) = fabric.stretch(at, Segment { ring, hops }).unwrap();
-        at = fabric.interfaces()[end as usize].node;
+        at = fabric.interfaces()[end].node;
         route.push(Segment { ring, hops });
     }
     fabric.end_of(from, &route).is_ok().then_some(route)

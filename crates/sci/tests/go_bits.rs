@@ -109,7 +109,7 @@ fn a_lone_sender_is_not_held_back() {
 
 #[test]
 fn the_event_driven_engine_refuses_go_bits() {
-    use isthmus_sci::Engine;
+    use isthmus_sci::RingEngine;
     let engine = event::Engine::<()>::new(&ring(), rules(FlowControl::GoBits));
     let error = engine.err().unwrap().to_string();
     assert!(error.contains("go bits"), "{error}");

@@ -1,15 +1,18 @@
 //! Lanes and who waits for them.
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id, Table, id};
+use std::iter;
+use std::ops::Range;
 
-/// Number of a channel, dense from 0.
+/// Number of a channel, dense from 0. Whoever describes a network gives it, and counts by it too.
 pub type ChannelId = u32;
-/// Number of a lane, dense over all channels.
-pub(crate) type LaneId = u32;
-/// Number of a worm under way.
-pub(crate) type WormId = u32;
 
-pub(crate) const NONE: u32 = u32::MAX;
+id! {
+    /// A lane, dense over all channels.
+    pub(crate) struct LaneId;
+    /// The place of a worm.
+    pub(crate) struct WormId;
+}
 
 /// Marks a lane whose release time is not known yet.
 pub(crate) const HELD: Cycles = Cycles::MAX;
@@ -27,8 +30,8 @@ struct Queue {
 
 impl Queue {
     const EMPTY: Self = Self {
-        head: NONE,
-        tail: NONE,
+        head: WormId::NONE,
+        tail: WormId::NONE,
         wake: HELD,
     };
 }
@@ -38,7 +41,7 @@ impl Queue {
 pub struct Channels {
     /// Per lane: the first cycle in which it can be granted again. The first lane of channel c is
     /// lane c, so that a channel of one lane costs one look-up; all further lanes come after.
-    release: Vec<Cycles>,
+    release: Table<LaneId, Cycles>,
     /// Channel c has the further lanes `further[c] .. further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
@@ -47,7 +50,7 @@ pub struct Channels {
     /// For each lane the cycles for which it is held, as if every release that is known had come:
     /// the sum of all releases less that of all grants, which wraps while one is held. Empty if not
     /// counted.
-    held: Vec<u64>,
+    held: Table<LaneId, u64>,
 }
 
 /// What a channel has carried since [`Channels::count`].
@@ -66,7 +69,7 @@ impl Channels {
     /// If a channel has no lane or there are 2^31 lanes or more.
     pub fn new(lanes: impl IntoIterator<Item = u32>) -> Self {
         let mut further = vec![0];
-        let mut total: LaneId = 0;
+        let mut total = 0u32;
         for count in lanes {
             assert!(count > 0, "channel {} has no lane", further.len() - 1);
             total = total.checked_add(count - 1).expect("fewer than 2^31 lanes");
@@ -78,24 +81,24 @@ impl Channels {
             .and_then(|first_lanes| total.checked_add(first_lanes))
             .filter(|&lanes| lanes < 1 << 31)
             .expect("fewer than 2^31 lanes");
-        for lane in &mut further {
-            *lane += count as LaneId;
-        }
+        let further = further.iter();
         Self {
-            release: vec![0; lanes as usize],
-            further,
+            release: Table::of(lanes as usize, 0),
+            further: further
+                .map(|lane| LaneId::new(lane + count as u32))
+                .collect(),
             queues: vec![Queue::EMPTY; count],
             carried: Vec::new(),
-            held: Vec::new(),
+            held: Table::from(Vec::new()),
         }
     }
 
     /// Frees all lanes and stops counting. Keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.release.fill(0);
+        self.release.values_mut().fill(0);
         self.queues.fill(Queue::EMPTY);
         self.carried = Vec::new();
-        self.held = Vec::new();
+        self.held = Table::from(Vec::new());
     }
 
     /// Counts from cycle `now` on, not before the engine's, what each channel carries and for how
@@ -106,7 +109,7 @@ impl Channels {
             HELD | WANTED => now.wrapping_neg(),
             known => known.saturating_sub(now),
         };
-        self.held = self.release.iter().map(left).collect();
+        self.held = self.release.values().iter().map(left).collect();
     }
 
     /// What each channel has carried since [`Channels::count`]; empty if never asked for.
@@ -117,19 +120,16 @@ impl Channels {
     /// Cycles from [`Channels::count`] to `now`, not before the engine's, for which lanes of each channel were held, all its
     /// lanes together; empty if never asked for.
     pub fn held(&self, now: Cycles) -> Vec<u64> {
-        if self.held.is_empty() {
+        if self.held.values().is_empty() {
             return Vec::new();
         }
-        let lane = |lane: usize| match self.release[lane] {
+        let lane = |lane: LaneId| match self.release[lane] {
             HELD | WANTED => self.held[lane].wrapping_add(now),
             known => self.held[lane] - known.saturating_sub(now),
         };
-        let channels = 0..self.len();
+        let channels = 0..self.len() as ChannelId;
         channels
-            .map(|channel| {
-                let further = self.further[channel] as usize..self.further[channel + 1] as usize;
-                lane(channel) + further.map(lane).sum::<u64>()
-            })
+            .map(|channel| self.lanes_of(channel).map(lane).sum())
             .collect()
     }
 
@@ -145,13 +145,25 @@ impl Channels {
 
     /// Number of lanes of `channel`.
     pub fn lanes(&self, channel: ChannelId) -> u32 {
-        1 + self.further[channel as usize + 1] - self.further[channel as usize]
+        1 + self.further(channel).len() as u32
+    }
+
+    /// The places of all lanes of a channel but the first.
+    #[inline]
+    fn further(&self, channel: ChannelId) -> Range<usize> {
+        let channel = channel as usize;
+        self.further[channel].index()..self.further[channel + 1].index()
+    }
+
+    fn lanes_of(&self, channel: ChannelId) -> impl Iterator<Item = LaneId> + use<> {
+        let further = self.further(channel).map(|lane| LaneId::new(lane as u32));
+        iter::once(LaneId::new(channel)).chain(further)
     }
 
     /// When the first lane of `channel` can be granted again, as far as that is known.
     #[inline]
     pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
-        self.release[channel as usize]
+        self.release[LaneId::new(channel)]
     }
 
     /// Takes a lane of `channel` at `time` for a worm of `length` flits, if one is free. The lane
@@ -164,18 +176,18 @@ impl Channels {
         length: u32,
         release: Cycles,
     ) -> Option<LaneId> {
-        let c = channel as usize;
-        let lane = if self.release[c] <= time {
-            self.release[c] = release;
-            channel
+        let first = LaneId::new(channel);
+        let lane = if self.release[first] <= time {
+            self.release[first] = release;
+            first
         } else {
             self.request_further(channel, time, release)?
         };
-        if let Some(carried) = self.carried.get_mut(c) {
+        if let Some(carried) = self.carried.get_mut(channel as usize) {
             carried.flits += u64::from(length);
             carried.messages += 1;
             let until = if release == HELD { 0 } else { release };
-            let held = &mut self.held[lane as usize];
+            let held = &mut self.held[lane];
             *held = held.wrapping_add(until.wrapping_sub(time));
         }
         Some(lane)
@@ -187,12 +199,11 @@ impl Channels {
         time: Cycles,
         release: Cycles,
     ) -> Option<LaneId> {
-        let from = self.further[channel as usize];
-        let to = self.further[channel as usize + 1];
-        let lanes = &mut self.release[from as usize..to as usize];
+        let further = self.further(channel);
+        let lanes = &mut self.release.values_mut()[further.clone()];
         let offset = lanes.iter().position(|&at| at <= time)?;
         lanes[offset] = release;
-        Some(from + offset as LaneId)
+        Some(LaneId::new((further.start + offset) as u32))
     }
 
     /// Queues `worm` for `channel` after a request was refused. Returns a time at which the
@@ -204,7 +215,7 @@ impl Channels {
         link: impl FnOnce(WormId, WormId),
     ) -> Option<Cycles> {
         let queue = &mut self.queues[channel as usize];
-        if queue.head != NONE {
+        if queue.head != WormId::NONE {
             link(queue.tail, worm);
             queue.tail = worm;
             return None;
@@ -217,7 +228,7 @@ impl Channels {
     /// The worm that waits longest for `channel`.
     pub(crate) fn waiting(&self, channel: ChannelId) -> Option<WormId> {
         let head = self.queues[channel as usize].head;
-        (head != NONE).then_some(head)
+        (head != WormId::NONE).then_some(head)
     }
 
     /// Removes the worm that waits longest, whose successor is `next`.
@@ -228,10 +239,8 @@ impl Channels {
     /// Asks to be woken when a lane of `channel` becomes free, since somebody waits for it.
     /// Returns the wake-up to schedule now, if there is a new one.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
-        let c = channel as usize;
-        let further = self.further[c] as usize..self.further[c + 1] as usize;
         let mut earliest = HELD;
-        for lane in std::iter::once(c).chain(further) {
+        for lane in self.lanes_of(channel) {
             let release = &mut self.release[lane];
             if *release >= WANTED {
                 *release = WANTED;
@@ -265,9 +274,9 @@ impl Channels {
     /// Whoever waits for the channel is woken at the time told before, finds it taken and asks
     /// again to be woken.
     pub(crate) fn hold(&mut self, lane: LaneId) {
-        let told = std::mem::replace(&mut self.release[lane as usize], HELD);
+        let told = std::mem::replace(&mut self.release[lane], HELD);
         debug_assert!(told < WANTED, "the release of a lane is taken back once");
-        if let Some(held) = self.held.get_mut(lane as usize) {
+        if let Some(held) = self.held.get_mut(lane) {
             *held = held.wrapping_sub(told);
         }
     }
@@ -276,13 +285,10 @@ impl Channels {
     /// time of a wake-up to schedule, if somebody waits for it.
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
-        let wanted = self.release[lane as usize] == WANTED;
-        debug_assert!(
-            self.release[lane as usize] >= WANTED,
-            "a lane is released once"
-        );
-        self.release[lane as usize] = time;
-        if let Some(held) = self.held.get_mut(lane as usize) {
+        let wanted = self.release[lane] == WANTED;
+        debug_assert!(self.release[lane] >= WANTED, "a lane is released once");
+        self.release[lane] = time;
+        if let Some(held) = self.held.get_mut(lane) {
             *held = held.wrapping_add(time);
         }
         if wanted {
@@ -295,15 +301,15 @@ impl Channels {
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);
-        if self.queues[channel as usize].head == NONE {
+        if self.queues[channel as usize].head == WormId::NONE {
             return None;
         }
         self.wake_at(channel, time).map(|at| (channel, at))
     }
 
     fn channel_of(&self, lane: LaneId) -> ChannelId {
-        if (lane as usize) < self.len() {
-            return lane;
+        if lane.index() < self.len() {
+            return lane.number();
         }
         (self.further.partition_point(|&further| further <= lane) - 1) as ChannelId
     }

@@ -1,13 +1,18 @@
 //! The event loop: heads ask, wait, move on.
 
-use crate::channels::{ChannelId, Channels, HELD, LaneId, NONE, WormId};
+use crate::channels::{ChannelId, Channels, HELD, LaneId, WormId};
 use crate::requests::{Request, Requests};
-use isthmus_kernel::{Cycles, EventQueue, Paths, Ran, Slab};
+use isthmus_kernel::{Cycles, Engine as _, EventQueue, Id, Paths, Ran, RunUntil, Slab};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Marks the timers among the events, which are numbers: below it are channels to be woken. So
-/// within a cycle releases come first, then the handler's timers. Requests come last and have a
-/// queue of their own.
+/// within a cycle releases come first, then the handler's timers, then messages offered for it.
+/// Requests come last and have a queue of their own.
 const TIMER: u32 = 1 << 31;
+
+/// The event after all timers: messages offered for this cycle are generated.
+const GENERATE: u32 = u32::MAX;
 
 /// Channels that a path has room for before the first longer one.
 const STRIDE_MIN: usize = 16;
@@ -15,10 +20,21 @@ const STRIDE_MIN: usize = 16;
 /// Requests of one cycle from which on it pays to look ahead.
 const LOOK_AHEAD_MIN: usize = 64;
 
+/// A message to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a, T> {
+    /// Length in flits, at least 1.
+    pub length: u32,
+    /// The channels that it crosses, at least one, fewer than 2^16, none twice.
+    pub path: &'a [ChannelId],
+    /// What the handler wants to know again.
+    pub tag: T,
+}
+
 /// A message whose head has crossed its last channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
-    /// Message number, in order of [`Engine::start`].
+    /// Message number, in order of generation.
     pub number: u64,
     /// What the handler attached.
     pub tag: T,
@@ -41,8 +57,13 @@ pub trait Handler {
     /// What is attached to a message.
     type Tag: Copy;
 
-    /// A timer set by [`Engine::schedule`] is due.
-    fn timer(&mut self, engine: &mut Engine<Self::Tag>, timer: u32);
+    /// A timer set by [`Engine::schedule`] is due. Does nothing by default.
+    #[inline]
+    fn timer(&mut self, _engine: &mut Engine<Self::Tag>, _timer: u32) {}
+
+    /// The time of an offered message has come, which has this number now. Does nothing by default.
+    #[inline]
+    fn generated(&mut self, _engine: &mut Engine<Self::Tag>, _number: u64, _tag: Self::Tag) {}
 
     /// A head has arrived. The tail follows at `delivered.tail`, which may lie in the future.
     fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
@@ -101,9 +122,12 @@ pub struct Engine<T> {
     queue: EventQueue<u32>,
     requests: Requests,
     channels: Channels,
-    worms: Slab<Worm<T>>,
-    /// Of each worm the channels still to be asked for, lanes once granted.
-    paths: Paths<u32>,
+    worms: Slab<WormId, Worm<T>>,
+    /// Of each worm the numbers of channels still to be asked for, of lanes once granted.
+    paths: Paths<WormId, u32>,
+    /// Messages to be generated: when, and of those of one cycle in the order of their offers.
+    to_come: BinaryHeap<Reverse<(Cycles, u64, WormId)>>,
+    offered: u64,
     started: u64,
     under_way: u64,
     /// The limit to which it has run.
@@ -119,29 +143,12 @@ impl<T: Copy> Engine<T> {
             channels,
             worms: Slab::new(),
             paths: Paths::new(STRIDE_MIN),
+            to_come: BinaryHeap::new(),
+            offered: 0,
             started: 0,
             under_way: 0,
             reached: 0,
         }
-    }
-
-    /// Goes back to an idle engine at cycle 0. Keeps the memory, which is what a new engine spends
-    /// its time on where many messages wait.
-    pub fn clear(&mut self) {
-        self.queue.clear();
-        self.requests.clear();
-        self.channels.clear();
-        self.worms.clear();
-        self.paths.clear();
-        self.started = 0;
-        self.under_way = 0;
-        self.reached = 0;
-    }
-
-    /// The present cycle. Between runs, what was due before it has been served.
-    #[inline]
-    pub fn now(&self) -> Cycles {
-        self.queue.now().max(self.reached)
     }
 
     /// The channels.
@@ -154,16 +161,11 @@ impl<T: Copy> Engine<T> {
         &mut self.channels
     }
 
-    /// Messages started and not yet delivered.
-    pub fn under_way(&self) -> u64 {
-        self.under_way
-    }
-
     /// Calls [`Handler::timer`] with `timer` at `time`, not before now. Timers of one cycle are
     /// served by their number; one set twice for the same cycle is served twice.
     ///
     /// # Panics
-    /// If `timer` is 2^31 or more, or the time has passed.
+    /// If `timer` is 2^31 - 1 or more, or the time has passed.
     #[inline]
     pub fn schedule(&mut self, time: Cycles, timer: u32) {
         assert!(
@@ -171,54 +173,68 @@ impl<T: Copy> Engine<T> {
             "a timer was set for cycle {time}, now is {}",
             self.now()
         );
-        assert!(timer < TIMER, "timers are numbered below 2^31, not {timer}");
+        assert!(
+            timer < GENERATE - TIMER,
+            "timers are numbered below 2^31 - 1, not {timer}"
+        );
         self.queue.push(time, TIMER | timer);
     }
 
-    /// Starts a message of `length` flits along `path` now; it asks for the first channel in the
-    /// present cycle. Returns its number. To be called from [`Handler::timer`] only: a delivery
-    /// may be told after the requests of the same cycle.
+    /// Generates a message now, without a detour: it asks for its first channel in the present cycle.
+    /// Returns its number. To be called from [`Handler::timer`] only: a delivery may be told after the
+    /// requests of the same cycle.
     ///
     /// # Panics
-    /// If the path is empty, has 2^16 channels or more, or names a channel that does not exist; if
-    /// the length is 0; in debug builds, if the path names a channel twice (the worm would wait
-    /// for itself).
+    /// If the message is one that [`Engine::offer`](isthmus_kernel::Engine::offer) would not take.
     #[inline]
-    pub fn start(&mut self, tag: T, length: u32, path: &[ChannelId]) -> u64 {
-        assert!(length > 0, "a message has at least one flit");
-        assert!(!path.is_empty(), "a path has at least one channel");
-        debug_assert!(
-            (1..path.len()).all(|hop| !path[..hop].contains(&path[hop])),
-            "a path must not cross a channel twice: {path:?}"
-        );
-        let worm = Worm {
-            number: self.started,
-            ready: self.now(),
-            granted: self.now(),
-            length,
-            next: NONE,
-            hop: 0,
-            hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // Its tail leaves a buffer when its head is granted another lane; nothing is known before.
-            stalled: (length as usize) < path.len(),
-            tag,
-        };
-        let number = worm.number;
-        let index = self.worms.insert(worm);
-        self.paths.make_room(index, path.len());
-        self.paths.of_mut(index, path.len()).copy_from_slice(path);
-        self.started += 1;
-        self.under_way += 1;
-        self.requests.start(Request {
-            number,
-            worm: index,
-            channel: path[0],
-        });
-        number
+    pub fn start(&mut self, message: Message<'_, T>) -> u64 {
+        let index = self.take_in(self.queue.now(), message);
+        self.enter(index)
+    }
+}
+
+impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    type Message<'a> = Message<'a, T>;
+
+    // The memory is what a new engine spends its time on where many messages wait.
+    fn clear(&mut self) {
+        self.queue.clear();
+        self.requests.clear();
+        self.channels.clear();
+        self.worms.clear();
+        self.paths.clear();
+        self.to_come.clear();
+        self.offered = 0;
+        self.started = 0;
+        self.under_way = 0;
+        self.reached = 0;
     }
 
-    /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`].
-    pub fn run_until(&mut self, limit: Cycles, handler: &mut impl Handler<Tag = T>) -> Ran {
+    #[inline]
+    fn now(&self) -> Cycles {
+        self.queue.now().max(self.reached)
+    }
+
+    fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
+        assert!(
+            time >= self.now(),
+            "a message was offered for cycle {time}, now is {}",
+            self.now()
+        );
+        let index = self.take_in(time, message);
+        self.to_come.push(Reverse((time, self.offered, index)));
+        self.offered += 1;
+        self.queue.push(time, GENERATE);
+    }
+
+    fn under_way(&self) -> u64 {
+        self.under_way
+    }
+}
+
+impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    #[inline]
+    fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let now = self.queue.now();
             let event = self.queue.next_time();
@@ -238,8 +254,10 @@ impl<T: Copy> Engine<T> {
                 let event = self.queue.pop_until(time).expect("an event is due");
                 if event < TIMER {
                     self.wake(handler, event);
-                } else {
+                } else if event < GENERATE {
                     handler.timer(self, event - TIMER);
+                } else {
+                    self.generate(handler);
                 }
             } else {
                 self.queue.advance_to(time);
@@ -248,6 +266,63 @@ impl<T: Copy> Engine<T> {
             }
         }
         Ran::Finished
+    }
+}
+
+impl<T: Copy> Engine<T> {
+    /// Finds a place for a message that is generated at `time`.
+    #[inline]
+    fn take_in(&mut self, time: Cycles, message: Message<'_, T>) -> WormId {
+        let Message { length, path, tag } = message;
+        assert!(length > 0, "a message has at least one flit");
+        assert!(!path.is_empty(), "a path has at least one channel");
+        debug_assert!(
+            (1..path.len()).all(|hop| !path[..hop].contains(&path[hop])),
+            "a path must not cross a channel twice: {path:?}"
+        );
+        let index = self.worms.insert(Worm {
+            // It gets its number when it is generated.
+            number: u64::MAX,
+            ready: time,
+            granted: time,
+            length,
+            next: WormId::NONE,
+            hop: 0,
+            hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
+            // Its tail leaves a buffer when its head is granted another lane; nothing is known before.
+            stalled: (length as usize) < path.len(),
+            tag,
+        });
+        self.paths.make_room(index, path.len());
+        self.paths.of_mut(index, path.len()).copy_from_slice(path);
+        index
+    }
+
+    /// A message is generated now. Returns its number.
+    #[inline]
+    fn enter(&mut self, index: WormId) -> u64 {
+        let number = self.started;
+        self.worms[index].number = number;
+        self.started += 1;
+        self.under_way += 1;
+        self.requests.start(Request {
+            number,
+            worm: index,
+            channel: self.paths.step(index, 0),
+        });
+        number
+    }
+
+    /// Generates the messages offered for this cycle.
+    fn generate(&mut self, handler: &mut impl Handler<Tag = T>) {
+        let now = self.queue.now();
+        while let Some(&Reverse((time, _, index))) = self.to_come.peek()
+            && time == now
+        {
+            self.to_come.pop();
+            let number = self.enter(index);
+            handler.generated(self, number, self.worms[index].tag);
+        }
     }
 
     /// Reads what the requests of this cycle will need, if there are many: so the caches of the
@@ -299,7 +374,7 @@ impl<T: Copy> Engine<T> {
                 self.wait(request.channel, request.worm);
                 return;
             };
-            path[hop] = lane;
+            path[hop] = lane.number();
             handler.granted(request.number, hop as u32, now);
             hop += 1;
             let Some(&channel) = path.get(hop) else {
@@ -307,7 +382,7 @@ impl<T: Copy> Engine<T> {
             };
             request.channel = channel;
             if hop > worm.length as usize {
-                let left = path[hop - 1 - worm.length as usize];
+                let left = LaneId::new(path[hop - 1 - worm.length as usize]);
                 release(&mut self.channels, &mut self.queue, left, now + 1);
                 next = next.min(self.queue.next_time());
             }
@@ -335,7 +410,7 @@ impl<T: Copy> Engine<T> {
     ) -> Option<ChannelId> {
         let now = self.queue.now();
         let worm = &mut self.worms[index];
-        *self.paths.step_mut(index, worm.hop.into()) = lane;
+        *self.paths.step_mut(index, worm.hop.into()) = lane.number();
         handler.granted(worm.number, u32::from(worm.hop), now);
         worm.hop += 1;
         let worm = *worm;
@@ -346,7 +421,7 @@ impl<T: Copy> Engine<T> {
         if u32::from(worm.hop) > worm.length {
             // Shorter than its path: the tail leaves the buffer of an earlier lane in this cycle.
             let left = usize::from(worm.hop) - 1 - worm.length as usize;
-            let left = self.paths.step(index, left);
+            let left = LaneId::new(self.paths.step(index, left));
             release(&mut self.channels, &mut self.queue, left, now + 1);
         }
         Some(self.paths.step(index, worm.hop.into()))
@@ -382,7 +457,7 @@ impl<T: Copy> Engine<T> {
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
         // Lanes whose buffers a short worm has left already keep the release they have.
         for hop in hops.saturating_sub(length + 1)..hops {
-            let lane = self.paths.step(index, hop as usize);
+            let lane = LaneId::new(self.paths.step(index, hop as usize));
             let behind = hops - 1 - hop;
             // The one whose buffer it leaves as the head arrives was not known to be emptied.
             let time = now + (length - behind).max(1);
@@ -394,7 +469,7 @@ impl<T: Copy> Engine<T> {
     fn wait(&mut self, channel: ChannelId, index: WormId) {
         self.stall(index);
         let worms = &mut self.worms;
-        worms[index].next = NONE;
+        worms[index].next = WormId::NONE;
         let wake = self.channels.enqueue(channel, index, |last, new| {
             worms[last].next = new;
         });
@@ -412,7 +487,7 @@ impl<T: Copy> Engine<T> {
         worm.stalled = true;
         let hop = usize::from(worm.hop);
         for &lane in self.paths.of(index, hop) {
-            self.channels.hold(lane);
+            self.channels.hold(LaneId::new(lane));
         }
     }
 
@@ -429,7 +504,7 @@ impl<T: Copy> Engine<T> {
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
             // Whoever waits behind it is better woken once, when the release is known for sure.
-            worm.stalled |= worm.next != NONE;
+            worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels
                 .request(channel, now, worm.length, worm.release(now))

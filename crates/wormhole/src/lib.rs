@@ -26,4 +26,4 @@ mod engine;
 mod requests;
 
 pub use channels::{Carried, ChannelId, Channels};
-pub use engine::{Delivered, Engine, Handler};
+pub use engine::{Delivered, Engine, Handler, Message};

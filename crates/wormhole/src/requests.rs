@@ -121,11 +121,12 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isthmus_kernel::Id;
 
     fn request(number: u64) -> Request {
         Request {
             number,
-            worm: number as WormId + 100,
+            worm: WormId::new(number as u32 + 100),
             channel: number as ChannelId + 200,
         }
     }
@@ -150,7 +151,8 @@ mod tests {
                 worm,
                 channel,
             } = requests.pop();
-            assert_eq!((worm, channel), (number as u32 + 100, number as u32 + 200));
+            let expected = request(number);
+            assert_eq!((worm, channel), (expected.worm, expected.channel));
             served.push(number);
         }
         assert_eq!(served, [5, 10, 20, 30, 40, 70, 80]);

@@ -2,7 +2,8 @@
 //! on random channels, paths, lengths, ready times, ties and follow-up messages.
 
 use isthmus_flit::{Arrival, Message, Ready};
-use isthmus_wormhole::{Channels, Delivered, Engine, Handler};
+use isthmus_kernel::{Engine as _, RunUntil};
+use isthmus_wormhole::{self as wormhole, Channels, Delivered, Engine, Handler};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -10,7 +11,8 @@ use std::cell::Cell;
 /// Flits that the buffer of a lane holds.
 const DEPTH: usize = 1;
 
-/// Starts the messages of a list as they become ready; the tag is the index in the list.
+/// Sends the messages of a list as they become ready: offers those that follow no other, and starts the
+/// others when a timer is due. The tag is the index in the list.
 struct Replay<'a> {
     messages: &'a [Message],
     /// Numbers given by the engine, by index.
@@ -55,7 +57,7 @@ impl<'a> Replay<'a> {
         };
         for (index, message) in messages.iter().enumerate() {
             if let Ready::At(cycle) = message.ready {
-                engine.schedule(cycle, index as u32);
+                engine.offer(cycle, offered(index, message));
             }
         }
         let held = window.map(|(from, to)| {
@@ -75,13 +77,25 @@ impl<'a> Replay<'a> {
     }
 }
 
+fn offered(index: usize, message: &Message) -> wormhole::Message<'_, usize> {
+    wormhole::Message {
+        length: message.length,
+        path: &message.path,
+        tag: index,
+    }
+}
+
 impl Handler for Replay<'_> {
     type Tag = usize;
 
     fn timer(&mut self, engine: &mut Engine<usize>, timer: u32) {
         let index = timer as usize;
-        let message = &self.messages[index];
-        self.numbers[index] = engine.start(index, message.length, &message.path);
+        let number = engine.start(offered(index, &self.messages[index]));
+        self.generated(engine, number, index);
+    }
+
+    fn generated(&mut self, _: &mut Engine<usize>, number: u64, index: usize) {
+        self.numbers[index] = number;
         self.order.push(index);
     }
 

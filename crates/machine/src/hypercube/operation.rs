@@ -1,7 +1,14 @@
 //! I/O demands under way and the messages they still have to send.
 
 use crate::hypercube::observe::Operation;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, id};
+
+id! {
+    /// The place of an I/O demand under way.
+    pub(crate) struct OpenId;
+    /// The place of an errand.
+    pub(crate) struct ErrandId;
+}
 
 /// An I/O demand under way.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +55,7 @@ pub(crate) enum Stage {
 /// One message of an I/O demand: what it is for and what it carries on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
-    pub open: u32,
+    pub open: OpenId,
     pub stage: Stage,
     pub step: Step,
     /// Blocks asked for or carried.

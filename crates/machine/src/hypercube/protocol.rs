@@ -2,9 +2,9 @@
 //! to the I/O node that serves it, on to the one that has the data, and back.
 
 use crate::hypercube::observe::{Class, Completed, Leg, Observer, Operation};
-use crate::hypercube::operation::{Errand, Open, Stage, Step};
+use crate::hypercube::operation::{Errand, ErrandId, Open, Stage, Step};
 use crate::hypercube::simulation::{Driver, Tag};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Engine as _, Id};
 use isthmus_workload::spec::FileLayout;
 use isthmus_workload::{Demand, Location};
 use isthmus_wormhole::Engine;
@@ -74,7 +74,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// What an errand waited for has come.
-    pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: u32) {
+    pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),
             Stage::Arrive => {
@@ -89,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Starts the message of an errand now.
-    fn send(&mut self, engine: &mut Engine<Tag>, index: u32) {
+    fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         let state = &mut *self.state;
         let errand = state.errands[index];
         let machine = &state.machine;
@@ -146,7 +146,7 @@ impl<O: Observer> Driver<'_, O> {
             engine,
             Tag {
                 class,
-                value: index,
+                value: index.number(),
             },
             length,
             cause,
@@ -154,7 +154,12 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// The head of an errand's message has arrived; what comes next begins with the tail.
-    pub(crate) fn delivered_errand(&mut self, engine: &mut Engine<Tag>, index: u32, leg: &Leg) {
+    pub(crate) fn delivered_errand(
+        &mut self,
+        engine: &mut Engine<Tag>,
+        index: ErrandId,
+        leg: &Leg,
+    ) {
         let mut errand = *self.state.errands.remove(index);
         errand.network += leg.header_latency();
         errand.cause = leg.number;
@@ -380,7 +385,7 @@ impl<O: Observer> Driver<'_, O> {
 
     fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
         let index = self.state.errands.insert(Errand { stage, ..errand });
-        engine.schedule(time, 2 * self.state.pes + index);
+        engine.schedule(time, 2 * self.state.pes + index.number());
     }
 
     /// One chain of an I/O demand has ended at `time`.

@@ -3,14 +3,14 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::gate::Gate;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
-use crate::hypercube::operation::{Errand, Open};
+use crate::hypercube::operation::{Errand, ErrandId, Open, OpenId};
 use isthmus_device::{Busy, IoNode};
-use isthmus_kernel::{Cycles, Ran, Slab, Streams};
+use isthmus_kernel::{Cycles, Engine as _, Id, Ran, RunUntil, Slab, Streams};
 use isthmus_topology::BroadcastTree;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use isthmus_workload::{Demand, Outstanding, Traffic};
-use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler};
+use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler, Message};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -88,8 +88,8 @@ pub(crate) struct State {
     pub traffic: Traffic,
     pub lengths: Lengths,
     pub io_nodes: Vec<IoNode>,
-    pub open: Slab<Open>,
-    pub errands: Slab<Errand>,
+    pub open: Slab<OpenId, Open>,
+    pub errands: Slab<ErrandId, Errand>,
     pub path: Vec<ChannelId>,
     /// Broadcast trees by root, made when first used.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
@@ -249,7 +249,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         } else if timer < 2 * pes {
             self.ended(engine, timer - pes);
         } else {
-            self.due(engine, timer - 2 * pes);
+            self.due(engine, ErrandId::new(timer - 2 * pes));
         }
     }
 
@@ -269,7 +269,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if leg.class == Class::PePe {
             self.complete(engine, delivered.tag.value, leg.tail);
         } else {
-            self.delivered_errand(engine, delivered.tag.value, &leg);
+            self.delivered_errand(engine, ErrandId::new(delivered.tag.value), &leg);
         }
     }
 
@@ -361,7 +361,7 @@ impl<O: Observer> Driver<'_, O> {
         cause: Option<u64>,
     ) {
         let path = &self.state.path;
-        let number = engine.start(tag, length, path);
+        let number = engine.start(Message { length, path, tag });
         self.observer.started(&Started {
             number,
             class: tag.class,

@@ -2,7 +2,7 @@
 
 use super::network::{Network, NetworkError};
 use super::observe::{Completed, Observer, Packet};
-use isthmus_kernel::{Cycles, Streams};
+use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -75,7 +75,7 @@ impl<W: Ways> Simulation<W> {
         state.source.begin(&mut state.demands);
         for demand in state.demands.drain(..) {
             let queue = state.queues[demand.process as usize];
-            simulation.engine.send(demand.time, message(demand, queue));
+            simulation.engine.offer(demand.time, message(demand, queue));
         }
         Ok(simulation)
     }
@@ -87,7 +87,7 @@ impl<W: Ways> Simulation<W> {
 
     /// Messages offered to the network and not delivered.
     pub fn under_way(&self) -> u64 {
-        self.engine.under_way().0 as u64
+        self.engine.open()
     }
 
     /// Goes on until the observer has finished or everything before tick `until` has happened.
@@ -155,7 +155,7 @@ impl State {
     fn offer(&mut self, offers: &mut Offers<Demand>) {
         for demand in self.demands.drain(..) {
             let queue = self.queues[demand.process as usize];
-            offers.send(demand.time, message(demand, queue));
+            offers.offer(demand.time, message(demand, queue));
         }
     }
 

@@ -4,8 +4,10 @@ use crate::sci::build::{Lengths, Machine};
 use crate::sci::gate::Gate;
 use crate::sci::observe::{Arrival, Observer};
 use crate::sci::spec::FlowControl;
-use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
-use isthmus_sci::{Class, Delivery, Dropped, Engine, Handler, Offers, Packet, Stall, StallKind};
+use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Stream, Streams, Uniform};
+use isthmus_sci::{
+    Class, Delivery, Dropped, Handler, Offers, Packet, RingEngine, Stall, StallKind,
+};
 use isthmus_sci::{event, symbol};
 use isthmus_topology::rings::Segment;
 use isthmus_workload::packets::PacketSource;
@@ -234,7 +236,7 @@ impl Simulation {
         let machine = &self.state.machine;
         machine.fabric().links().iter().map(move |link| {
             let interface = machine.interfaces().interface(link.from, link.ring);
-            let at = interface.expect("a link leaves an interface") as usize;
+            let at = interface.expect("a link leaves an interface").index();
             LinkUse {
                 send: counters.send_symbols[at],
                 echo: counters.echo_symbols[at],

@@ -1,6 +1,6 @@
 //! Nodes with one message outstanding each: the next starts when the last is complete.
 
-use isthmus_kernel::{Cycles, Gap, Stream, Streams, Uniform, unit_interval};
+use isthmus_kernel::{Cycles, Engine as _, Gap, RunUntil, Stream, Streams, Uniform, unit_interval};
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{Delivery, Engine, Handler, Kind, Message, Offers, Rules};
 use std::collections::VecDeque;
@@ -112,9 +112,9 @@ impl Clients {
             let pause = state
                 .gap
                 .exponential(state.client.pause * SECOND, &mut state.stream);
-            offers.send(time + pause, message);
+            offers.offer(time + pause, message);
         } else if let Some(message) = state.waiting.pop_front() {
-            offers.send(time, message);
+            offers.offer(time, message);
         } else {
             state.busy = false;
         }
@@ -170,7 +170,7 @@ pub fn run(
                 let message = state.message(number);
                 // Not all in the same tick.
                 let time = (unit_interval(&mut state.stream) * 1e6) as Cycles;
-                engine.send(time, message);
+                engine.offer(time, message);
             }
             Some(rate) => {
                 let mut time = 0;
@@ -199,7 +199,7 @@ pub fn run(
                 state.waiting.push_back(message);
             } else {
                 state.busy = true;
-                engine.send(time, message);
+                engine.offer(time, message);
             }
         }
         engine.run_until(limit, handler);

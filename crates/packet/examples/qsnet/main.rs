@@ -7,6 +7,7 @@ mod clients;
 mod machine;
 
 use clients::{Client, Length, Seen, run};
+use isthmus_kernel::{Engine as _, RunUntil};
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{
     Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Kind, Message, Offers, Rules,
@@ -57,7 +58,7 @@ fn latency(tree: &Arc<FatTree>, bytes: u64) -> f64 {
         queue: 0,
         tag: (),
     };
-    engine.send(0, message);
+    engine.offer(0, message);
     let mut last = Last(None);
     engine.run_until(1000 * MICROSECOND, &mut last);
     last.0.unwrap().arrived as f64 / MICROSECOND as f64

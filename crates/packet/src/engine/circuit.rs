@@ -9,11 +9,13 @@ use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::one_of_equals;
 use super::event::{Event, Kind};
 use super::group::Waiter;
+use super::lanes::LaneId;
 use super::links::{Links, Look};
-use super::packets::{Packet, Step};
+use super::messages::MessageId;
+use super::packets::{Packet, PacketId, Step};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
 use crate::ways::{Header, Run, Ways, drawn};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id};
 use std::hint::black_box;
 
 /// What a run of links has for a packet.
@@ -22,7 +24,7 @@ enum Choice {
     /// Nothing; a lane comes free at this time, as far as known.
     Busy(Cycles),
     /// This lane.
-    Lane(u32),
+    Lane(LaneId),
     /// A lane of any of several links that are equally good: the first of them, how many, and
     /// their merit.
     Links(u32, u32, Merit),
@@ -120,7 +122,7 @@ impl Links {
         rule: Adaptive,
         now: Cycles,
         lot: impl FnOnce() -> u64,
-    ) -> Result<u32, Cycles> {
+    ) -> Result<LaneId, Cycles> {
         let (mut link, ties, best) = match choice {
             Choice::Busy(next) => return Err(next),
             Choice::Lane(lane) => return Ok(lane),
@@ -160,7 +162,7 @@ impl Holding for Circuits {
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
-        _message: u32,
+        _message: MessageId,
         now: Cycles,
     ) -> Option<Cycles> {
         let all = core.ways.of_node(header.from);
@@ -170,7 +172,7 @@ impl Holding for Circuits {
 
     fn inject<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        packet: u32,
+        packet: PacketId,
         run: Run,
         now: Cycles,
     ) -> Cycles {
@@ -183,7 +185,7 @@ impl Holding for Circuits {
     #[inline]
     fn arrive<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        packet: u32,
+        packet: PacketId,
         alone: bool,
         now: Cycles,
     ) {
@@ -250,7 +252,7 @@ impl Holding for Circuits {
         1
     }
 
-    fn call(&self, _lane: u32, _run: Run) -> u64 {
+    fn call(&self, _lane: LaneId, _run: Run) -> u64 {
         0
     }
 }
@@ -265,7 +267,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
     /// The lane of one of these links that a packet gets now, or when one comes free, as far as
     /// known.
     #[inline]
-    fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<u32, Cycles> {
+    fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
         let lot = || packet.lot(self.seed);
         let rule = self.rules.adaptive;
         let class = class_of::<W>(&packet.header);
@@ -275,7 +277,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
 
     /// Serves a header that asks for links for which nobody waits, or lets it wait.
     #[inline]
-    fn ask(&mut self, packet: u32, now: Cycles) {
+    fn ask(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         let (run, input) = (state.run, state.input);
         match self.lane(state, run, now) {
@@ -292,7 +294,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
     }
 
     /// A header joins those that wait for its links.
-    fn wait(&mut self, packet: u32, now: Cycles) {
+    fn wait(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
             since: match self.rules.age.from {
@@ -330,11 +332,11 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
             let turn = self.turn(group, now);
             let (links, packets) = (&self.links, &self.packets);
             let waiters = &mut self.groups[group as usize];
-            let choice = |packet: u32| {
+            let choice = |packet: PacketId| {
                 let class = class_of::<W>(&packets.get(packet).header);
                 links.choice(run, class, rule.load, now)
             };
-            let busy = |packet: u32| match choice(packet) {
+            let busy = |packet: PacketId| match choice(packet) {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
@@ -365,7 +367,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
     }
 
     /// A packet gets a lane. Answers when it starts on the link.
-    fn grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) -> Cycles {
+    fn grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
         let start = self.links.hold(lane, now);
         let end = self.links.ledger(link).end;
@@ -377,18 +379,19 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         if last {
             let tail = start + ticks + length;
             self.queue
-                .push(tail, Event::new(Kind::Deliver, link, packet));
+                .push(tail, Event::new(Kind::Deliver, link, packet.number()));
             self.release(packet, tail + self.rules.acknowledge);
         } else {
             self.head_for(packet, end);
             let time = start + self.rules.hop + length;
-            self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
+            self.queue
+                .push(time, Event::new(Kind::Arrive, 0, packet.number()));
         }
         start
     }
 
     /// The acknowledgement, on the last link at `time`, frees the lanes on its way back.
-    fn release(&mut self, packet: u32, time: Cycles) {
+    fn release(&mut self, packet: PacketId, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
         let node = self.packets.get(packet).header.from;

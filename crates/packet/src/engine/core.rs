@@ -2,11 +2,11 @@
 
 use super::event::{Event, Kind};
 use super::group::{Group, Turn};
-use super::lanes::Lanes;
+use super::lanes::{LaneId, Lanes};
 use super::links::Links;
-use super::messages::State;
+use super::messages::{MessageId, State};
 use super::nic::Nic;
-use super::packets::{Packet, Packets};
+use super::packets::{Packet, PacketId, Packets};
 use super::queue::Queue;
 use crate::Rules;
 use crate::rules::tie;
@@ -51,7 +51,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
-        message: u32,
+        message: MessageId,
         now: Cycles,
     ) -> Option<Cycles>;
 
@@ -59,13 +59,18 @@ pub(super) trait Holding: Clone + Debug + Sized {
     /// starts.
     fn inject<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        packet: u32,
+        packet: PacketId,
         run: Run,
         now: Cycles,
     ) -> Cycles;
 
     /// A header asks for its next links. `alone`: nothing else happens in this tick.
-    fn arrive<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, packet: u32, alone: bool, now: Cycles);
+    fn arrive<T: Copy, W: Ways>(
+        core: &mut Core<T, W, Self>,
+        packet: PacketId,
+        alone: bool,
+        now: Cycles,
+    );
 
     /// Something comes free for which a header may wait.
     fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
@@ -83,7 +88,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     fn weight(packet: &Packet) -> u64;
 
     /// Calls for what a packet's next links are asked, unless it is in the processor's caches.
-    fn call(&self, lane: u32, run: Run) -> u64;
+    fn call(&self, lane: LaneId, run: Run) -> u64;
 }
 
 /// The engine for one way of holding links.
@@ -94,7 +99,9 @@ pub(super) struct Core<T, W, H> {
     pub(super) seed: u64,
     pub(super) now: Cycles,
     pub(super) queue: Queue,
-    pub(super) messages: Slab<State<T>>,
+    pub(super) messages: Slab<MessageId, State<T>>,
+    /// Of those the ones to be generated.
+    pub(super) to_come: u64,
     pub(super) packets: Packets,
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
@@ -104,7 +111,7 @@ pub(super) struct Core<T, W, H> {
     pub(super) groups: Vec<Group>,
     /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
     /// links.
-    pub(super) asking: Vec<u32>,
+    pub(super) asking: Vec<PacketId>,
     /// Groups to be looked at when the tick ends, and output buffers by their links and
     /// [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
@@ -163,6 +170,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             nics: vec![nic; ways.node_count() as usize],
             packets: Packets::new(ways.longest()),
             messages: Slab::new(),
+            to_come: 0,
             queue: Queue::new(span),
             offers: Offers::default(),
             asking: Vec::new(),
@@ -186,9 +194,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
     }
 
-    pub fn clear(&mut self, seed: u64) {
-        self.seed = seed;
+    pub fn clear(&mut self) {
         self.now = 0;
+        self.to_come = 0;
         self.queue.clear();
         self.messages.clear();
         self.packets.clear();
@@ -208,11 +216,11 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         self.offers.reminders.clear();
     }
 
-    pub fn under_way(&self) -> (usize, usize) {
-        (self.messages.len(), self.packets.count())
+    pub fn under_way(&self) -> u64 {
+        self.messages.len() as u64 - self.to_come
     }
 
-    pub fn send(&mut self, time: Cycles, message: Message<T>) {
+    pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         let nodes = self.nics.len() as u32;
         let Message {
             from, to, queue, ..
@@ -257,8 +265,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             // Most ticks have one event only: what it brings about can be done at once.
             let alone = !self.queue.more_now() && self.settled();
             match event.kind() {
-                Kind::Arrive => S::arrive(self, event.about(), alone, now),
-                Kind::Deliver => self.deliver(event.about(), now, handler),
+                Kind::Arrive => S::arrive(self, event.packet(), alone, now),
+                Kind::Deliver => self.deliver(event.packet(), now, handler),
                 Kind::Wake => S::wake(self, event.about(), alone, now),
                 Kind::Inject => {
                     let node = event.about();
@@ -297,7 +305,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         if limit < Cycles::MAX {
             self.now = self.now.max(limit);
         }
-        Ran::at_limit(!self.queue.is_empty(), self.messages.len() as u64)
+        Ran::at_limit(!self.queue.is_empty(), self.under_way())
     }
 
     /// Calls for what the events of a slot are about. In a large tree it is no longer in the
@@ -307,7 +315,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         for (_, event) in upcoming {
             let about = event.about();
             read ^= match event.kind() {
-                Kind::Arrive | Kind::Deliver => u64::from(self.packets.get(about).header.to),
+                Kind::Arrive | Kind::Deliver => {
+                    u64::from(self.packets.get(event.packet()).header.to)
+                }
                 Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
                 Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
@@ -319,14 +329,15 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 Kind::Arrive => {
                     let Packet {
                         run, header, lane, ..
-                    } = *self.packets.get(about);
+                    } = *self.packets.get(event.packet());
                     let held = self.holding.call(lane, run);
-                    held ^ self.links.call(run) ^ self.packets.call_path(about, header.links)
+                    held ^ self.links.call(run)
+                        ^ self.packets.call_path(event.packet(), header.links)
                 }
                 Kind::Deliver => {
                     let Packet {
                         header, message, ..
-                    } = *self.packets.get(about);
+                    } = *self.packets.get(event.packet());
                     let nic = &self.nics[header.to as usize];
                     nic.ready ^ nic.received ^ self.messages[message].call()
                 }
@@ -367,7 +378,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
         let mut offers = std::mem::take(&mut self.offers.messages);
         for (time, message) in offers.drain(..) {
-            self.send(time, message);
+            self.offer(time, message);
         }
         self.offers.messages = offers;
     }
@@ -421,7 +432,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
 
     /// A packet has got a link that leads to a switch: sees what it is to ask for there.
     #[inline]
-    pub(super) fn head_for(&mut self, packet: u32, end: End) {
+    pub(super) fn head_for(&mut self, packet: PacketId, end: End) {
         let state = self.packets.get_mut(packet);
         let channel = self.lanes.channel(state.lane);
         let Header { from, links, .. } = state.header;
@@ -454,7 +465,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
 
     /// When the sender of a packet that has arrived now knows of that.
     #[inline]
-    fn known(&self, packet: u32, now: Cycles) -> Cycles {
+    fn known(&self, packet: PacketId, now: Cycles) -> Cycles {
         let path = self.packets.path(packet);
         let switches = path.len() as u64 - 1;
         let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
@@ -468,7 +479,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 
     /// The tail of a packet arrives.
-    fn deliver<H: Handler<Tag = T>>(&mut self, packet: u32, now: Cycles, handler: &mut H) {
+    fn deliver<H: Handler<Tag = T>>(&mut self, packet: PacketId, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
         let known = self.known(packet, now);
         let Header { from, to, .. } = state.header;

@@ -4,15 +4,16 @@ use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::one_of_equals;
 use super::event::{Event, Kind};
 use super::group::Waiter;
-use super::lanes::Lanes;
+use super::lanes::{LaneId, Lanes};
 use super::links::Look;
+use super::messages::MessageId;
 use super::outputs::OutputBuffers;
-use super::packets::{Packet, Step};
+use super::packets::{Packet, PacketId, Step};
 use super::returns::Returns;
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
 use crate::rules::Outputs;
 use crate::ways::{Header, Run, Ways, drawn};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id, Table};
 use std::collections::VecDeque;
 
 /// A virtual channel of a link and the buffer behind it.
@@ -23,7 +24,7 @@ pub(super) struct Lane {
     /// Room that the sender will know of.
     returning: Returns,
     /// Packets in the buffer or on the link to it.
-    packets: VecDeque<u32>,
+    packets: VecDeque<PacketId>,
 }
 
 /// What is to happen at a link.
@@ -43,9 +44,9 @@ const IDLE: Times = Times {
 /// The links of a network with cut-through.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Table<LaneId, Lane>,
     /// Of each lane the bytes of room that the sender knows of.
-    credits: Vec<u32>,
+    credits: Table<LaneId, u32>,
     times: Vec<Times>,
     /// Whether a group is to be looked at when the tick ends.
     pub(super) looked: Vec<bool>,
@@ -75,8 +76,8 @@ impl Buffers {
             packets: VecDeque::new(),
         };
         Self {
-            credits: vec![buffer; numbers.count(links)],
-            lanes: vec![lane; numbers.count(links)],
+            credits: Table::of(numbers.count(links), buffer),
+            lanes: Table::of(numbers.count(links), lane),
             times: vec![IDLE; links as usize],
             looked: vec![false; links as usize],
             numbers,
@@ -90,18 +91,18 @@ impl Buffers {
 
     /// Notes when the header of a packet comes to the switch it goes to.
     #[inline]
-    fn note_head(&mut self, packet: u32, time: Cycles) {
+    fn note_head(&mut self, packet: PacketId, time: Cycles) {
         if let Some(heads) = &mut self.heads {
-            if heads.len() <= packet as usize {
-                heads.resize(packet as usize + 1, 0);
+            if heads.len() <= packet.index() {
+                heads.resize(packet.index() + 1, 0);
             }
-            heads[packet as usize] = time;
+            heads[packet.index()] = time;
         }
     }
 
     /// When the header of a packet came to the switch it is at, if that is kept.
-    pub(super) fn head(&self, packet: u32) -> Option<Cycles> {
-        Some(self.heads.as_ref()?[packet as usize])
+    pub(super) fn head(&self, packet: PacketId) -> Option<Cycles> {
+        Some(self.heads.as_ref()?[packet.index()])
     }
 
     /// Takes in the credits that have come back.
@@ -114,8 +115,8 @@ impl Buffers {
             }
             times.credits = NEVER;
             let lanes = self.numbers.of(link);
-            let credits = &mut self.credits[lanes.clone()];
-            for (lane, credits) in self.lanes[lanes].iter_mut().zip(credits) {
+            let credits = &mut self.credits.values_mut()[lanes.clone()];
+            for (lane, credits) in self.lanes.values_mut()[lanes].iter_mut().zip(credits) {
                 *credits += lane.returning.take(now);
                 times.credits = times.credits.min(lane.returning.next());
             }
@@ -124,8 +125,8 @@ impl Buffers {
 
     /// Room behind a lane will be known at `time`.
     #[inline]
-    fn give_back(&mut self, lane: u32, time: Cycles, bytes: u32) {
-        self.lanes[lane as usize].returning.push(time, bytes);
+    fn give_back(&mut self, lane: LaneId, time: Cycles, bytes: u32) {
+        self.lanes[lane].returning.push(time, bytes);
         let times = &mut self.times[self.numbers.link(lane) as usize];
         times.credits = times.credits.min(time);
     }
@@ -150,13 +151,13 @@ impl Buffers {
     }
 
     /// The lane of a link and class with most room, the first of those; it must hold `bytes`.
-    pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<u32> {
+    pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<LaneId> {
         let mut best = None;
         let mut most = 0;
         for lane in self.numbers.of_class(link, class) {
-            let credits = self.credits[lane];
+            let credits = self.credits.values()[lane];
             if credits >= bytes && credits > most {
-                best = Some(lane as u32);
+                best = Some(LaneId::new(lane as u32));
                 most = credits;
             }
         }
@@ -165,7 +166,7 @@ impl Buffers {
 
     /// Bytes of room behind a link, all its lanes together.
     pub(super) fn credits(&self, link: u32) -> u64 {
-        let credits = self.credits[self.numbers.of(link)].iter();
+        let credits = self.credits.values()[self.numbers.of(link)].iter();
         credits.copied().map(u64::from).sum()
     }
 
@@ -190,7 +191,8 @@ impl Buffers {
     /// The most room in a lane of this class of these links, if their transmitters are free.
     fn room(&self, run: Run, class: u16, now: Cycles) -> u32 {
         let idle = run.iter().filter(|&link| self.transmitter(link) <= now);
-        let credits = idle.flat_map(|link| &self.credits[self.numbers.of_class(link, class)]);
+        let credits =
+            idle.flat_map(|link| &self.credits.values()[self.numbers.of_class(link, class)]);
         credits.copied().max().unwrap_or(0)
     }
 
@@ -203,14 +205,14 @@ impl Buffers {
         bytes: u32,
         now: Cycles,
         lot: impl FnOnce() -> u64,
-    ) -> u32 {
+    ) -> LaneId {
         // Room in all lanes of its class of a link that it fits on.
         let room = |link: u32| {
             if self.transmitter(link) > now {
                 return None;
             }
             let (mut total, mut most) = (0, 0);
-            for &credits in &self.credits[self.numbers.of_class(link, class)] {
+            for &credits in &self.credits.values()[self.numbers.of_class(link, class)] {
                 total += u64::from(credits);
                 most = most.max(credits);
             }
@@ -248,12 +250,12 @@ impl Holding for Buffers {
     const LANES: bool = false;
 
     fn clear(&mut self) {
-        for lane in &mut self.lanes {
+        for lane in self.lanes.values_mut() {
             lane.returning.clear();
             lane.packets.clear();
             lane.clear = 0;
         }
-        self.credits.fill(self.buffer);
+        self.credits.values_mut().fill(self.buffer);
         self.times.fill(IDLE);
         self.looked.fill(false);
         if let Some(outputs) = &mut self.outputs {
@@ -266,7 +268,7 @@ impl Holding for Buffers {
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
-        message: u32,
+        message: MessageId,
         now: Cycles,
     ) -> Option<Cycles> {
         let left = core.messages[message].left;
@@ -277,7 +279,7 @@ impl Holding for Buffers {
 
     fn inject<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        packet: u32,
+        packet: PacketId,
         run: Run,
         now: Cycles,
     ) -> Cycles {
@@ -292,20 +294,22 @@ impl Holding for Buffers {
     /// Only the first packet of its buffer may ask for an output, once the one before has left.
     fn arrive<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,
-        packet: u32,
+        packet: PacketId,
         _alone: bool,
         now: Cycles,
     ) {
         let state = core.packets.get_mut(packet);
         state.ready = true;
         let state = *state;
-        let lane = &core.holding.lanes[state.lane as usize];
+        let lane = &core.holding.lanes[state.lane];
         if lane.packets.front() != Some(&packet) {
             return;
         }
         let clear = lane.clear;
         if clear > now {
-            return core.queue.push(clear, Event::new(Kind::Arrive, 0, packet));
+            return core
+                .queue
+                .push(clear, Event::new(Kind::Arrive, 0, packet.number()));
         }
         let group = state.run.first;
         let since = match core.rules.age.from {
@@ -359,7 +363,7 @@ impl Holding for Buffers {
         if buffers.times[link as usize].credits > core.now {
             return spent;
         }
-        let lanes = buffers.lanes[lanes].iter();
+        let lanes = buffers.lanes.values()[lanes].iter();
         spent
             - lanes
                 .map(|lane| u64::from(lane.returning.due(core.now)))
@@ -370,12 +374,11 @@ impl Holding for Buffers {
         packet.wire.into()
     }
 
-    fn call(&self, lane: u32, run: Run) -> u64 {
-        run.iter()
-            .fold(self.lanes[lane as usize].clear, |read, link| {
-                let credits = self.credits[self.numbers.of(link).start];
-                read ^ u64::from(credits) ^ self.transmitter(link)
-            })
+    fn call(&self, lane: LaneId, run: Run) -> u64 {
+        run.iter().fold(self.lanes[lane].clear, |read, link| {
+            let credits = self.credits[self.numbers.lane(link, 0)];
+            read ^ u64::from(credits) ^ self.transmitter(link)
+        })
     }
 }
 
@@ -419,7 +422,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             // In a plain network all find the same room.
             let shared = W::PLAIN.then(|| network.room(run, 0, now));
             let packets = &self.packets;
-            let fits = |packet: u32| {
+            let fits = |packet: PacketId| {
                 let state = packets.get(packet);
                 let room = shared.unwrap_or_else(|| network.room(run, state.header.class, now));
                 state.wire <= room
@@ -443,14 +446,14 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
 
     /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
     #[inline]
-    pub(super) fn cut_leave(&mut self, packet: u32, tail: Cycles) {
+    pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);
         let lane = state.lane;
         let length = self.length(self.lanes.link(lane));
         let network = &mut self.holding;
         let back = tail + network.credit + length;
         let outputs = network.outputs.is_some();
-        let from = &mut network.lanes[lane as usize];
+        let from = &mut network.lanes[lane];
         from.packets.pop_front();
         from.clear = tail;
         let next = from.packets.front().copied();
@@ -458,7 +461,8 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         if let Some(next) = next
             && self.packets.get(next).ready
         {
-            self.queue.push(tail, Event::new(Kind::Arrive, 0, next));
+            self.queue
+                .push(tail, Event::new(Kind::Arrive, 0, next.number()));
         }
         if state.header.links == 1 {
             let nic = &self.nics[state.header.from as usize];
@@ -477,7 +481,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
 
     /// A packet gets a link and room behind it.
     #[inline]
-    pub(super) fn cut_grant(&mut self, packet: u32, lane: u32, group: u32, now: Cycles) {
+    pub(super) fn cut_grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
         let hop = self.rules.hop;
         let end = self.links.ledger(link).end;
@@ -491,19 +495,20 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         let network = &mut self.holding;
         network.times[link as usize].transmitter = now + ticks;
         let credit = network.credit;
-        network.credits[lane as usize] -= wire;
-        let to = &mut network.lanes[lane as usize];
+        network.credits[lane] -= wire;
+        let to = &mut network.lanes[lane];
         if last {
             let tail = now + ticks + length;
             network.give_back(lane, tail + credit + length, wire);
             self.queue
-                .push(tail, Event::new(Kind::Deliver, link, packet));
+                .push(tail, Event::new(Kind::Deliver, link, packet.number()));
         } else {
             to.packets.push_back(packet);
             let time = now + hop + length;
             network.note_head(packet, time);
             self.head_for(packet, end);
-            self.queue.push(time, Event::new(Kind::Arrive, 0, packet));
+            self.queue
+                .push(time, Event::new(Kind::Arrive, 0, packet.number()));
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What is to happen, and in which order within a tick: first what is told of, then what only asks
 //! for something.
 
+use super::packets::PacketId;
+use isthmus_kernel::Id;
+
 /// An event: kind, rank within the kind, and what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
@@ -65,5 +68,11 @@ impl Event {
     #[inline]
     pub fn about(self) -> u32 {
         self.0 as u32
+    }
+
+    /// The packet that it is about.
+    #[inline]
+    pub fn packet(self) -> PacketId {
+        PacketId::new(self.about())
     }
 }

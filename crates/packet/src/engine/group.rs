@@ -1,5 +1,6 @@
 //! Headers that wait for the same outputs.
 
+use super::packets::PacketId;
 use crate::readings::{AgeTie, lot};
 use isthmus_kernel::Cycles;
 
@@ -10,7 +11,7 @@ pub(super) struct Waiter {
     pub since: Cycles,
     /// The input of the switch that it waits in: port times channels plus channel.
     pub input: u32,
-    pub packet: u32,
+    pub packet: PacketId,
 }
 
 /// Outputs of a switch that the same headers wait for: a run of links.
@@ -50,7 +51,12 @@ impl Group {
     /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is.
     /// Those older than `horizon` are equally old.
     #[inline]
-    pub fn oldest(&self, horizon: Cycles, turn: Turn, fits: impl Fn(u32) -> bool) -> Option<usize> {
+    pub fn oldest(
+        &self,
+        horizon: Cycles,
+        turn: Turn,
+        fits: impl Fn(PacketId) -> bool,
+    ) -> Option<usize> {
         match turn.tie {
             AgeTie::RoundRobin => {
                 let first = turn.served + 1;
@@ -75,7 +81,7 @@ impl Group {
         &self,
         horizon: Cycles,
         number: impl Fn(u32) -> u64,
-        fits: impl Fn(u32) -> bool,
+        fits: impl Fn(PacketId) -> bool,
     ) -> Option<usize> {
         let mut best = None;
         let mut best_key = (Cycles::MAX, u64::MAX);

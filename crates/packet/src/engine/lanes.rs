@@ -1,6 +1,12 @@
 //! Numbers of lanes.
 
+use isthmus_kernel::{Id, id};
 use std::ops::Range;
+
+id! {
+    /// A lane.
+    pub(crate) struct LaneId;
+}
 
 /// A lane is a virtual channel of a link. The numbers of those of a link begin at a multiple of a
 /// power of two, so that no division is needed to find the link.
@@ -35,18 +41,18 @@ impl Lanes {
     }
 
     #[inline]
-    pub fn lane(self, link: u32, channel: u32) -> u32 {
-        link << self.shift | channel
+    pub fn lane(self, link: u32, channel: u32) -> LaneId {
+        LaneId::new(link << self.shift | channel)
     }
 
     #[inline]
-    pub fn link(self, lane: u32) -> u32 {
-        lane >> self.shift
+    pub fn link(self, lane: LaneId) -> u32 {
+        lane.number() >> self.shift
     }
 
     #[inline]
-    pub fn channel(self, lane: u32) -> u32 {
-        lane & ((1 << self.shift) - 1)
+    pub fn channel(self, lane: LaneId) -> u32 {
+        lane.number() & ((1 << self.shift) - 1)
     }
 
     /// Lanes of a link that are of one class.

@@ -2,7 +2,7 @@
 
 use super::core::NEVER;
 use super::group::Group;
-use super::lanes::Lanes;
+use super::lanes::{LaneId, Lanes};
 use super::packets::Step;
 use crate::ways::{End, Run};
 use isthmus_kernel::Cycles;
@@ -209,7 +209,7 @@ impl Links {
     /// The first lane of a link, of one class if that is given, that is free; otherwise when one is, as
     /// far as known.
     #[inline(always)]
-    pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<u32, Cycles> {
+    pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<LaneId, Cycles> {
         if let Some(class) = class {
             return self.first_free_from(link, self.of_class(class), now);
         }
@@ -234,7 +234,7 @@ impl Links {
         link: u32,
         channels: Range<usize>,
         now: Cycles,
-    ) -> Result<u32, Cycles> {
+    ) -> Result<LaneId, Cycles> {
         let mut next = NEVER;
         let count = channels.len();
         for (channel, free) in (self.free(link).enumerate().skip(channels.start)).take(count) {
@@ -281,7 +281,7 @@ impl Links {
     /// Gives away a lane that is free now. When it is free again is not known. Answers when the
     /// packet starts.
     #[inline]
-    pub fn hold(&mut self, lane: u32, now: Cycles) -> Cycles {
+    pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
         let record = &mut self.lines[(link / 2) as usize].0[(link % 2) as usize];
         let free = match record.free.get_mut(channel) {
@@ -296,7 +296,7 @@ impl Links {
 
     /// Notes from when on a lane that is held is free.
     #[inline]
-    pub fn release(&mut self, lane: u32, time: Cycles) {
+    pub fn release(&mut self, lane: LaneId, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
         if let Some(free) = self.get_mut(link).free.get_mut(channel) {
             *free = time;

@@ -1,7 +1,12 @@
 //! Messages from their offer to their delivery.
 
 use crate::traffic::{Kind, Message};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, id};
+
+id! {
+    /// The place of a message.
+    pub(super) struct MessageId;
+}
 
 /// One message.
 #[derive(Debug, Clone, Copy)]

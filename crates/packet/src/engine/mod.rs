@@ -49,7 +49,7 @@ use crate::{Counters, Error, Rules};
 use circuit::Circuits;
 use core::Core;
 use cut::Buffers;
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_kernel::{Cycles, Ran, RunUntil};
 pub(crate) use lanes::Lanes;
 pub(crate) use packets::Step;
 use std::sync::Arc;
@@ -105,37 +105,14 @@ impl<T: Copy, W: Ways> Engine<T, W> {
         }))
     }
 
-    /// Goes back to an idle engine at time 0, with another seed. Keeps the memory.
-    pub fn clear(&mut self, seed: u64) {
-        core_of!(&mut self.0, core => core.clear(seed));
+    /// Messages offered and not delivered: those under way and those to be generated.
+    pub fn open(&self) -> u64 {
+        core_of!(&self.0, core => core.messages.len() as u64)
     }
 
-    /// The present time: what was due before has been served.
-    pub fn now(&self) -> Cycles {
-        core_of!(&self.0, core => core.now)
-    }
-
-    /// Messages offered and not delivered, and packets on their way.
-    pub fn under_way(&self) -> (usize, usize) {
-        core_of!(&self.0, core => core.under_way())
-    }
-
-    /// Offers a message for `time`. Messages of a node and time are generated in the order in
-    /// which they are offered.
-    ///
-    /// # Panics
-    /// If the time has passed, a node or queue does not exist, or the node writes to itself.
-    pub fn send(&mut self, time: Cycles, message: Message<T>) {
-        core_of!(&mut self.0, core => core.send(time, message));
-    }
-
-    /// Serves what is due before `limit`, or until the handler has finished: see [`Ran`]. It is
-    /// asked after each tick in which something happened.
-    ///
-    /// # Panics
-    /// If the handler offers a message that [`Engine::send`] would not take.
-    pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
-        core_of!(&mut self.0, core => core.run_until(limit, handler))
+    /// Packets on their way.
+    pub fn packets(&self) -> u64 {
+        core_of!(&self.0, core => core.packets.count() as u64)
     }
 
     /// Counts from now on: of what is held now, what is left.
@@ -148,5 +125,32 @@ impl<T: Copy, W: Ways> Engine<T, W> {
     /// number.
     pub fn counted(&self) -> Counters {
         core_of!(&self.0, core => core.counted())
+    }
+}
+
+impl<T: Copy, W: Ways> isthmus_kernel::Engine for Engine<T, W> {
+    type Message<'a> = Message<T>;
+
+    fn clear(&mut self) {
+        core_of!(&mut self.0, core => core.clear());
+    }
+
+    fn now(&self) -> Cycles {
+        core_of!(&self.0, core => core.now)
+    }
+
+    fn offer(&mut self, time: Cycles, message: Message<T>) {
+        core_of!(&mut self.0, core => core.offer(time, message));
+    }
+
+    fn under_way(&self) -> u64 {
+        core_of!(&self.0, core => core.under_way())
+    }
+}
+
+/// The handler is asked whether it has finished after each tick in which something happened.
+impl<T: Copy, W: Ways, H: Handler<Tag = T>> RunUntil<H> for Engine<T, W> {
+    fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        core_of!(&mut self.0, core => core.run_until(limit, handler))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::core::{Core, Holding, NEVER, SET_OUT, way_link};
 use super::event::{Event, Kind};
-use super::messages::State;
+use super::lanes::LaneId;
+use super::messages::{MessageId, State};
 use super::packets::Packet;
 use crate::rules::tie;
 use crate::traffic::Message;
@@ -19,7 +20,7 @@ pub(super) struct Nic {
     /// When the next attempt to inject is to come; never if none is.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
-    pub turns: VecDeque<u32>,
+    pub turns: VecDeque<MessageId>,
     /// Packets that the first of them may send before the next has its turn.
     left: u32,
     /// Packets sent so far.
@@ -33,11 +34,11 @@ pub(super) struct Nic {
     pub bytes: u64,
     pub received: u64,
     /// Messages by queue: the first is being sent or will be next.
-    queues: Vec<VecDeque<u32>>,
+    queues: Vec<VecDeque<MessageId>>,
     /// Reads whose requests have arrived and whose turnaround has not passed.
-    replies: VecDeque<u32>,
+    replies: VecDeque<MessageId>,
     /// Messages to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, u32)>,
+    to_come: VecDeque<(Cycles, MessageId)>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
@@ -86,14 +87,16 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let to_come = &mut self.nics[message.from as usize].to_come;
         let at = to_come.partition_point(|&(earlier, _)| earlier <= time);
         to_come.insert(at, (time, slot));
+        self.to_come += 1;
         self.queue
             .push(time, Event::new(Kind::Generate, message.from, 0));
     }
 
     /// The next message of a node enters its queue.
-    pub(super) fn generate(&mut self, node: u32, now: Cycles) -> u32 {
+    pub(super) fn generate(&mut self, node: u32, now: Cycles) -> MessageId {
         let nic = &mut self.nics[node as usize];
         let (_, message) = nic.to_come.pop_front().expect("an event for each message");
+        self.to_come -= 1;
         let number = self.messages[message].message.queue;
         let queue = &mut nic.queues[number as usize];
         queue.push_back(message);
@@ -105,7 +108,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 
     /// The request of a read has arrived: its server is to send the data.
-    pub(super) fn reply(&mut self, message: u32, now: Cycles) {
+    pub(super) fn reply(&mut self, message: MessageId, now: Cycles) {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
@@ -172,7 +175,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
 
     /// The header of the next packet of a message, and the links that it may take from its source.
     #[inline]
-    fn heading(&self, node: u32, message: u32) -> (Header, Run) {
+    fn heading(&self, node: u32, message: MessageId) -> (Header, Run) {
         let number = self.nics[node as usize].number;
         let state = &self.messages[message];
         let mut header = Header {
@@ -187,7 +190,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         (header, run)
     }
 
-    fn inject_now(&mut self, mut header: Header, run: Run, message: u32, now: Cycles) {
+    fn inject_now(&mut self, mut header: Header, run: Run, message: MessageId, now: Cycles) {
         let node = header.from;
         if !W::PLAIN {
             let number = self.nics[node as usize].number;
@@ -236,7 +239,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             wire: wire as u32,
             payload: payload as u32,
             number,
-            lane: 0,
+            lane: LaneId::default(),
             run,
             input: 0,
             ready: false,

@@ -6,7 +6,7 @@ use super::cut::Buffers;
 use super::equals::one_of_equals;
 use super::event::{Event, Kind};
 use super::group::Waiter;
-use super::packets::Packet;
+use super::packets::{Packet, PacketId};
 use super::returns::Returns;
 use crate::readings::LinkLoad;
 use crate::rules::Outputs;
@@ -27,7 +27,7 @@ struct Output {
     /// Room that there will be.
     returning: Returns,
     /// Packets that wait for the link.
-    packets: VecDeque<u32>,
+    packets: VecDeque<PacketId>,
     /// When it is to be looked at again; never if it need not be.
     wake: Cycles,
     /// Whether it is to be looked at when the tick ends.
@@ -139,7 +139,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let rooms = run.iter().filter_map(|link| outputs.room(link, now));
             let most = rooms.max().unwrap_or(0);
             let packets = &self.packets;
-            let fits = |packet: u32| packets.get(packet).wire <= most;
+            let fits = |packet: PacketId| packets.get(packet).wire <= most;
             let Some(index) = waiters.oldest(horizon, turn, fits) else {
                 let time = outputs.next_change(run, now);
                 return self.cut_look_at(group, time);

@@ -1,8 +1,15 @@
 //! Packets on their way.
 
+use super::lanes::LaneId;
+use super::messages::MessageId;
 use crate::rules::tie;
 use crate::ways::{Header, Run};
-use isthmus_kernel::{Cycles, Paths, Slab};
+use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
+
+id! {
+    /// The place of a packet.
+    pub(super) struct PacketId;
+}
 
 /// One packet: one line of the processor's caches.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +17,7 @@ use isthmus_kernel::{Cycles, Paths, Slab};
 pub(super) struct Packet {
     /// When it started on the link of its source.
     pub injected: Cycles,
-    pub message: u32,
+    pub message: MessageId,
     /// What the switches read of it.
     pub header: Header,
     /// Ticks that it takes on a link.
@@ -22,7 +29,7 @@ pub(super) struct Packet {
     /// Its number among those of its source.
     pub number: u32,
     /// The lane that it got last.
-    pub lane: u32,
+    pub lane: LaneId,
     /// The links that it is to ask for at the switch to which that leads.
     pub run: Run,
     /// The input of that switch: port times channels plus channel.
@@ -49,7 +56,7 @@ impl Packet {
 /// A lane that a packet has got.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
-    pub lane: u32,
+    pub lane: LaneId,
     /// The group of its link.
     pub group: u32,
 }
@@ -57,8 +64,8 @@ pub(crate) struct Step {
 /// All packets, and the lanes that each has got.
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
-    slots: Slab<Packet>,
-    paths: Paths<Step>,
+    slots: Slab<PacketId, Packet>,
+    paths: Paths<PacketId, Step>,
     /// Lanes that the longest way has.
     longest: usize,
 }
@@ -79,30 +86,30 @@ impl Packets {
     }
 
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> u32 {
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.slots.insert(packet);
         self.paths.make_room(slot, self.longest);
         slot
     }
 
     #[inline]
-    pub fn remove(&mut self, packet: u32) {
+    pub fn remove(&mut self, packet: PacketId) {
         self.slots.remove(packet);
     }
 
     #[inline]
-    pub fn get(&self, packet: u32) -> &Packet {
+    pub fn get(&self, packet: PacketId) -> &Packet {
         &self.slots[packet]
     }
 
     #[inline]
-    pub fn get_mut(&mut self, packet: u32) -> &mut Packet {
+    pub fn get_mut(&mut self, packet: PacketId) -> &mut Packet {
         &mut self.slots[packet]
     }
 
     /// The packet goes on along this lane.
     #[inline]
-    pub fn step(&mut self, packet: u32, step: Step) -> &mut Packet {
+    pub fn step(&mut self, packet: PacketId, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
         let links = usize::from(state.header.links);
         assert!(links < self.longest, "a way of more links than the longest");
@@ -114,16 +121,16 @@ impl Packets {
 
     /// Calls for the end of a packet's path, unless that is in the processor's caches.
     #[inline]
-    pub fn call_path(&self, packet: u32, links: u16) -> u64 {
+    pub fn call_path(&self, packet: PacketId, links: u16) -> u64 {
         if usize::from(links) == self.longest {
             return 0;
         }
-        self.paths.step(packet, links.into()).lane.into()
+        self.paths.step(packet, links.into()).lane.number().into()
     }
 
     /// The lanes that it has got.
     #[inline]
-    pub fn path(&self, packet: u32) -> &[Step] {
+    pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;
         self.paths.of(packet, links.into())
     }

@@ -90,6 +90,7 @@ pub use tree::FatTree;
 ///     }
 /// }
 ///
+/// # use isthmus_kernel::{Engine as _, Ran, RunUntil};
 /// # use isthmus_packet::*;
 /// # use std::sync::Arc;
 /// # struct Count(u32);
@@ -111,11 +112,11 @@ pub use tree::FatTree;
 /// let mut engine = Engine::new(Arc::new(Ring::new(5)), rules, 1)?;
 /// for from in 0..5 {
 ///     for to in (0..5).filter(|&to| to != from) {
-///         engine.send(0, Message { from, to, bytes: 600, kind: Kind::Write, queue: 0, tag: () });
+///         engine.offer(0, Message { from, to, bytes: 600, kind: Kind::Write, queue: 0, tag: () });
 ///     }
 /// }
 /// let mut count = Count(0);
-/// assert_eq!(engine.run_until(1_000_000, &mut count), isthmus_kernel::Ran::Idle);
+/// assert_eq!(engine.run_until(1_000_000, &mut count), Ran::Idle);
 /// assert_eq!(count.0, 20);
 /// # Ok::<(), isthmus_packet::Error>(())
 /// ```

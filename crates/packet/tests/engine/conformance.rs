@@ -2,12 +2,12 @@
 //! with cut-through.
 
 use crate::reference::{Answers, Reference, Told};
-use isthmus_conformance::{Candidate, Log, Offer, check};
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_conformance::{Candidate, FollowUps, Log, Offer, check};
+use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{
-    Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
-    Rules, Switching,
+    Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Message,
+    Offers, Rules, Switching,
 };
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use std::sync::{Arc, LazyLock};
@@ -73,20 +73,27 @@ fn message(number: usize, offer: &Offer) -> Message<u32> {
     }
 }
 
+fn messages(follow_ups: FollowUps<'_>) -> impl Iterator<Item = (Cycles, Message<u32>)> {
+    let follow_ups = follow_ups.into_iter();
+    follow_ups.map(|(time, number, offer)| (time, message(number, offer)))
+}
+
 struct Driver<'a, 'c>(&'a mut Log<'c>);
 
 impl Handler for Driver<'_, '_> {
     type Tag = u32;
 
-    fn generated(&mut self, time: Cycles, message: &Message<u32>, _: &mut Offers<u32>) {
-        self.0.generated(time, message.tag as usize);
+    fn generated(&mut self, time: Cycles, message: &Message<u32>, offers: &mut Offers<u32>) {
+        for (time, message) in messages(self.0.generated(time, message.tag as usize)) {
+            offers.offer(time, message);
+        }
     }
 
     fn delivered(&mut self, delivery: &Delivery<u32>, offers: &mut Offers<u32>) {
         let (number, size) = (delivery.message.tag as usize, delivery.message.bytes as u32);
         let at = delivery.arrived;
-        for (time, number, offer) in self.0.delivered(at, number, size, at) {
-            offers.send(time, message(number, offer));
+        for (time, message) in messages(self.0.delivered(at, number, size, at)) {
+            offers.offer(time, message);
         }
     }
 
@@ -95,129 +102,93 @@ impl Handler for Driver<'_, '_> {
     }
 }
 
-/// Messages that an engine has been offered and that it has not told of yet.
-#[derive(Default)]
-struct ToCome {
-    offered: usize,
-    generated: usize,
+fn counted(counters: &Counters) -> Vec<u64> {
+    let Counters {
+        busy,
+        packets,
+        held,
+        dma,
+        sent,
+        bytes,
+        received,
+    } = counters;
+    [busy, packets, held, dma, sent, bytes, received]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
 }
 
-struct Fast<const CIRCUIT: bool> {
-    engine: Engine<u32, FatTree>,
-    to_come: ToCome,
-}
+struct Fast<const CIRCUIT: bool>;
 
 impl<const CIRCUIT: bool> Candidate for Fast<CIRCUIT> {
+    type Engine = Engine<u32, FatTree>;
+
     const NODES: u32 = 8;
     const SIZE_MAX: u32 = 100;
 
-    fn new() -> Self {
-        Self {
-            engine: Engine::new(Arc::new(FatTree::new(&TREE.0, TREE.1)), rules(CIRCUIT), 1)
-                .expect("rules that can be followed"),
-            to_come: ToCome::default(),
-        }
+    fn new() -> Self::Engine {
+        Engine::new(Arc::new(FatTree::new(&TREE.0, TREE.1)), rules(CIRCUIT), 1)
+            .expect("rules that can be followed")
     }
 
-    fn clear(&mut self) {
-        self.engine.clear(1);
-        self.to_come = ToCome::default();
+    fn offer(engine: &mut Self::Engine, time: Cycles, number: usize, offer: &Offer) {
+        engine.offer(time, message(number, offer));
     }
 
-    fn offer(&mut self, time: Cycles, number: usize, offer: &Offer) {
-        self.engine.send(time, message(number, offer));
-        self.to_come.offered += 1;
+    fn run_until(engine: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran {
+        engine.run_until(limit, &mut Driver(log))
     }
 
-    fn run_until(&mut self, limit: Cycles, log: &mut Log<'_>) -> Ran {
-        let before = log.counts();
-        let ran = self.engine.run_until(limit, &mut Driver(log));
-        let after = log.counts();
-        self.to_come.offered += after.follow_ups - before.follow_ups;
-        self.to_come.generated += after.generated - before.generated;
-        ran
-    }
-
-    fn now(&self) -> Cycles {
-        self.engine.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        let to_come = self.to_come.offered - self.to_come.generated;
-        (self.engine.under_way().0 - to_come) as u64
+    fn counted(engine: &Self::Engine) -> Vec<u64> {
+        counted(&engine.counted())
     }
 }
 
 /// The reference, tick by tick.
-struct Slow<const CIRCUIT: bool> {
-    reference: Reference<'static>,
-    now: Cycles,
-    to_come: ToCome,
-}
+struct Slow<const CIRCUIT: bool>;
 
 impl<const CIRCUIT: bool> Candidate for Slow<CIRCUIT> {
+    type Engine = Reference<'static>;
+
     const NODES: u32 = 8;
     const SIZE_MAX: u32 = 100;
     const FAR: Cycles = 2_000;
 
-    fn new() -> Self {
-        let mut reference = Reference::new(&*TREE, rules(CIRCUIT), 1);
-        reference.count_from_now();
-        Self {
-            reference,
-            now: 0,
-            to_come: ToCome::default(),
-        }
+    fn new() -> Self::Engine {
+        Reference::new(&*TREE, rules(CIRCUIT), 1)
     }
 
-    fn clear(&mut self) {
-        *self = Self::new();
+    fn offer(reference: &mut Self::Engine, time: Cycles, number: usize, offer: &Offer) {
+        reference.offer(time, message(number, offer));
     }
 
-    fn offer(&mut self, time: Cycles, number: usize, offer: &Offer) {
-        self.reference.send(time, message(number, offer));
-        self.to_come.offered += 1;
-    }
-
-    fn run_until(&mut self, limit: Cycles, log: &mut Log<'_>) -> Ran {
-        while self.now < limit {
-            if log.is_finished() {
-                return Ran::Finished;
+    fn run_until(reference: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran {
+        while !log.is_finished() {
+            let now = reference.now();
+            if now >= limit || (limit == Cycles::MAX && reference.open() == 0) {
+                return Ran::at_limit(reference.open() > 0, reference.under_way());
             }
-            let before = log.counts();
-            let mut messages = Vec::new();
-            self.reference.run_until(self.now + 1, &mut |told| {
-                messages.clear();
-                match *told {
+            reference.run_until(now + 1, &mut |told| {
+                let follow_ups = match *told {
                     Told::Generated { time, tag } => log.generated(time, tag as usize),
                     Told::Delivered { tag, arrived, .. } => {
                         let (number, size) = (tag as usize, log.size(tag as usize));
-                        for (time, number, offer) in log.delivered(arrived, number, size, arrived) {
-                            messages.push((time, message(number, offer)));
-                        }
+                        log.delivered(arrived, number, size, arrived)
                     }
-                    _ => {}
-                }
+                    _ => Vec::new(),
+                };
                 Answers {
-                    messages: messages.clone(),
+                    messages: messages(follow_ups).collect(),
                     reminders: Vec::new(),
                 }
             });
-            let after = log.counts();
-            self.to_come.offered += after.follow_ups - before.follow_ups;
-            self.to_come.generated += after.generated - before.generated;
-            self.now += 1;
         }
-        Ran::at_limit(self.reference.under_way().0 > 0, self.under_way())
+        Ran::Finished
     }
 
-    fn now(&self) -> Cycles {
-        self.now
-    }
-
-    fn under_way(&self) -> u64 {
-        let to_come = self.to_come.offered - self.to_come.generated;
-        (self.reference.under_way().0 - to_come) as u64
+    fn counted(reference: &Self::Engine) -> Vec<u64> {
+        counted(&reference.counters)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What drives engine and reference with the same random rules and loads, and compares what they tell.
 
 use crate::reference::{Answers, Cases, Network, Reference, Told};
-use isthmus_kernel::{Cycles, Stream, Streams, Uniform};
+use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Late,
@@ -259,7 +259,7 @@ impl Source {
     fn offer(&mut self, told: &Told, offers: &mut Offers<u32>) {
         let answers = self.answer(told);
         for (time, message) in answers.messages {
-            offers.send(time, message);
+            offers.offer(time, message);
         }
         for (time, node, tag) in answers.reminders {
             offers.remind(time, node, tag);
@@ -310,9 +310,9 @@ impl Handler for Source {
     }
 }
 
-/// All that a run shows: what was told, at the end of each part what is under way, and what was
-/// counted after the first one.
-pub type Shown = (Vec<Told>, Vec<(usize, usize)>, Counters);
+/// All that a run shows: what was told, at the end of each part how many messages are open and under way
+/// and how many packets, and what was counted after the first one.
+pub type Shown = (Vec<Told>, Vec<[u64; 3]>, Counters);
 
 pub const PARTS: u64 = 3;
 pub const PART: Cycles = 1500;
@@ -321,13 +321,13 @@ pub fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
     let mut source = Source::new(ways.node_count(), &rules, load);
     let mut engine = Engine::new(Arc::new(ways), rules, load.seed).unwrap();
     for (time, message) in source.first() {
-        engine.send(time, message);
+        engine.offer(time, message);
     }
     let mut parts = Vec::new();
     for part in 1..=PARTS {
         engine.run_until(part * PART, &mut source);
         assert_eq!(engine.now(), part * PART);
-        parts.push(engine.under_way());
+        parts.push([engine.open(), engine.under_way(), engine.packets()]);
         if part == 1 {
             engine.count_from_now();
         }
@@ -335,7 +335,7 @@ pub fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
     let shown = (source.told.clone(), parts, engine.counted());
     // To the end: everything is delivered, and nothing twice.
     engine.run_until(Cycles::MAX, &mut source);
-    assert_eq!(engine.under_way(), (0, 0));
+    assert_eq!([engine.open(), engine.packets()], [0, 0]);
     let delivered = source.told.iter().filter_map(|told| match told {
         Told::Delivered { tag, .. } => Some(*tag),
         _ => None,
@@ -350,12 +350,12 @@ fn by_reference(network: &dyn Network, rules: Rules, load: &Load) -> (Shown, Cas
     let mut source = Source::new(network.nodes(), &rules, load);
     let mut reference = Reference::new(network, rules, load.seed);
     for (time, message) in source.first() {
-        reference.send(time, message);
+        reference.offer(time, message);
     }
     let mut parts = Vec::new();
     for part in 1..=PARTS {
         reference.run_until(part * PART, &mut |told: &Told| source.answer(told));
-        parts.push(reference.under_way());
+        parts.push([reference.open(), reference.under_way(), reference.packets()]);
         if part == 1 {
             reference.count_from_now();
         }

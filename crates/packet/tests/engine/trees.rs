@@ -139,7 +139,7 @@ fn engine_and_reference_tell_the_same() {
                     &reminded,
                     count(|told| matches!(told, Told::Reminded { .. })),
                 );
-                add(&open, u64::from(fast.1[PARTS as usize - 1].0 > 0));
+                add(&open, u64::from(fast.1[PARTS as usize - 1][0] > 0));
                 let links = network.of_node(0).len();
                 add(&several, u64::from(links > 1));
                 Ok(())

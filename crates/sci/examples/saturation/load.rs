@@ -1,7 +1,7 @@
 //! Uniform Poisson traffic of moves, in the units of the SCI paper.
 
-use isthmus_kernel::{Cycles, Gap, Stream, Streams, Uniform};
-use isthmus_sci::{Class, Delivery, Engine, Fabric, Handler, Offers, Packet, Rules};
+use isthmus_kernel::{Cycles, Gap, RunUntil, Stream, Streams, Uniform};
+use isthmus_sci::{Class, Delivery, Fabric, Handler, Offers, Packet, RingEngine, Rules};
 use isthmus_topology::rings::{self, Routes, Routing, Segment, Shape};
 
 /// Payload of a move, in bytes.
@@ -63,7 +63,7 @@ impl<'a> Load<'a> {
     }
 
     /// Offers the first packet of each node.
-    pub fn start<E: Engine<()>>(&mut self, engine: &mut E) {
+    pub fn start<E: RingEngine<()>>(&mut self, engine: &mut E) {
         for node in 0..self.network.fabric.node_count() {
             let time = self.next(node, 0);
             engine.offer(time, packet(node, &self.route));
@@ -71,7 +71,7 @@ impl<'a> Load<'a> {
     }
 
     /// Runs one engine from cycle 0.
-    pub fn run<E: Engine<()>>(&mut self, engine: &mut E) {
+    pub fn run<E: RingEngine<()> + RunUntil<Self>>(&mut self, engine: &mut E) {
         self.start(engine);
         engine.run_until(self.length, self);
     }

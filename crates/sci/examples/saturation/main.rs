@@ -6,7 +6,8 @@
 
 mod load;
 
-use isthmus_sci::{Engine, FlowControl, Rules, Source, event, symbol};
+use isthmus_kernel::{Engine as _, RunUntil};
+use isthmus_sci::{FlowControl, RingEngine, Rules, Source, event, symbol};
 use isthmus_topology::rings::{Routing, Shape};
 use load::{Load, Network, rules};
 
@@ -146,7 +147,7 @@ fn speed(hop: u64, change: u64) {
         run.run(&mut engine);
     }
     let taken = (seconds() - begin) / 4.0;
-    let symbols = LENGTH as f64 * network.fabric.interfaces().len() as f64;
+    let symbols = LENGTH as f64 * network.fabric.interfaces().values().len() as f64;
     println!(
         "symbol by symbol, the same at 34 GB/s: {:.3} s, {:.1} million symbol-links per second, {} \
          delivered",
@@ -236,7 +237,7 @@ fn large(hop: u64, change: u64) {
 }
 
 /// One run, for a profiler.
-fn once<E: Engine<()>>(hop: u64, change: u64) {
+fn once<E: RingEngine<()> + for<'a> RunUntil<Load<'a>>>(hop: u64, change: u64) {
     let shape = Shape::BidirectionalTorus { sizes: vec![6, 6] };
     let network = Network::new(&shape, Routing::DimensionOrder);
     let rules = rules(hop, change, Source::Unbounded);

@@ -3,12 +3,23 @@
 //! What is on a link arrives in the order in which it left, so a list for each is enough. All lists
 //! share one small store, so that what is in use stays close together.
 
+use super::packets::PacketId;
+use super::queue::QueueId;
+use crate::InterfaceId;
 use crate::traffic::Class;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id, Slab, id};
 use std::hint::select_unpredictable;
 
-/// The place that stands for no header. It is never due.
-pub(super) const NO_HEADER: u32 = 0;
+id! {
+    /// The place of a header.
+    pub(super) struct HeaderId;
+}
+
+impl HeaderId {
+    /// The place that stands for no header. There is one in it that is never due, so that nobody has to
+    /// ask whether there is one.
+    pub const NOBODY: Self = Self(0);
+}
 
 /// What a header is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +39,14 @@ pub(super) enum Kind {
 pub(super) struct Header {
     /// When it comes to the interface that the link leads to.
     pub time: Cycles,
-    /// The next on the link; for a place that is not in use, the next such place.
-    pub next: u32,
-    /// Number of the packet or the queue.
+    /// The next on the link.
+    pub next: HeaderId,
+    /// Number of the packet or the queue: see [`Kind`].
     pub number: u32,
     /// For a send that goes no further, the place of the echo that follows it.
-    pub echo: u32,
+    pub echo: HeaderId,
     /// For an echo of an accepted send, the interface from which the packet came to the queue.
-    pub from: u32,
+    pub from: InterfaceId,
     /// Links still to go, those after the interface that it comes to.
     pub left: u16,
     /// Links that the echo of a send goes.
@@ -47,80 +58,86 @@ pub(super) struct Header {
     pub class: Class,
 }
 
+impl Header {
+    /// The packet of a send, or of an echo of a refused one.
+    #[inline]
+    pub fn packet(&self) -> PacketId {
+        debug_assert!(self.kind != Kind::Good);
+        PacketId::new(self.number)
+    }
+
+    /// The queue that held the packet of an accepted send, whose echo this is.
+    #[inline]
+    pub fn queue(&self) -> QueueId {
+        debug_assert!(self.kind == Kind::Good);
+        QueueId::new(self.number)
+    }
+}
+
 /// What comes to an interface, in order of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
-    first: u32,
-    last: u32,
+    first: HeaderId,
+    last: HeaderId,
 }
 
 impl Line {
     pub const EMPTY: Self = Self {
-        first: NO_HEADER,
-        last: NO_HEADER,
+        first: HeaderId::NOBODY,
+        last: HeaderId::NOBODY,
     };
 }
 
 /// The headers of all lines.
 #[derive(Debug, Clone)]
 pub(super) struct Headers {
-    headers: Vec<Header>,
-    free: u32,
+    headers: Slab<HeaderId, Header>,
 }
 
 impl Headers {
     pub fn new() -> Self {
         let none = Header {
             time: Cycles::MAX,
-            next: NO_HEADER,
+            next: HeaderId::NOBODY,
             number: 0,
-            echo: NO_HEADER,
-            from: 0,
+            echo: HeaderId::NOBODY,
+            from: InterfaceId::NONE,
             left: 0,
             back: 0,
             size: 0,
             kind: Kind::Send,
             class: Class::Request,
         };
-        Self {
-            headers: vec![none],
-            free: NO_HEADER,
-        }
+        let mut headers = Slab::new();
+        let place = headers.insert(none);
+        debug_assert_eq!(place, HeaderId::NOBODY);
+        Self { headers }
     }
 
     #[inline]
-    pub fn get_mut(&mut self, place: u32) -> &mut Header {
-        &mut self.headers[place as usize]
+    pub fn get_mut(&mut self, place: HeaderId) -> &mut Header {
+        &mut self.headers[place]
     }
 
     /// Finds a place for a header.
     #[inline]
-    pub fn add(&mut self, header: Header) -> u32 {
-        let place = self.free;
-        if place == NO_HEADER {
-            self.headers.push(header);
-            return self.headers.len() as u32 - 1;
-        }
-        let free = &mut self.headers[place as usize];
-        self.free = free.next;
-        *free = header;
-        place
+    pub fn add(&mut self, header: Header) -> HeaderId {
+        self.headers.insert(header)
     }
 
     /// Gives up a place.
     #[inline]
-    pub fn remove(&mut self, place: u32) {
-        self.headers[place as usize].next = self.free;
-        self.free = place;
+    pub fn remove(&mut self, place: HeaderId) {
+        self.headers.remove(place);
     }
 
     /// Puts a header at the end of a line. Without a branch: whether the line is empty cannot be
     /// foreseen. What is said to follow the place of no header has no meaning.
     #[inline]
-    pub fn push(&mut self, line: &mut Line, place: u32) {
-        let only = line.first == NO_HEADER;
-        let last = select_unpredictable(only, NO_HEADER, line.last);
-        self.headers[last as usize].next = place;
+    pub fn push(&mut self, line: &mut Line, place: HeaderId) {
+        let only = line.first == HeaderId::NOBODY;
+        let last = select_unpredictable(only, HeaderId::NOBODY, line.last);
+        self.headers[last].next = place;
         line.first = select_unpredictable(only, place, line.first);
         line.last = place;
     }
@@ -128,21 +145,19 @@ impl Headers {
     /// Takes the first header of a line, which it is ready to leave for another. Returns its place,
     /// itself, and the time of the next.
     #[inline]
-    pub fn pop(&mut self, line: &mut Line) -> (u32, &mut Header, Cycles) {
+    pub fn pop(&mut self, line: &mut Line) -> (HeaderId, &mut Header, Cycles) {
         let place = line.first;
-        line.first = self.headers[place as usize].next;
-        let next = self.headers[line.first as usize].time;
-        let header = &mut self.headers[place as usize];
-        header.next = NO_HEADER;
+        line.first = self.headers[place].next;
+        let next = self.headers[line.first].time;
+        let header = &mut self.headers[place];
+        header.next = HeaderId::NOBODY;
         (place, header, next)
     }
 
     /// The headers of a line.
     pub fn iter(&self, line: Line) -> impl Iterator<Item = &Header> {
-        let place = |place: u32| (place != NO_HEADER).then_some(place);
-        std::iter::successors(place(line.first), move |&at| {
-            place(self.headers[at as usize].next)
-        })
-        .map(|at| &self.headers[at as usize])
+        let place = |place: HeaderId| (place != HeaderId::NOBODY).then_some(place);
+        std::iter::successors(place(line.first), move |&at| place(self.headers[at].next))
+            .map(|at| &self.headers[at])
     }
 }

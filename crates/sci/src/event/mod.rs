@@ -31,20 +31,22 @@ mod queue;
 mod stall;
 
 use crate::traffic::{CLASSES, Class, Packet};
-use crate::{Counters, Error, Fabric, FlowControl, Handler, Offers, Rules, Stall};
+use crate::{
+    Counters, Error, Fabric, FlowControl, Handler, InterfaceId, Offers, RingEngine, Rules, Stall,
+};
 use agenda::Agenda;
-use isthmus_kernel::{Cycles, Ran};
+use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Table};
 use lines::{Headers, Line};
-use packets::{Fifo, Origin, Packets, Stretch};
+use packets::{Fifo, Origin, PacketId, Packets, Stretch};
 use port::{Came, GENERATE, Input, Key, NEVER, Output, key, time_of};
-use queue::Queues;
+use queue::{QueueId, Queues};
 use std::collections::VecDeque;
 
 /// A node's client.
 #[derive(Debug, Clone)]
 struct Client {
     /// Packets to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, u32)>,
+    to_come: VecDeque<(Cycles, PacketId)>,
     /// Packets that wait for a slot, by class.
     waiting: [VecDeque<Waiting>; CLASSES],
 }
@@ -52,10 +54,10 @@ struct Client {
 /// A packet that waits for a slot, and where.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    packet: u32,
+    packet: PacketId,
     /// The interface that it leaves by, and the queue there.
-    port: u32,
-    queue: u32,
+    port: InterfaceId,
+    queue: QueueId,
 }
 
 /// The event-driven engine: see the [module](self) and the rules of the crate.
@@ -69,16 +71,16 @@ pub struct Engine<T> {
     /// For each client, when it generates its next packet.
     clients_due: Vec<Key>,
     /// For each input, when it has something to do.
-    inputs_due: Vec<Key>,
+    inputs_due: Table<InterfaceId, Key>,
     /// For each output, the first cycle in which it has something to do.
-    outputs_due: Vec<Cycles>,
+    outputs_due: Table<InterfaceId, Cycles>,
     /// Notes of both.
     nodes_agenda: Agenda,
     outputs_agenda: Agenda,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: Table<InterfaceId, Input>,
+    outputs: Table<InterfaceId, Output>,
     /// What has come to each interface.
-    came: Vec<Came>,
+    came: Table<InterfaceId, Came>,
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
@@ -97,9 +99,16 @@ pub struct Engine<T> {
 
 impl<T: Copy> Engine<T> {
     /// Idle interfaces and empty queues.
-    fn interfaces(fabric: &Fabric, rules: &Rules) -> (Vec<Input>, Vec<Output>, Queues) {
+    fn interfaces(
+        fabric: &Fabric,
+        rules: &Rules,
+    ) -> (
+        Table<InterfaceId, Input>,
+        Table<InterfaceId, Output>,
+        Queues,
+    ) {
         let (mut inputs, mut outputs, mut queues) = (Vec::new(), Vec::new(), Queues::new());
-        for interface in fabric.interfaces() {
+        for interface in fabric.interfaces().values() {
             let count = fabric.of_node(interface.node).len() as u32;
             inputs.push(Input {
                 arrival: NEVER,
@@ -117,7 +126,7 @@ impl<T: Copy> Engine<T> {
                 free: 0,
                 line: Line::EMPTY,
                 next: interface.next,
-                queues: queues.slots.len() as u32,
+                queues: QueueId::new(queues.slots.values().len() as u32),
                 queue_count: count * CLASSES as u32,
                 turn: 0,
             });
@@ -131,7 +140,7 @@ impl<T: Copy> Engine<T> {
                 }
             }
         }
-        (inputs, outputs, queues)
+        (inputs.into(), outputs.into(), queues)
     }
 
     /// Whether a packet is under way or to be generated.
@@ -175,7 +184,7 @@ impl<T: Copy> Engine<T> {
                 back: (around - segment.hops) as u16,
             };
             ring = segment.ring;
-            at = self.fabric.interfaces()[to as usize].node;
+            at = self.fabric.interfaces()[to].node;
         }
         assert!(
             at != node,
@@ -205,9 +214,9 @@ impl<T: Copy> Engine<T> {
 
     /// An output has something to do at `due`.
     #[inline]
-    fn output_is_due(&mut self, port: usize, due: Cycles) {
+    fn output_is_due(&mut self, port: InterfaceId, due: Cycles) {
         let before = std::mem::replace(&mut self.outputs_due[port], due);
-        self.outputs_agenda.note_change(port as u32, before, due);
+        self.outputs_agenda.note_change(port.number(), before, due);
     }
 
     /// Takes over what a handler has offered when told about `node` at `now`.
@@ -229,54 +238,18 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-impl<T: Copy> crate::Engine<T> for Engine<T> {
-    fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
-        rules.check()?;
-        if rules.flow_control == FlowControl::GoBits {
-            return Err(Error::GoBits);
-        }
-        let (inputs, outputs, queues) = Self::interfaces(fabric, &rules);
-        let nodes = fabric.node_count() as usize;
-        let client = Client {
-            to_come: VecDeque::new(),
-            waiting: [VecDeque::new(), VecDeque::new()],
-        };
-        Ok(Self {
-            now: 0,
-            nodes_due: vec![Cycles::MAX; nodes],
-            clients_due: vec![NEVER; nodes],
-            inputs_due: vec![NEVER; inputs.len()],
-            outputs_due: vec![Cycles::MAX; outputs.len()],
-            nodes_agenda: Agenda::new(nodes, rules.hop),
-            outputs_agenda: Agenda::new(outputs.len(), rules.hop),
-            busy: vec![0; nodes.max(outputs.len()) + 1],
-            came: vec![Came::default(); inputs.len()],
-            inputs,
-            outputs,
-            queues,
-            headers: Headers::new(),
-            clients: vec![client; nodes],
-            packets: Packets::new(),
-            offers: Offers::default(),
-            counters: Counters::new(fabric),
-            entered: 0,
-            under_way: 0,
-            last_delivery: 0,
-            last_start: 0,
-            fabric: fabric.clone(),
-            rules,
-        })
-    }
+impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    type Message<'a> = Packet<'a, T>;
 
     fn clear(&mut self) {
         (self.inputs, self.outputs, self.queues) = Self::interfaces(&self.fabric, &self.rules);
-        self.came.fill(Came::default());
+        self.came.values_mut().fill(Came::default());
         self.headers = Headers::new();
         self.now = 0;
         self.nodes_due.fill(Cycles::MAX);
         self.clients_due.fill(NEVER);
-        self.inputs_due.fill(NEVER);
-        self.outputs_due.fill(Cycles::MAX);
+        self.inputs_due.values_mut().fill(NEVER);
+        self.outputs_due.values_mut().fill(Cycles::MAX);
         self.nodes_agenda.clear();
         self.outputs_agenda.clear();
         for client in &mut self.clients {
@@ -304,10 +277,18 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.insert(time, &packet);
     }
 
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+    fn under_way(&self) -> u64 {
+        self.under_way
+    }
+}
+
+impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
-            let outputs = self.outputs_agenda.first(&self.outputs_due, self.now);
+            let outputs = self
+                .outputs_agenda
+                .first(self.outputs_due.values(), self.now);
             let begin = nodes.min(outputs);
             if begin >= limit || begin >= time_of(NEVER) {
                 if limit < Cycles::MAX {
@@ -316,7 +297,7 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
                 return Ran::at_limit(self.has_work(), self.under_way);
             }
             self.nodes_agenda.begin(begin, &self.nodes_due);
-            self.outputs_agenda.begin(begin, &self.outputs_due);
+            self.outputs_agenda.begin(begin, self.outputs_due.values());
             let end = limit.min(begin + self.rules.hop);
             self.run_nodes(end, handler);
             self.run_outputs(end);
@@ -324,23 +305,63 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         }
         Ran::Finished
     }
+}
 
-    fn under_way(&self) -> u64 {
-        self.under_way
+impl<T: Copy> RingEngine<T> for Engine<T> {
+    fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
+        rules.check()?;
+        if rules.flow_control == FlowControl::GoBits {
+            return Err(Error::GoBits);
+        }
+        let (inputs, outputs, queues) = Self::interfaces(fabric, &rules);
+        let nodes = fabric.node_count() as usize;
+        let interfaces = fabric.interfaces().values().len();
+        let client = Client {
+            to_come: VecDeque::new(),
+            waiting: [VecDeque::new(), VecDeque::new()],
+        };
+        Ok(Self {
+            now: 0,
+            nodes_due: vec![Cycles::MAX; nodes],
+            clients_due: vec![NEVER; nodes],
+            inputs_due: Table::of(interfaces, NEVER),
+            outputs_due: Table::of(interfaces, Cycles::MAX),
+            nodes_agenda: Agenda::new(nodes, rules.hop),
+            outputs_agenda: Agenda::new(interfaces, rules.hop),
+            busy: vec![0; nodes.max(interfaces) + 1],
+            came: Table::of(interfaces, Came::default()),
+            inputs,
+            outputs,
+            queues,
+            headers: Headers::new(),
+            clients: vec![client; nodes],
+            packets: Packets::new(),
+            offers: Offers::default(),
+            counters: Counters::new(fabric),
+            entered: 0,
+            under_way: 0,
+            last_delivery: 0,
+            last_start: 0,
+            fabric: fabric.clone(),
+            rules,
+        })
     }
 
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         let links = counters.send_symbols.iter_mut();
-        for ((send, echo), out) in links.zip(&mut counters.echo_symbols).zip(&self.outputs) {
-            [*send, *echo] = self.came[out.next as usize].before(self.now);
+        for ((send, echo), out) in links
+            .zip(&mut counters.echo_symbols)
+            .zip(self.outputs.values())
+        {
+            [*send, *echo] = self.came[out.next].before(self.now);
         }
         counters
     }
 
     fn reset_counters(&mut self) {
         self.counters.reset();
-        for came in &mut self.came {
+        for came in self.came.values_mut() {
             came.restart(self.now);
         }
     }

@@ -1,11 +1,13 @@
 //! What happens at one node.
 
 use super::lines::{Header, Kind};
+use super::packets::PacketId;
 use super::port::{ARRIVE, GENERATE, Key, NEVER, TRANSFER, key, phase_of, time_of};
+use super::queue::QueueId;
 use super::{Engine, Waiting};
 use crate::traffic::{Class, Delivery, Dropped};
-use crate::{Handler, Source};
-use isthmus_kernel::Cycles;
+use crate::{Handler, InterfaceId, Source};
+use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
     /// Serves what is due at any node before `end`. Outputs follow later: what enters their queues
@@ -25,7 +27,8 @@ impl<T: Copy> Engine<T> {
     fn run_node<H: Handler<Tag = T>>(&mut self, node: usize, end: Cycles, handler: &mut H) {
         let range = self.fabric.of_node(node as u32);
         loop {
-            let (first, port) = first_due(&self.inputs_due[range.clone()]);
+            let (first, port) = first_due(&self.inputs_due.values()[range.clone()]);
+            let port = InterfaceId::new((range.start + port) as u32);
             let client = self.clients_due[node];
             let due = time_of(first.min(client));
             if due >= end {
@@ -35,9 +38,9 @@ impl<T: Copy> Engine<T> {
             if client < first {
                 self.generate(node, due, handler);
             } else if phase_of(first) == ARRIVE {
-                self.arrive(range.start + port, due, handler);
+                self.arrive(port, due, handler);
             } else {
-                self.transfer(range.start + port, due);
+                self.transfer(port, due);
             }
         }
     }
@@ -50,7 +53,7 @@ impl<T: Copy> Engine<T> {
             Some(&(time, _)) => key(time, GENERATE),
             None => NEVER,
         };
-        let tag = self.packets.origins[packet as usize].tag;
+        let tag = self.packets.origins[packet].tag;
         let class = self.packets.flights[packet].class;
         self.under_way += 1;
         handler.generated(node as u32, now, tag, &mut self.offers);
@@ -58,7 +61,7 @@ impl<T: Copy> Engine<T> {
         let wait = Waiting {
             packet,
             port: self.packets.flights[packet].on.port,
-            queue: queue as u32,
+            queue,
         };
         let waiting = &mut self.clients[node].waiting[class.number()];
         if !self.queues.slots[queue].is_full() && waiting.is_empty() {
@@ -82,9 +85,9 @@ impl<T: Copy> Engine<T> {
     /// The output queue for the present stretch of a packet that comes in by interface number
     /// `from` of its node, or from the client.
     #[inline]
-    pub(super) fn queue_for(&self, packet: u32, from: Option<u32>) -> usize {
+    pub(super) fn queue_for(&self, packet: PacketId, from: Option<u32>) -> QueueId {
         let flight = &self.packets.flights[packet];
-        let port = flight.on.port as usize;
+        let port = flight.on.port;
         let from = from.unwrap_or(u32::from(self.inputs[port].port));
         self.outputs[port].queue(flight.class.number(), from)
     }
@@ -92,29 +95,28 @@ impl<T: Copy> Engine<T> {
     /// A packet of the client gets a slot.
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
-        self.packets.origins[wait.packet as usize].admitted = now;
+        self.packets.origins[wait.packet].admitted = now;
         self.enter(wait, wait.port, now);
     }
 
     /// A packet that came `from` an interface, or to that of the queue itself from the client, takes
     /// a slot of an output queue, from where it may leave at `ready`.
     #[inline]
-    fn enter(&mut self, wait: Waiting, from: u32, ready: Cycles) {
+    fn enter(&mut self, wait: Waiting, from: InterfaceId, ready: Cycles) {
         let flight = &mut self.packets.flights[wait.packet];
         flight.queue = wait.queue;
         flight.from = from;
         flight.ready = ready;
         flight.age = self.entered;
         self.entered += 1;
-        let flights = self.packets.flights.values_mut();
-        self.queues
-            .push(wait.queue as usize, wait.packet, ready, flights);
-        self.waits(wait.port as usize, ready);
+        let flights = &mut self.packets.flights;
+        self.queues.push(wait.queue, wait.packet, ready, flights);
+        self.waits(wait.port, ready);
     }
 
     /// A queue of `port` has a packet that may leave at `ready`.
     #[inline]
-    fn waits(&mut self, port: usize, ready: Cycles) {
+    fn waits(&mut self, port: InterfaceId, ready: Cycles) {
         let out = &mut self.outputs[port];
         out.own = out.own.min(ready.max(out.free));
         let due = out.due();
@@ -123,7 +125,7 @@ impl<T: Copy> Engine<T> {
 
     /// A send or an echo comes to where it goes.
     #[inline]
-    fn arrive<H: Handler<Tag = T>>(&mut self, port: usize, now: Cycles, handler: &mut H) {
+    fn arrive<H: Handler<Tag = T>>(&mut self, port: InterfaceId, now: Cycles, handler: &mut H) {
         let input = &mut self.inputs[port];
         let (place, &mut header, next) = self.headers.pop(&mut input.line);
         self.headers.remove(place);
@@ -137,29 +139,29 @@ impl<T: Copy> Engine<T> {
         match header.kind {
             Kind::Send => self.strip(port, &header, now, handler),
             Kind::Good => self.release(port, &header, now),
-            Kind::Busy => self.retry(port, header.number, now),
+            Kind::Busy => self.retry(port, header.packet(), now),
         }
     }
 
     /// A busy echo has come: its packet is ready again.
-    fn retry(&mut self, port: usize, packet: u32, now: Cycles) {
+    fn retry(&mut self, port: InterfaceId, packet: PacketId, now: Cycles) {
         // The packet goes before those behind it from now on, but not before.
         self.advance(port, now);
-        self.counters.retries[port] += 1;
+        self.counters.retries[port.index()] += 1;
         let flight = &mut self.packets.flights[packet];
         flight.ready = now;
         flight.retries += 1;
-        let queue = flight.queue as usize;
+        let queue = flight.queue;
         self.queues
-            .put_back(queue, packet, self.packets.flights.values_mut());
+            .put_back(queue, packet, &mut self.packets.flights);
         self.waits(port, now);
     }
 
     /// A good echo has come: a slot of an output queue is free.
     #[inline]
-    fn release(&mut self, port: usize, echo: &Header, now: Cycles) {
-        self.queues.slots[echo.number as usize].held -= 1;
-        let (from, class) = (echo.from as usize, echo.class.number());
+    fn release(&mut self, port: InterfaceId, echo: &Header, now: Cycles) {
+        self.queues.slots[echo.queue()].held -= 1;
+        let (from, class) = (echo.from, echo.class.number());
         if from == port {
             self.admit_waiting(self.inputs[port].node as usize, class, now);
         } else {
@@ -170,7 +172,7 @@ impl<T: Copy> Engine<T> {
     /// The crossbar behind an input is to look, as soon as it is free, whether it can transfer a
     /// packet.
     #[inline]
-    fn look(&mut self, port: usize, class: usize, now: Cycles) {
+    fn look(&mut self, port: InterfaceId, class: usize, now: Cycles) {
         let input = &mut self.inputs[port];
         let queue = &input.queues[class];
         if queue.len > 0 {
@@ -184,7 +186,7 @@ impl<T: Copy> Engine<T> {
     /// Packets of the client move up as long as the first finds a slot.
     fn admit_waiting(&mut self, node: usize, class: usize, now: Cycles) {
         while let Some(&wait) = self.clients[node].waiting[class].front()
-            && !self.queues.slots[wait.queue as usize].is_full()
+            && !self.queues.slots[wait.queue].is_full()
         {
             let waiting = &mut self.clients[node].waiting[class];
             waiting.pop_front();
@@ -201,12 +203,12 @@ impl<T: Copy> Engine<T> {
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,
-        port: usize,
+        port: InterfaceId,
         send: &Header,
         now: Cycles,
         handler: &mut H,
     ) {
-        let packet = send.number;
+        let packet = send.packet();
         let flight = &self.packets.flights[packet];
         let class = flight.class.number();
         let input = &mut self.inputs[port];
@@ -219,7 +221,7 @@ impl<T: Copy> Engine<T> {
         }
         let echo = self.headers.get_mut(send.echo);
         echo.kind = Kind::Good;
-        echo.number = flight.queue;
+        echo.number = flight.queue.number();
         echo.from = flight.from;
         let stretch = flight.stretch + 1;
         if stretch == flight.stretches {
@@ -231,7 +233,7 @@ impl<T: Copy> Engine<T> {
         let (decision, _) = self.rules.around_transfer();
         self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);
-        input.queues[class].push(packet, self.packets.flights.values_mut());
+        input.queues[class].push(packet, &mut self.packets.flights);
         if alone && input.done <= now && decision == 0 {
             // The transfer that the crossbar would begin later in this cycle.
             self.transfer(port, now);
@@ -242,14 +244,14 @@ impl<T: Copy> Engine<T> {
 
     fn deliver<H: Handler<Tag = T>>(
         &mut self,
-        port: usize,
-        packet: u32,
+        port: InterfaceId,
+        packet: PacketId,
         now: Cycles,
         handler: &mut H,
     ) {
         let node = self.inputs[port].node;
         let flight = &self.packets.flights[packet];
-        let origin = self.packets.origins[packet as usize];
+        let origin = self.packets.origins[packet];
         let links = self.packets.route(packet);
         let links = links.iter().map(|stretch| u32::from(stretch.hops)).sum();
         let delivery = Delivery {
@@ -275,7 +277,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// The crossbar behind an input takes the first packet that finds a slot, responses first.
-    fn transfer(&mut self, port: usize, now: Cycles) {
+    fn transfer(&mut self, port: InterfaceId, now: Cycles) {
         let input = &mut self.inputs[port];
         input.crossbar = NEVER;
         if input.done <= now {
@@ -298,7 +300,7 @@ impl<T: Copy> Engine<T> {
                 }
                 let flight = &self.packets.flights[packet];
                 let input = &mut self.inputs[port];
-                input.queues[class.number()].pop(self.packets.flights.values());
+                input.queues[class.number()].pop(&self.packets.flights);
                 input.done = now + u64::from(flight.symbols);
                 input.moving = class;
                 if input.queues.iter().any(|queue| queue.len > 0) {
@@ -307,10 +309,10 @@ impl<T: Copy> Engine<T> {
                 let wait = Waiting {
                     packet,
                     port: flight.on.port,
-                    queue: queue as u32,
+                    queue,
                 };
                 let (_, after) = self.rules.around_transfer();
-                self.enter(wait, port as u32, now + after);
+                self.enter(wait, port, now + after);
                 break;
             }
         }

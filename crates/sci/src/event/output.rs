@@ -1,9 +1,11 @@
 //! Outputs: what leaves an interface, and when.
 
 use super::Engine;
-use super::lines::{Header, Kind, NO_HEADER};
+use super::lines::{Header, HeaderId, Kind};
 use super::port::{ARRIVE, key};
-use isthmus_kernel::Cycles;
+use super::queue::QueueId;
+use crate::InterfaceId;
+use isthmus_kernel::{Cycles, Id};
 use std::hint::select_unpredictable;
 
 impl<T: Copy> Engine<T> {
@@ -12,12 +14,12 @@ impl<T: Copy> Engine<T> {
         let mut busy = std::mem::take(&mut self.busy);
         let mut count = self
             .outputs_agenda
-            .collect(&self.outputs_due, end, &mut busy);
+            .collect(self.outputs_due.values(), end, &mut busy);
         while count > 0 {
             let mut still = 0;
             for index in 0..count {
                 let port = busy[index];
-                let due = self.step(port as usize);
+                let due = self.step(InterfaceId::new(port));
                 // Without a branch: whether there is more to do cannot be foreseen.
                 busy[still] = port;
                 still += usize::from(due < end);
@@ -29,13 +31,13 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Lets leave what comes to `port` before `end` or starts there.
-    pub(super) fn advance(&mut self, port: usize, end: Cycles) {
+    pub(super) fn advance(&mut self, port: InterfaceId, end: Cycles) {
         let mut due = self.outputs_due[port];
         if due < end {
             while due < end {
                 due = self.step(port);
             }
-            self.outputs_agenda.note(port as u32, due);
+            self.outputs_agenda.note(port.number(), due);
         }
     }
 
@@ -44,7 +46,7 @@ impl<T: Copy> Engine<T> {
     /// Never a part of the loops that call it: there the compiler makes branches of its choices,
     /// which cannot be foreseen.
     #[inline(never)]
-    fn step(&mut self, port: usize) -> Cycles {
+    fn step(&mut self, port: InterfaceId) -> Cycles {
         let out = &self.outputs[port];
         // An own packet goes first if it can leave when a header comes.
         if out.own <= out.pass {
@@ -56,14 +58,14 @@ impl<T: Copy> Engine<T> {
 
     /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
     #[inline(never)]
-    fn start(&mut self, port: usize) -> Cycles {
+    fn start(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
-        let base = out.queues as usize;
+        let base = out.queues.index();
         let queues = base..base + out.queue_count as usize;
         // Which queues have a packet that is ready, and when the first of the others will have one.
         let (mut ready, mut next) = (0, Cycles::MAX);
-        for (place, &time) in self.queues.ready[queues].iter().enumerate() {
+        for (place, &time) in self.queues.ready.values()[queues].iter().enumerate() {
             let is_ready = time <= now;
             ready |= u64::from(is_ready) << place;
             next = select_unpredictable(is_ready, next, next.min(time));
@@ -71,8 +73,8 @@ impl<T: Copy> Engine<T> {
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
         let place = if later == 0 { ready } else { later }.trailing_zeros();
-        let flights = self.packets.flights.values_mut();
-        let queue = base + place as usize;
+        let flights = &mut self.packets.flights;
+        let queue = QueueId::new(out.queues.number() + place);
         let packet = self.queues.pop(queue, flights);
         if ready & (ready - 1) != 0 {
             next = now;
@@ -82,15 +84,15 @@ impl<T: Copy> Engine<T> {
         if out.turn == out.queue_count {
             out.turn = 0;
         }
-        let flight = &mut flights[packet as usize];
+        let flight = &mut flights[packet];
         flight.sent = flight.sent.min(now);
         let size = flight.symbols + 1;
         let header = Header {
             time: now + self.rules.hop,
-            next: NO_HEADER,
-            number: packet,
-            echo: NO_HEADER,
-            from: 0,
+            next: HeaderId::NOBODY,
+            number: packet.number(),
+            echo: HeaderId::NOBODY,
+            from: InterfaceId::NONE,
             left: flight.on.hops - 1,
             back: flight.on.back,
             size,
@@ -101,10 +103,10 @@ impl<T: Copy> Engine<T> {
         // Never stays never.
         out.own = next.max(out.free);
         let due = out.due();
-        let to = out.next as usize;
+        let to = out.next;
         self.outputs_due[port] = due;
         self.last_start = self.last_start.max(now);
-        self.counters.sends[port] += 1;
+        self.counters.sends[port.index()] += 1;
         let place = self.headers.add(header);
         if header.left > 0 {
             self.put_passing(to, place, header.time);
@@ -116,7 +118,7 @@ impl<T: Copy> Engine<T> {
 
     /// What has come leaves when the link is free.
     #[inline(always)]
-    fn pass(&mut self, port: usize) -> Cycles {
+    fn pass(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (place, header, next) = self.headers.pop(&mut out.line);
         // An echo that begins here, in place of its send, has come over no link.
@@ -134,7 +136,7 @@ impl<T: Copy> Engine<T> {
         // Never stays never.
         out.own = out.own.max(out.free);
         let due = out.due();
-        let to = out.next as usize;
+        let to = out.next;
         self.outputs_due[port] = due;
         if left > 0 {
             self.put_passing(to, place, time);
@@ -146,7 +148,7 @@ impl<T: Copy> Engine<T> {
 
     /// A header goes to `to`, where it is passed on.
     #[inline(always)]
-    fn put_passing(&mut self, to: usize, place: u32, time: Cycles) {
+    fn put_passing(&mut self, to: InterfaceId, place: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, place);
         // What is on the line already comes before.
@@ -157,7 +159,7 @@ impl<T: Copy> Engine<T> {
 
     /// A header goes to `to` and no further.
     #[inline(never)]
-    fn put_arriving(&mut self, to: usize, place: u32) {
+    fn put_arriving(&mut self, to: InterfaceId, place: HeaderId) {
         let header = *self.headers.get_mut(place);
         if header.kind == Kind::Send {
             // The echo takes the last places of the send. It is busy unless the target says

@@ -1,10 +1,14 @@
 //! The packets under way, in places that are used again.
 
+use super::queue::QueueId;
+use crate::InterfaceId;
 use crate::traffic::Class;
-use isthmus_kernel::{Cycles, Paths, Slab};
+use isthmus_kernel::{Cycles, Id, Paths, Slab, Table, id};
 
-/// No packet.
-pub(super) const NONE: u32 = u32::MAX;
+id! {
+    /// The place of a packet.
+    pub(super) struct PacketId;
+}
 
 /// Stretches that a route has room for before the first longer one.
 const STRIDE_MIN: usize = 4;
@@ -13,7 +17,7 @@ const STRIDE_MIN: usize = 4;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stretch {
     /// The interface that the packet leaves by.
-    pub port: u32,
+    pub port: InterfaceId,
     /// Links to go.
     pub hops: u16,
     /// Links that its echo goes, the rest of the ring.
@@ -25,11 +29,11 @@ pub(super) struct Stretch {
 #[repr(align(64))]
 pub(super) struct Flight {
     /// The next packet in the list that this one is in.
-    pub next: u32,
+    pub next: PacketId,
     /// The output queue that holds or held it last.
-    pub queue: u32,
+    pub queue: QueueId,
     /// The interface from which it came to that queue: the queue's own one if from the client.
-    pub from: u32,
+    pub from: InterfaceId,
     /// Its rank by age in that queue.
     pub age: u64,
     /// The earliest cycle in which it may leave.
@@ -53,19 +57,21 @@ pub(super) struct Origin<T> {
     pub admitted: Cycles,
 }
 
+/// What moves with each packet.
+pub(super) type Flights = Slab<PacketId, Flight>;
+
 #[derive(Debug, Clone)]
 pub(super) struct Packets<T> {
-    pub flights: Slab<Flight>,
-    /// By the places of the flights.
-    pub origins: Vec<Origin<T>>,
-    routes: Paths<Stretch>,
+    pub flights: Flights,
+    pub origins: Table<PacketId, Origin<T>>,
+    routes: Paths<PacketId, Stretch>,
 }
 
 impl<T: Copy> Packets<T> {
     pub fn new() -> Self {
         Self {
             flights: Slab::new(),
-            origins: Vec::new(),
+            origins: Table::from(Vec::new()),
             routes: Paths::new(STRIDE_MIN),
         }
     }
@@ -78,11 +84,17 @@ impl<T: Copy> Packets<T> {
 
     /// Adds a packet whose stretches are set by [`Packets::route_mut`].
     #[inline]
-    pub fn add(&mut self, class: Class, symbols: u16, stretches: usize, origin: Origin<T>) -> u32 {
+    pub fn add(
+        &mut self,
+        class: Class,
+        symbols: u16,
+        stretches: usize,
+        origin: Origin<T>,
+    ) -> PacketId {
         let flight = Flight {
-            next: NONE,
-            queue: NONE,
-            from: NONE,
+            next: PacketId::NONE,
+            queue: QueueId::NONE,
+            from: InterfaceId::NONE,
             age: 0,
             ready: 0,
             sent: Cycles::MAX,
@@ -94,35 +106,37 @@ impl<T: Copy> Packets<T> {
             retries: 0,
         };
         let packet = self.flights.insert(flight);
-        match self.origins.get_mut(packet as usize) {
+        match self.origins.get_mut(packet) {
             Some(place) => *place = origin,
-            None => self.origins.push(origin),
+            None => {
+                self.origins.push(origin);
+            }
         }
         self.routes.make_room(packet, stretches);
         packet
     }
 
     #[inline]
-    pub fn remove(&mut self, packet: u32) {
+    pub fn remove(&mut self, packet: PacketId) {
         self.flights.remove(packet);
     }
 
     #[inline]
-    pub fn route_mut(&mut self, packet: u32) -> &mut [Stretch] {
+    pub fn route_mut(&mut self, packet: PacketId) -> &mut [Stretch] {
         let stretches = usize::from(self.flights[packet].stretches);
         self.routes.of_mut(packet, stretches)
     }
 
     /// All stretches of `packet`.
     #[inline]
-    pub fn route(&self, packet: u32) -> &[Stretch] {
+    pub fn route(&self, packet: PacketId) -> &[Stretch] {
         let stretches = usize::from(self.flights[packet].stretches);
         self.routes.of(packet, stretches)
     }
 
     /// Puts `packet` on its stretch number `stretch`.
     #[inline]
-    pub fn put_on(&mut self, packet: u32, stretch: u16) {
+    pub fn put_on(&mut self, packet: PacketId, stretch: u16) {
         let flight = &mut self.flights[packet];
         flight.stretch = stretch;
         flight.on = self.routes.step(packet, stretch.into());
@@ -132,16 +146,16 @@ impl<T: Copy> Packets<T> {
 /// Packets in the order in which they came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
-    pub head: u32,
-    tail: u32,
+    pub head: PacketId,
+    tail: PacketId,
     pub len: u32,
 }
 
 impl Default for Fifo {
     fn default() -> Self {
         Self {
-            head: NONE,
-            tail: NONE,
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
             len: 0,
         }
     }
@@ -149,20 +163,20 @@ impl Default for Fifo {
 
 impl Fifo {
     #[inline]
-    pub fn push(&mut self, packet: u32, flights: &mut [Flight]) {
-        flights[packet as usize].next = NONE;
+    pub fn push(&mut self, packet: PacketId, flights: &mut Flights) {
+        flights[packet].next = PacketId::NONE;
         if self.len == 0 {
             self.head = packet;
         } else {
-            flights[self.tail as usize].next = packet;
+            flights[self.tail].next = packet;
         }
         self.tail = packet;
         self.len += 1;
     }
 
     #[inline]
-    pub fn pop(&mut self, flights: &[Flight]) {
-        self.head = flights[self.head as usize].next;
+    pub fn pop(&mut self, flights: &Flights) {
+        self.head = flights[self.head].next;
         self.len -= 1;
     }
 }

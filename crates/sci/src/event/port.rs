@@ -2,8 +2,10 @@
 
 use super::lines::{Kind, Line};
 use super::packets::Fifo;
+use super::queue::QueueId;
+use crate::InterfaceId;
 use crate::traffic::{CLASSES, Class};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id};
 
 /// When something is due at a node: the cycle, and its place in the order within the cycle.
 pub(super) type Key = u64;
@@ -76,10 +78,10 @@ pub(super) struct Output {
     /// Headers on their way here that are passed on.
     pub line: Line,
     /// The interface that the link leads to.
-    pub next: u32,
+    pub next: InterfaceId,
     /// Its queues begin with this one: for each class one for each interface of the node, that in
     /// its own place for the client.
-    pub queues: u32,
+    pub queues: QueueId,
     pub queue_count: u32,
     /// The queue to be looked at first.
     pub turn: u32,
@@ -131,8 +133,8 @@ impl Output {
     /// The queue for a packet of class number `class` that comes in by interface number `from` of
     /// the node.
     #[inline]
-    pub fn queue(&self, class: usize, from: u32) -> usize {
+    pub fn queue(&self, class: usize, from: u32) -> QueueId {
         let places = self.queue_count / CLASSES as u32;
-        (self.queues + class as u32 * places + from) as usize
+        QueueId::new(self.queues.number() + class as u32 * places + from)
     }
 }

@@ -1,20 +1,25 @@
 //! Output queues.
 
-use super::packets::{Flight, NONE};
-use isthmus_kernel::Cycles;
+use super::packets::{Flights, PacketId};
+use isthmus_kernel::{Cycles, Id, Table, id};
+
+id! {
+    /// An output queue.
+    pub(super) struct QueueId;
+}
 
 /// Output queues: the packets that wait in each, oldest first, and the slots held.
 #[derive(Debug, Clone)]
 pub(super) struct Queues {
     /// When the oldest waiting packet of each may leave; `Cycles::MAX` if none waits.
-    pub ready: Vec<Cycles>,
-    pub slots: Vec<Slots>,
+    pub ready: Table<QueueId, Cycles>,
+    pub slots: Table<QueueId, Slots>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
-    pub head: u32,
-    tail: u32,
+    pub head: PacketId,
+    tail: PacketId,
     /// Slots held by packets that wait or whose good echo has not come.
     pub held: u32,
     pub limit: u32,
@@ -30,16 +35,16 @@ impl Slots {
 impl Queues {
     pub fn new() -> Self {
         Self {
-            ready: Vec::new(),
-            slots: Vec::new(),
+            ready: Table::from(Vec::new()),
+            slots: Table::from(Vec::new()),
         }
     }
 
     pub fn add(&mut self, limit: u32) {
         self.ready.push(Cycles::MAX);
         self.slots.push(Slots {
-            head: NONE,
-            tail: NONE,
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
             held: 0,
             limit,
         });
@@ -47,51 +52,51 @@ impl Queues {
 
     /// Adds the youngest, which takes a slot and may leave at `ready`.
     #[inline]
-    pub fn push(&mut self, queue: usize, packet: u32, ready: Cycles, flights: &mut [Flight]) {
+    pub fn push(&mut self, queue: QueueId, packet: PacketId, ready: Cycles, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
-        flights[packet as usize].next = NONE;
-        if slots.head == NONE {
+        flights[packet].next = PacketId::NONE;
+        if slots.head == PacketId::NONE {
             slots.head = packet;
             self.ready[queue] = ready;
         } else {
-            flights[slots.tail as usize].next = packet;
+            flights[slots.tail].next = packet;
         }
         slots.tail = packet;
         slots.held += 1;
     }
 
     /// Puts one back by its age. Whoever is older has been sent before and is ready.
-    pub fn put_back(&mut self, queue: usize, packet: u32, flights: &mut [Flight]) {
+    pub fn put_back(&mut self, queue: QueueId, packet: PacketId, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
-        let age = flights[packet as usize].age;
-        let mut before = NONE;
+        let age = flights[packet].age;
+        let mut before = PacketId::NONE;
         let mut after = slots.head;
-        while after != NONE && flights[after as usize].age < age {
+        while after != PacketId::NONE && flights[after].age < age {
             before = after;
-            after = flights[after as usize].next;
+            after = flights[after].next;
         }
-        flights[packet as usize].next = after;
-        if after == NONE {
+        flights[packet].next = after;
+        if after == PacketId::NONE {
             slots.tail = packet;
         }
-        if before == NONE {
+        if before == PacketId::NONE {
             slots.head = packet;
-            self.ready[queue] = flights[packet as usize].ready;
+            self.ready[queue] = flights[packet].ready;
         } else {
-            flights[before as usize].next = packet;
+            flights[before].next = packet;
         }
     }
 
     /// Takes the oldest. It keeps its slot.
     #[inline]
-    pub fn pop(&mut self, queue: usize, flights: &[Flight]) -> u32 {
+    pub fn pop(&mut self, queue: QueueId, flights: &Flights) -> PacketId {
         let slots = &mut self.slots[queue];
         let packet = slots.head;
-        slots.head = flights[packet as usize].next;
-        self.ready[queue] = if slots.head == NONE {
+        slots.head = flights[packet].next;
+        self.ready[queue] = if slots.head == PacketId::NONE {
             Cycles::MAX
         } else {
-            flights[slots.head as usize].ready
+            flights[slots.head].ready
         };
         packet
     }

@@ -2,12 +2,12 @@
 
 use super::Engine;
 use super::lines::Kind;
-use super::packets::NONE;
+use super::packets::PacketId;
 use super::port::Input;
-use crate::Stall;
 use crate::stall::{Progress, Waiting};
 use crate::traffic::CLASSES;
-use isthmus_kernel::Cycles;
+use crate::{InterfaceId, Stall};
+use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
     pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
@@ -29,7 +29,7 @@ impl<T: Copy> Engine<T> {
         let slots = self.rules.input_slots;
         let is_full = |input: &Input| input.queues.iter().any(|queue| queue.len == slots);
         // A circle leads through full input queues.
-        if !self.inputs.iter().any(is_full) {
+        if !self.inputs.values().iter().any(is_full) {
             return Vec::new();
         }
         self.waiting().wedged(&self.fabric)
@@ -41,10 +41,10 @@ impl<T: Copy> Engine<T> {
         let mut present = self.packets.flights.used();
         for client in &self.clients {
             for &(_, packet) in &client.to_come {
-                present[packet as usize] = false;
+                present[packet.index()] = false;
             }
         }
-        let origins = self.packets.origins.iter().zip(present);
+        let origins = self.packets.origins.values().iter().zip(present);
         origins
             .filter(|(_, present)| *present)
             .map(|(origin, _)| origin.generated)
@@ -53,50 +53,51 @@ impl<T: Copy> Engine<T> {
 
     /// Who waits for whom.
     fn waiting(&self) -> Waiting {
-        let slots = self.queues.slots.iter();
+        let slots = self.queues.slots.values().iter();
         let mut outputs: Vec<Option<Vec<u32>>> =
             slots.map(|slots| slots.is_full().then(Vec::new)).collect();
-        let mut leads_to = |packet: u32| {
+        let mut leads_to = |packet: PacketId| {
             let flight = &self.packets.flights[packet];
-            if let Some(targets) = &mut outputs[flight.queue as usize] {
+            if let Some(targets) = &mut outputs[flight.queue.index()] {
                 let target = self.target(packet);
                 targets.push(Waiting::input(target, flight.class.number()));
             }
         };
-        for queue in &self.queues.slots {
+        for queue in self.queues.slots.values() {
             let mut packet = queue.head;
-            while packet != NONE {
+            while packet != PacketId::NONE {
                 leads_to(packet);
                 packet = self.packets.flights[packet].next;
             }
         }
         let mut accepted = Vec::new();
-        for (input, output) in self.inputs.iter().zip(&self.outputs) {
+        for (input, output) in self.inputs.values().iter().zip(self.outputs.values()) {
             for header in self.headers.iter(output.line) {
                 // An echo whose send is still to come stands for that send.
                 match header.kind {
-                    Kind::Good => accepted.push(header.number),
-                    Kind::Send | Kind::Busy => leads_to(header.number),
+                    Kind::Good => accepted.push(header.queue()),
+                    Kind::Send | Kind::Busy => leads_to(header.packet()),
                 }
             }
             for header in self.headers.iter(input.line) {
                 match header.kind {
-                    Kind::Good => accepted.push(header.number),
-                    Kind::Busy => leads_to(header.number),
+                    Kind::Good => accepted.push(header.queue()),
+                    Kind::Busy => leads_to(header.packet()),
                     Kind::Send => {}
                 }
             }
         }
         for queue in accepted {
-            outputs[queue as usize] = None;
+            outputs[queue.index()] = None;
         }
-        let mut inputs = vec![None; self.inputs.len() * CLASSES];
-        for (index, input) in self.inputs.iter().enumerate() {
+        let mut inputs = vec![None; self.inputs.values().len() * CLASSES];
+        for (index, input) in self.inputs.values().iter().enumerate() {
+            let port = InterfaceId::new(index as u32);
             for (class, packets) in input.queues.iter().enumerate() {
                 if packets.len == self.rules.input_slots {
                     let queue = self.queue_for(packets.head, Some(u32::from(input.port)));
                     if self.queues.slots[queue].is_full() {
-                        inputs[Waiting::input(index as u32, class) as usize] = Some(queue as u32);
+                        inputs[Waiting::input(port, class) as usize] = Some(queue.number());
                     }
                 }
             }
@@ -105,9 +106,9 @@ impl<T: Copy> Engine<T> {
     }
 
     /// The interface at the end of the packet's present stretch.
-    fn target(&self, packet: u32) -> u32 {
+    fn target(&self, packet: PacketId) -> InterfaceId {
         let on = self.packets.flights[packet].on;
-        let next = |at: &u32| Some(self.outputs[*at as usize].next);
+        let next = |&at: &InterfaceId| Some(self.outputs[at].next);
         let mut way = std::iter::successors(Some(on.port), next);
         way.nth(usize::from(on.hops)).expect("a ring has no end")
     }

@@ -1,10 +1,10 @@
 //! Clients and crossbars: what happens inside a node.
 
 use super::Engine;
-use super::parts::{Exit, OutputSlot, Transfer};
+use super::parts::{Exit, OutputSlot, PacketId, Transfer};
 use crate::traffic::{Class, Dropped};
 use crate::{Handler, Source};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
     /// The client of `node` generates what is due, and moves up what finds a slot.
@@ -44,7 +44,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Gives a packet of the client a slot of its output queue, if there is one.
-    fn admit(&mut self, packet: u32, exit: Exit) -> bool {
+    fn admit(&mut self, packet: PacketId, exit: Exit) -> bool {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
         }
@@ -59,15 +59,19 @@ impl<T: Copy> Engine<T> {
 
     /// Where a packet leaves its present node that comes in by port `from` of it, or from the
     /// client.
-    pub(super) fn exit(&self, packet: u32, from: Option<usize>) -> Exit {
+    pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;
         for &segment in &traveller.route[..traveller.stretch] {
             let (_, end) = self.fabric.stretch(node, segment).expect("a checked route");
-            node = self.fabric.interfaces()[end as usize].node;
+            node = self.fabric.interfaces()[end].node;
         }
         let ring = traveller.route[traveller.stretch].ring;
-        let port = self.fabric.interface(node, ring).expect("a checked route") as usize;
+        let port = self
+            .fabric
+            .interface(node, ring)
+            .expect("a checked route")
+            .index();
         let from = from.unwrap_or(self.inputs[port].port);
         let ports = self.fabric.of_node(node).len();
         Exit {
@@ -76,7 +80,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    fn take_slot(&mut self, exit: Exit, packet: u32, ready: Cycles) {
+    fn take_slot(&mut self, exit: Exit, packet: PacketId, ready: Cycles) {
         let output = &mut self.outputs[exit.port];
         output.queues[exit.queue].push(OutputSlot {
             number: self.slots,

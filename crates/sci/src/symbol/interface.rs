@@ -1,9 +1,10 @@
 //! Decoders and outputs: what happens on the ring side of an interface.
 
 use super::Engine;
-use super::parts::{InputSlot, Kind, Subaction, Symbol};
+use super::parts::{ActionId, InputSlot, Kind, Subaction, Symbol};
 use crate::traffic::Delivery;
-use crate::{FlowControl, Handler};
+use crate::{FlowControl, Handler, InterfaceId};
+use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
     /// An interface looks at a special symbol, and decides what goes on.
@@ -35,7 +36,7 @@ impl<T: Copy> Engine<T> {
             _ => (action.source, self.rules.echo as u16),
         };
         let decoder = &mut self.decoders[port];
-        decoder.mine = home as usize == port;
+        decoder.mine = home.index() == port;
         decoder.echo_begins = symbols - self.rules.echo as u16;
         match (header.kind(), decoder.mine) {
             (Kind::Send, true) => self.accept_or_refuse(port, header.action(), handler),
@@ -58,7 +59,12 @@ impl<T: Copy> Engine<T> {
     }
 
     /// A header has come for this interface.
-    fn accept_or_refuse<H: Handler<Tag = T>>(&mut self, port: usize, number: u32, handler: &mut H) {
+    fn accept_or_refuse<H: Handler<Tag = T>>(
+        &mut self,
+        port: usize,
+        number: ActionId,
+        handler: &mut H,
+    ) {
         self.finish_transfer(port);
         let action = &mut self.actions[number];
         let (packet, class) = (action.packet, action.class);
@@ -109,7 +115,7 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node);
     }
 
-    fn take_echo(&mut self, port: usize, number: u32) {
+    fn take_echo(&mut self, port: usize, number: ActionId) {
         let action = &self.actions[number];
         let accepted = action.accepted.expect("the target has decided");
         let output = &mut self.outputs[port].queues[action.queue];
@@ -175,7 +181,7 @@ impl<T: Copy> Engine<T> {
             packet: slot.packet,
             class: packet.class,
             symbols: packet.symbols as u16,
-            source: port as u32,
+            source: InterfaceId::new(port as u32),
             target: ends.expect("routes are checked").1,
             queue,
             slot: slot.number,

@@ -13,18 +13,20 @@ mod parts;
 mod stall;
 
 use crate::traffic::{CLASSES, Packet};
-use crate::{Counters, Error, Fabric, Handler, Offers, Rules, Stall};
-use isthmus_kernel::{Cycles, Ran, Slab};
-use parts::{Decoder, Exit, Input, Output, Sending, Subaction, Symbol, Traveller};
+use crate::{Counters, Error, Fabric, Handler, Offers, RingEngine, Rules, Stall};
+use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
+use parts::{
+    ActionId, Decoder, Exit, Input, Output, PacketId, Sending, Subaction, Symbol, Traveller,
+};
 use std::collections::VecDeque;
 
 /// A node's client.
 #[derive(Debug, Clone, Default)]
 struct Client {
     /// Packets to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, u32)>,
+    to_come: VecDeque<(Cycles, PacketId)>,
     /// Packets that wait for a slot, by class.
-    waiting: [VecDeque<(u32, Exit)>; CLASSES],
+    waiting: [VecDeque<(PacketId, Exit)>; CLASSES],
 }
 
 /// The symbol-by-symbol reference: see the [module](self) and the rules of the crate.
@@ -42,8 +44,8 @@ pub struct Engine<T> {
     inputs: Vec<Input>,
     outputs: Vec<Output>,
     clients: Vec<Client>,
-    packets: Slab<Traveller<T>>,
-    actions: Slab<Subaction>,
+    packets: Slab<PacketId, Traveller<T>>,
+    actions: Slab<ActionId, Subaction>,
     offers: Offers<T>,
     counters: Counters,
     /// Output slots ever taken.
@@ -62,7 +64,7 @@ impl<T: Copy> Engine<T> {
             came_go: true,
             counted: [0; 3],
         };
-        let interfaces = fabric.interfaces().iter();
+        let interfaces = fabric.interfaces().values().iter();
         let input = |interface: &crate::Interface| Input {
             node: interface.node,
             port: interface.port as usize,
@@ -83,14 +85,14 @@ impl<T: Copy> Engine<T> {
             queues: vec![Vec::new(); fabric.of_node(interface.node).len() * CLASSES],
         };
         (
-            vec![decoder; fabric.interfaces().len()],
+            vec![decoder; fabric.interfaces().values().len()],
             interfaces.clone().map(input).collect(),
             interfaces.map(output).collect(),
         )
     }
 
     fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Symbol> {
-        vec![Symbol::free(true); 2 * rules.hop as usize * fabric.interfaces().len()]
+        vec![Symbol::free(true); 2 * rules.hop as usize * fabric.interfaces().values().len()]
     }
 
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
@@ -171,13 +173,13 @@ impl<T: Copy> Engine<T> {
         let passing = &self.passing[ports.clone()];
         for (index, (output, &incoming)) in outputs.zip(passing).enumerate() {
             match output.carry(incoming) {
-                Some(symbol) => self.lines[output.next as usize * circle + write] = symbol,
+                Some(symbol) => self.lines[output.next.index() * circle + write] = symbol,
                 None => special |= 1 << index,
             }
         }
         for port in places(special, ports.start) {
             let symbol = self.begin(port);
-            let next = self.outputs[port].next as usize;
+            let next = self.outputs[port].next.index();
             self.lines[next * circle + write] = symbol;
         }
     }
@@ -192,30 +194,8 @@ fn places(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-impl<T: Copy> crate::Engine<T> for Engine<T> {
-    fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
-        rules.check()?;
-        let (decoders, inputs, outputs) = Self::interfaces(fabric);
-        Ok(Self {
-            now: 0,
-            lines: Self::lines(fabric, &rules),
-            passing: vec![Symbol::free(true); fabric.interfaces().len()],
-            decoders,
-            inputs,
-            outputs,
-            clients: vec![Client::default(); fabric.node_count() as usize],
-            packets: Slab::new(),
-            actions: Slab::new(),
-            offers: Offers::default(),
-            counters: Counters::new(fabric),
-            slots: 0,
-            under_way: 0,
-            last_delivery: 0,
-            last_start: 0,
-            fabric: fabric.clone(),
-            rules,
-        })
-    }
+impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    type Message<'a> = Packet<'a, T>;
 
     fn clear(&mut self) {
         self.now = 0;
@@ -244,7 +224,13 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         self.insert(time, &packet);
     }
 
-    fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+    fn under_way(&self) -> u64 {
+        self.under_way
+    }
+}
+
+impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             if self.now >= limit || (limit == Cycles::MAX && !self.has_work()) {
                 return Ran::at_limit(self.has_work(), self.under_way);
@@ -265,15 +251,37 @@ impl<T: Copy> crate::Engine<T> for Engine<T> {
         }
         Ran::Finished
     }
+}
 
-    fn under_way(&self) -> u64 {
-        self.under_way
+impl<T: Copy> RingEngine<T> for Engine<T> {
+    fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
+        rules.check()?;
+        let (decoders, inputs, outputs) = Self::interfaces(fabric);
+        Ok(Self {
+            now: 0,
+            lines: Self::lines(fabric, &rules),
+            passing: vec![Symbol::free(true); fabric.interfaces().values().len()],
+            decoders,
+            inputs,
+            outputs,
+            clients: vec![Client::default(); fabric.node_count() as usize],
+            packets: Slab::new(),
+            actions: Slab::new(),
+            offers: Offers::default(),
+            counters: Counters::new(fabric),
+            slots: 0,
+            under_way: 0,
+            last_delivery: 0,
+            last_start: 0,
+            fabric: fabric.clone(),
+            rules,
+        })
     }
 
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         for (link, output) in self.outputs.iter().enumerate() {
-            let [_, sends, echoes] = self.decoders[output.next as usize].counted;
+            let [_, sends, echoes] = self.decoders[output.next.index()].counted;
             (counters.send_symbols[link], counters.echo_symbols[link]) = (sends, echoes);
         }
         counters

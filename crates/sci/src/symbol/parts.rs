@@ -1,9 +1,17 @@
 //! What the reference is made of.
 
+use crate::InterfaceId;
 use crate::traffic::{CLASSES, Class};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Id, id};
 use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
+
+id! {
+    /// The place of a packet.
+    pub(super) struct PacketId;
+    /// The place of a subaction.
+    pub(super) struct ActionId;
+}
 
 /// What a symbol is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +41,13 @@ impl Symbol {
     /// A free idle.
     #[inline]
     pub const fn free(go: bool) -> Self {
-        Self::new(Kind::Idle, u32::MAX, 0).with_go(go)
+        Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
     /// A symbol without go bit.
     #[inline]
-    pub const fn new(kind: Kind, action: u32, place: u16) -> Self {
-        Self((action as u64) << 32 | (place as u64) << 16 | (kind as u64) << 8)
+    pub const fn new(kind: Kind, action: ActionId, place: u16) -> Self {
+        Self((action.0 as u64) << 32 | (place as u64) << 16 | (kind as u64) << 8)
     }
 
     #[inline]
@@ -69,8 +77,8 @@ impl Symbol {
     }
 
     #[inline]
-    pub fn action(self) -> u32 {
-        (self.0 >> 32) as u32
+    pub fn action(self) -> ActionId {
+        ActionId::new((self.0 >> 32) as u32)
     }
 
     /// Whether something else may leave after it.
@@ -99,12 +107,12 @@ pub(super) struct Traveller<T> {
 /// One send and its echo, on one ring.
 #[derive(Debug, Clone)]
 pub(super) struct Subaction {
-    pub packet: u32,
+    pub packet: PacketId,
     pub class: Class,
     pub symbols: u16,
     /// The interface that sends and waits for the echo.
-    pub source: u32,
-    pub target: u32,
+    pub source: InterfaceId,
+    pub target: InterfaceId,
     /// The output queue of the source that holds the packet, and the slot's number.
     pub queue: usize,
     pub slot: u64,
@@ -116,10 +124,10 @@ pub(super) struct Subaction {
 #[derive(Debug, Clone)]
 pub(super) struct OutputSlot {
     pub number: u64,
-    pub packet: u32,
+    pub packet: PacketId,
     /// When the packet may leave; `None` while its echo is awaited.
     pub ready: Option<Cycles>,
-    pub action: Option<u32>,
+    pub action: Option<ActionId>,
 }
 
 /// Where a packet leaves its node: the interface, and the number of the queue there.
@@ -132,7 +140,7 @@ pub(super) struct Exit {
 /// A slot of an input queue that waits for the crossbar or is being emptied by it.
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
-    pub packet: u32,
+    pub packet: PacketId,
     pub exit: Exit,
     pub symbols: u32,
     /// When the first symbol came.
@@ -225,7 +233,7 @@ pub(super) struct Input {
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
-    pub next: u32,
+    pub next: InterfaceId,
     /// What it is in the middle of.
     pub sending: Sending,
     /// A go bit has come and is kept back.
@@ -249,7 +257,7 @@ pub(super) enum Sending {
     Nothing,
     /// An own packet.
     Own {
-        action: u32,
+        action: ActionId,
         /// The place of the symbol that comes next, and that of the idle.
         place: u16,
         last: u16,
@@ -292,7 +300,7 @@ impl Output {
     }
 
     /// A symbol of an own packet.
-    pub fn own(&mut self, action: u32, place: u16, last: u16) -> Symbol {
+    pub fn own(&mut self, action: ActionId, place: u16, last: u16) -> Symbol {
         let ends = place == last;
         self.sending = if ends {
             Sending::Nothing

@@ -1,10 +1,10 @@
 //! Whether the reference still makes progress.
 
 use super::Engine;
-use crate::Stall;
 use crate::stall::{Progress, Waiting};
 use crate::traffic::CLASSES;
-use isthmus_kernel::Cycles;
+use crate::{InterfaceId, Stall};
+use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
     pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
@@ -59,7 +59,8 @@ impl<T: Copy> Engine<T> {
                 {
                     let exit = queue[0].exit;
                     let number = (first[exit.port] + exit.queue) as u32;
-                    inputs[Waiting::input(index as u32, class) as usize] = Some(number);
+                    inputs[Waiting::input(InterfaceId::new(index as u32), class) as usize] =
+                        Some(number);
                 }
             }
         }

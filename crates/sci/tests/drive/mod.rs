@@ -1,8 +1,8 @@
 //! Drives either engine with the same packets and writes down everything that comes out.
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, RunUntil};
 use isthmus_sci::{
-    Class, Counters, Delivery, Dropped, Engine, Fabric, Handler, Offers, Packet, Rules, Stall,
+    Class, Counters, Delivery, Dropped, Fabric, Handler, Offers, Packet, RingEngine, Rules, Stall,
 };
 use isthmus_topology::rings::Segment;
 
@@ -46,7 +46,7 @@ pub struct Part {
     pub links: Vec<(u64, u64)>,
 }
 
-struct Recorder<'a> {
+pub struct Recorder<'a> {
     demands: &'a [Demand],
     delivered: Vec<Delivery<(u32, Class)>>,
     dropped: Vec<Dropped<(u32, Class)>>,
@@ -83,14 +83,17 @@ impl Handler for Recorder<'_> {
 }
 
 /// Runs `parts` times `length` cycles, asking after each part for stalls of `patience` cycles.
-pub fn run<E: Engine<(u32, Class)>>(
+pub fn run<E>(
     fabric: &Fabric,
     rules: Rules,
     demands: &[Demand],
     parts: u64,
     length: Cycles,
     patience: Cycles,
-) -> Log {
+) -> Log
+where
+    E: RingEngine<(u32, Class)> + for<'a> RunUntil<Recorder<'a>>,
+{
     let mut engine = E::new(fabric, rules).unwrap();
     let mut recorder = Recorder {
         demands,

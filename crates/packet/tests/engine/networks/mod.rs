@@ -33,7 +33,7 @@ impl Count {
     }
 
     /// Takes in what a case has told; `around`: whether a way of so many links goes by a third group.
-    fn take(&self, told: &[Told], rules: &Rules, left: usize) {
+    fn take(&self, told: &[Told], rules: &Rules, left: u64) {
         let circuit = matches!(rules.switching, Switching::Circuit { .. });
         Self::add(&self.circuits, circuit.into());
         Self::add(&self.stuck, u64::from(left > 0));
@@ -102,7 +102,7 @@ fn engine_and_reference_tell_the_same_of_dragonflies() {
         };
         let rules = fitted(rules, 3);
         let (shown, _) = both(ways, &network, rules, &load)?;
-        count.take(&shown.0, &rules, shown.1[PARTS as usize - 1].0);
+        count.take(&shown.0, &rules, shown.1[PARTS as usize - 1][0]);
         Ok(())
     };
     runner(cases)
@@ -176,7 +176,7 @@ fn engine_and_reference_tell_the_same_of_graphs() {
         let rules = fitted(rules, graph.classes);
         let (shown, met) = both(graph.table().unwrap(), &graph, rules, &load)?;
         Count::add(&outputs, met.waited);
-        count.take(&shown.0, &rules, shown.1[PARTS as usize - 1].0);
+        count.take(&shown.0, &rules, shown.1[PARTS as usize - 1][0]);
         Ok(())
     };
     runner(cases)

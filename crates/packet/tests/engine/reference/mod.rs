@@ -6,7 +6,7 @@ mod network;
 mod outputs;
 mod state;
 
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Engine};
 use isthmus_packet::{
     AgeFrom, AgeTie, Counters, Kind, Lane, LinkLoad, LinkTie, Message, Rules, Switching, lot, tie,
 };
@@ -38,6 +38,43 @@ pub struct Reference<'n> {
     /// By the first link of what is waited for: the input served last.
     served: Vec<Option<u32>>,
     pub counters: Counters,
+}
+
+impl Engine for Reference<'_> {
+    type Message<'a> = Message<u32>;
+
+    fn clear(&mut self) {
+        *self = Self::new(self.network, self.rules, self.seed);
+    }
+
+    fn now(&self) -> Cycles {
+        self.now
+    }
+
+    fn offer(&mut self, time: Cycles, message: Message<u32>) {
+        assert!(time >= self.now);
+        let read = message.kind == Kind::Read;
+        let bytes = match message.kind {
+            Kind::Write => message.bytes,
+            Kind::Read => u64::from(self.rules.interface.request),
+        };
+        self.transfers.push(Transfer {
+            message,
+            generated: time,
+            injected: None,
+            data: !read,
+            unsent: bytes,
+            packets: self.packets_of(bytes),
+            arrived: 0,
+            acknowledged: 0,
+            delivered: false,
+        });
+        self.offered.push((time, self.transfers.len() - 1));
+    }
+
+    fn under_way(&self) -> u64 {
+        self.open() - self.offered.len() as u64
+    }
 }
 
 impl<'n> Reference<'n> {
@@ -72,51 +109,39 @@ impl<'n> Reference<'n> {
         self.counters = nothing_counted(self.transmitters.len(), self.nodes.len());
     }
 
-    pub fn send(&mut self, time: Cycles, message: Message<u32>) {
-        assert!(time >= self.now);
-        let read = message.kind == Kind::Read;
-        let bytes = match message.kind {
-            Kind::Write => message.bytes,
-            Kind::Read => u64::from(self.rules.interface.request),
-        };
-        self.transfers.push(Transfer {
-            message,
-            generated: time,
-            injected: None,
-            data: !read,
-            unsent: bytes,
-            packets: self.packets_of(bytes),
-            arrived: 0,
-            acknowledged: 0,
-            delivered: false,
-        });
-        self.offered.push((time, self.transfers.len() - 1));
+    /// Messages offered and not delivered.
+    pub fn open(&self) -> u64 {
+        self.transfers.iter().filter(|t| !t.delivered).count() as u64
     }
 
-    /// Messages offered and not delivered, packets on their way.
-    pub fn under_way(&self) -> (usize, usize) {
-        let open = self.transfers.iter().filter(|t| !t.delivered).count();
+    /// Packets on their way.
+    pub fn packets(&self) -> u64 {
         let moving = self.flights.iter();
         let moving = moving.filter(|f| f.tail.is_none_or(|tail| tail >= self.now));
-        (open, moving.count())
+        moving.count() as u64
     }
 
+    /// Runs the ticks before `limit`, whether anything happens in them or not.
     pub fn run_until(&mut self, limit: Cycles, answer: &mut Answer<'_>) {
         while self.now < limit {
-            self.acknowledgements();
-            self.deliveries(answer);
-            self.remind(answer);
-            self.generations(answer);
-            self.starts();
-            self.requests();
-            self.outputs();
-            self.sends();
-            for node in 0..self.nodes.len() as u32 {
-                while self.inject(node) {}
-            }
-            self.count();
-            self.now += 1;
+            self.tick(answer);
         }
+    }
+
+    fn tick(&mut self, answer: &mut Answer<'_>) {
+        self.acknowledgements();
+        self.deliveries(answer);
+        self.remind(answer);
+        self.generations(answer);
+        self.starts();
+        self.requests();
+        self.outputs();
+        self.sends();
+        for node in 0..self.nodes.len() as u32 {
+            while self.inject(node) {}
+        }
+        self.count();
+        self.now += 1;
     }
 
     /// What is taken in this tick.
@@ -145,7 +170,7 @@ impl<'n> Reference<'n> {
     fn tell(&mut self, told: &Told, answer: &mut Answer<'_>) {
         let answers = answer(told);
         for (time, message) in answers.messages {
-            self.send(time, message);
+            self.offer(time, message);
         }
         self.reminders.extend(answers.reminders);
     }
