@@ -86,6 +86,15 @@ _TREE_CHANNELS = {
     "interface": "network interface",
     "server": "I/O server",
 }
+_GRAPH_CHANNELS = {
+    "inject": "node → switch",
+    "switch_link": "switch → switch",
+    "local_link": "within a group",
+    "global_link": "between groups",
+    "eject": "switch → node",
+    "interface": "network interface",
+    "server": "I/O server",
+}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (
     ("B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"),
@@ -143,7 +152,8 @@ def channel_label(kind: str, machine: str = "hypercube") -> str:
     if machine == "fat-tree" and level:
         ends = (level, str(int(level) + 1))
         return "level {} → {} (".format(*(ends if way == "up" else ends[::-1])) + f"{way})"
-    names = {"sci": _RING_CHANNELS, "fat-tree": _TREE_CHANNELS}.get(machine, _CHANNELS)
+    own = {"sci": _RING_CHANNELS, "fat-tree": _TREE_CHANNELS, "graph": _GRAPH_CHANNELS}
+    names = own.get(machine, _CHANNELS)
     return names.get(kind, kind.replace("_", " "))
 
 

@@ -383,7 +383,8 @@ pub struct ChannelUse {
     /// On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
     /// `io_eject`, `io_link`, `io_to_pe`, and `disk` where misses queue for it; on rings `link`
     /// and, as means only, `send` and `echo`; on fat trees `inject`, `up N`, `down N`, `eject`,
-    /// `interface` (the DMA engine of a node) and `server` (the busiest part of an I/O server).
+    /// `interface` (the DMA engine of a node) and `server` (the busiest part of an I/O server); on
+    /// graphs these, and between switches `switch_link`, of dragonflies `local_link` and `global_link`.
     pub kind: String,
     /// Where it begins, or is (PE, node or I/O node number); `None` for the mean of a kind.
     pub from: Option<u32>,

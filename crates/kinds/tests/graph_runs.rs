@@ -68,7 +68,7 @@ fn a_ring_carries_light_traffic_and_not_more_than_its_links() {
     let uses = light.points[0].channels.iter();
     let links = uses
         .clone()
-        .find(|used| used.kind == "link" && used.from.is_none());
+        .find(|used| used.kind == "switch_link" && used.from.is_none());
     let expected = 16.0 * 0.1 * (100.0 / 96.0) * (64.0 / 15.0) / 32.0;
     let found = links.unwrap().utilisation;
     assert!((found / expected - 1.0).abs() < 0.05, "{found} {expected}");

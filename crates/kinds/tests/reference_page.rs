@@ -52,6 +52,14 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
          QsNET paper.",
     ),
     (
+        "machine",
+        "graph",
+        "`[machine]` of switches joined in any form",
+        "`machine.kind = \"graph\"`: rings, tori, meshes, dragonflies, or the cables listed; see \
+         [Networks of switches](graphs.md). Sections are those of the QsNET paper, whose links and \
+         interfaces the defaults describe.",
+    ),
+    (
         "workload",
         "hypercube",
         "`[workload]` of a hypercube",
@@ -69,6 +77,12 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
         "`[workload]` of a fat tree",
         "The jobs that run on the nodes, each in a table `[workload.jobs.NAME]` with a name of your \
          own, and the I/O servers that they share.",
+    ),
+    (
+        "workload",
+        "graph",
+        "`[workload]` of switches joined in any form",
+        "The jobs and I/O servers, as of a fat tree.",
     ),
     (
         "sweep",

@@ -33,6 +33,9 @@ _PARTS = {
     "inject": ("the links out of the nodes", "the link out of node {a}"),
     "eject": ("the links into the nodes", "the link into node {b}"),
     "interface": ("the network interfaces", "the network interface of node {a}"),
+    "switch_link": ("the links between switches", "one of the links between switches"),
+    "local_link": ("the links within groups", "one of the links within a group"),
+    "global_link": ("the links between groups", "one of the links between groups"),
 }
 _SERVER_PARTS = {
     "inject": ("the links out of the I/O servers", "the link out of I/O server {server}"),

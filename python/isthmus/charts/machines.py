@@ -8,8 +8,8 @@ from isthmus.answer import answer
 from isthmus.charts.chart import Chart, Panel, Symbol, Table, brief
 from isthmus.charts.strips import ROWS, STEP, Told, strips
 from isthmus.charts.svg import Drawing, busy_colour
-from isthmus.charts.trees import tree_panels
-from isthmus.results.machines import FatTreeSummary, HypercubeSummary, SciSummary
+from isthmus.charts.trees import link_strips, tree_panels
+from isthmus.results.machines import FatTreeSummary, GraphSummary, HypercubeSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 from isthmus.scenes import rings
@@ -25,6 +25,8 @@ def machine(view: View) -> Chart:
     for label, point, described in shown:
         if isinstance(described, FatTreeSummary):
             panels += tree_panels(label, described, point, top)
+        elif isinstance(described, GraphSummary):
+            panels.append(link_strips(label, described, point, top))
         elif isinstance(described, SciSummary):
             panels.append(_fabric(label, described, point, top))
         else:

@@ -6,7 +6,7 @@ from isthmus.charts.chart import Panel
 from isthmus.charts.strips import Told, strips
 from isthmus.charts.svg import Drawing, busy_colour
 from isthmus.looks import colour_number
-from isthmus.results.machines import FatTreeSummary
+from isthmus.results.machines import FatTreeSummary, GraphSummary
 from isthmus.results.schema import PointResult
 from isthmus.scenes import tree
 from isthmus.scenes.machine import busiest_last, uses
@@ -19,7 +19,7 @@ def tree_panels(
     """A tree with its links coloured by how busy they were; by level if it is large."""
     single = tree.single_links(described, point)
     if not single:
-        return [_strips(label, described, point, top)]
+        return [link_strips(label, described, point, top)]
     places = tree.places(described)
     used = uses(single)
     drawing = Drawing(size=460.0, wide=1.0)
@@ -59,8 +59,10 @@ def _rows(
     return ". Rows below, from the top: " + ", ".join(f"{n} ({len(at)})" for n, at, _ in rows)
 
 
-def _strips(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
-    """For trees too large to draw: of each level and direction the mean and the busiest link."""
+def link_strips(
+    label: str, described: FatTreeSummary | GraphSummary, point: PointResult, top: float
+) -> Panel:
+    """Of each kind of link the mean and the busiest: for networks of switches that are not drawn."""
     told = [
         Told(channel_label(c.kind, described.kind), c.utilisation, c.highest)
         for c in tree.level_means(point)

@@ -8,7 +8,7 @@ import click
 
 from isthmus.cli.voice import Voiced, voice
 
-KINDS = ["hypercube", "sci", "fat-tree"]
+KINDS = ["hypercube", "sci", "fat-tree", "graph"]
 
 
 @click.command(
@@ -20,8 +20,9 @@ KINDS = ["hypercube", "sci", "fat-tree"]
   isthmus init > mine.toml              a hypercube
   isthmus init sci fabric.toml          rings of SCI, to a new file
   isthmus init fat-tree | isthmus run - --quick
+  isthmus init graph torus.toml         switches joined in any form
 
-KIND is the kind of machine: hypercube, sci or fat-tree. `isthmus check --fields` lists what else a
+KIND is the kind of machine: hypercube, sci, fat-tree or graph. `isthmus check --fields` lists what else a
 scenario may say.
 """,
 )

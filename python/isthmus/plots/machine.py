@@ -15,8 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from isthmus.answer import answer
 from isthmus.plots.fabric import busy_panel
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, Plot, bare
-from isthmus.plots.tree import tree_panel
-from isthmus.results.machines import FatTreeSummary, HypercubeSummary, SciSummary
+from isthmus.plots.tree import link_strips, tree_panel
+from isthmus.results.machines import FatTreeSummary, GraphSummary, HypercubeSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 from isthmus.scenes.cube import Network, io_network, pe_network
@@ -34,13 +34,13 @@ def machine(view: View) -> Plot:
     size = 3.1 if across > 2 else 4.0
     if any(isinstance(m, SciSummary) for *_, m in shown):
         size += 0.6
-    if any(isinstance(m, FatTreeSummary) for *_, m in shown):
+    if any(isinstance(m, FatTreeSummary | GraphSummary) for *_, m in shown):
         return _trees(view, shown)
     figure = Plot(figsize=(size * across + 0.7, size * rows + 0.5), layout="constrained")
     grid = figure.subplots(rows, across, squeeze=False)
     norm = Normalize(0, ceiling(shown))
     for column, (label, point, described) in enumerate(shown):
-        assert not isinstance(described, FatTreeSummary)
+        assert not isinstance(described, FatTreeSummary | GraphSummary)
         grid[0][column].set_title(label, fontsize=11)
         if isinstance(described, SciSummary):
             busy_panel(grid[0][column], described, point, norm)
@@ -53,16 +53,18 @@ def machine(view: View) -> Plot:
 
 
 def _trees(view: View, shown: list[Variant]) -> Plot:
-    """Draw fat trees two by two: they are wide."""
+    """Draw networks of switches two by two: they are wide."""
     across = min(len(shown), 2)
     down = -(-len(shown) // across)
     figure = Plot(figsize=(5.6 * across + 0.9, 3.7 * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False)
     norm = Normalize(0, ceiling(shown))
     for ax, (label, point, described) in zip(grid.flat, shown, strict=False):
-        assert isinstance(described, FatTreeSummary)
         ax.set_title(label, fontsize=11)
-        tree_panel(ax, described, point, norm)
+        if isinstance(described, FatTreeSummary):
+            tree_panel(ax, described, point, norm)
+        elif isinstance(described, GraphSummary):
+            link_strips(ax, described, point, norm)
     for ax in list(grid.flat)[len(shown) :]:
         ax.set_visible(False)
     _scale(figure, grid, norm, view)

@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from isthmus.looks import job_colours
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
-from isthmus.results.machines import FatTreeSummary
+from isthmus.results.machines import FatTreeSummary, GraphSummary
 from isthmus.results.schema import ChannelUse, PointResult
 from isthmus.scenes import tree
 from isthmus.scenes.machine import busiest_last, uses
@@ -21,7 +21,7 @@ def tree_panel(ax: Axes, described: FatTreeSummary, point: PointResult, norm: No
     """Draw a tree with its links coloured by how busy they were; by level if it is large."""
     single = tree.single_links(described, point)
     if not single:
-        _strips(ax, described, point, norm)
+        link_strips(ax, described, point, norm)
         return
     places = tree.places(described)
     _links(ax, places, single, norm)
@@ -98,8 +98,10 @@ def _nodes(
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 
-def _strips(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
-    """For trees too large to draw: of each level and direction the mean and the busiest link."""
+def link_strips(
+    ax: Axes, described: FatTreeSummary | GraphSummary, point: PointResult, norm: Normalize
+) -> None:
+    """Of each kind of link the mean and the busiest: for networks of switches that are not drawn."""
     means = tree.level_means(point)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))

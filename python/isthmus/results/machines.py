@@ -190,7 +190,48 @@ class FatTreeSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="fat-tre
         raise ValueError(f"no node and no switch {vertex} in a {self.tree}")
 
 
-MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary
+class GraphSummary(msgspec.Struct, frozen=True, tag_field="kind", tag="graph"):
+    """Switches joined in any form, and the nodes at them."""
+
+    kind: ClassVar[str] = "graph"
+    utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
+    """What the utilisation of its channels is."""
+
+    graph: str
+    """What it is, in words: ``4 x 4 torus``."""
+    nodes: int
+    switches: int
+    links: int
+    """Directed links."""
+    cables: list[tuple[int, int]]
+    """The two switches of each cable between switches; empty above 4096 nodes."""
+    at: list[int]
+    """The switch of each node; empty above 4096 nodes."""
+    routing: str
+    """Which ways packets take, in words."""
+    cycle_us: float
+    """Length of one cycle, what times are counted in."""
+    deadlock: str
+    """Why routing is free of deadlock."""
+
+    @property
+    def title(self) -> str:
+        """What it is, on one line."""
+        switches = counted(self.switches, "switch", "switches")
+        return f"{self.graph}: {counted(self.nodes, 'node')}, {switches}"
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Names and values of all else that is known of it."""
+        return [
+            ("Routing", self.routing),
+            ("Directed links", f"{self.links:,}"),
+            ("Cycle", _cycle(self.cycle_us)),
+            ("Deadlock", self.deadlock),
+        ]
+
+
+MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary
 """A machine in figures, for tables and the picture; told apart by ``kind``."""
 
 

@@ -18,6 +18,7 @@ from isthmus.errors import IsthmusError
 from isthmus.results.check import check_result
 from isthmus.results.machines import (
     FatTreeSummary,
+    GraphSummary,
     HypercubeSummary,
     MachineSummary,
     SciSummary,
@@ -32,6 +33,7 @@ __all__ = [
     "ChannelUse",
     "Collapse",
     "FatTreeSummary",
+    "GraphSummary",
     "FieldChange",
     "Histogram",
     "HypercubeSummary",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.results.machines import FatTreeSummary, MachineSummary
+from isthmus.results.machines import FatTreeSummary, GraphSummary, MachineSummary
 from isthmus.results.schema import ChannelUse, PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import compared_point
@@ -36,7 +36,11 @@ def ceiling(shown: Iterable[Variant]) -> float:
         c.utilisation
         for _, p, m in shown
         for c in p.channels
-        if (c.is_link if isinstance(m, FatTreeSummary) else c.kind in ("link", "io_link"))
+        if (
+            c.is_link
+            if isinstance(m, FatTreeSummary | GraphSummary)
+            else c.kind in ("link", "io_link")
+        )
     ]
     return min(1.0, max([0.05, *used]))
 

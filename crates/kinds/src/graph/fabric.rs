@@ -166,7 +166,8 @@ impl<W: Ways + Debug + Send + Sync + 'static> Fabric for Machine<W> {
         Some(Bundle {
             name: match kind {
                 "eject" => "link into a node, busiest".to_owned(),
-                kind => format!("{kind} between switches, busiest"),
+                "switch_link" => "link between switches, busiest".to_owned(),
+                kind => format!("{}, busiest", kind.replace('_', " ")),
             },
             order: (rank, 0),
             width: beside.count() as u32,
@@ -185,9 +186,9 @@ fn kind_of<W>(machine: &Machine<W>, from: u32, to: u32) -> (&'static str, u8) {
         _ if from < nodes => ("inject", 0),
         _ if to < nodes => ("eject", 3),
         Shape::Dragonfly { routers, .. } if (from - nodes) / routers == (to - nodes) / routers => {
-            ("local link", 1)
+            ("local_link", 1)
         }
-        Shape::Dragonfly { .. } => ("global link", 2),
-        Shape::Switches { .. } => ("link", 1),
+        Shape::Dragonfly { .. } => ("global_link", 2),
+        Shape::Switches { .. } => ("switch_link", 1),
     }
 }

@@ -87,6 +87,10 @@ fn checked(settings: &Settings, cables: Vec<(u32, u32)>) -> Result<Vec<(u32, u32
     if cables.is_empty() {
         return Err(settings.problem(key, "no cable at all", "join two switches or more"));
     }
+    if let Some((switch, _)) = cables.iter().find(|(a, b)| a == b) {
+        let problem = format!("a cable from switch {switch} to itself");
+        return Err(settings.problem(key, problem, "join two different switches"));
+    }
     let far = cables.iter().flat_map(|&(a, b)| [a, b]).max();
     match far.filter(|&far| far >= SWITCHES_MAX) {
         None => Ok(cables),
