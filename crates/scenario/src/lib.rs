@@ -5,7 +5,7 @@
 //! [`ScenarioError`] that says what is wrong, where, and what would be right.
 //! [`Formats::fields`] lists all fields; it is made from the table that the parser uses.
 //!
-//! Which tables `[machine]` and `[workload]` are decides the kind of machine: a [`Format`] with types
+//! Which tables `[machine]` and `[workload]` are decides the kind of machine: a [`Format`](format::Format) with types
 //! of its own, of which a program has several in one [`Formats`]. This one is a bus.
 //!
 //! ```
