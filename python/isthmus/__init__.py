@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         RingFaults,
     )
     from isthmus.results import Results
+    from isthmus.results.comparison import compare
     from isthmus.scenario import Precision, Scenario, Search
     from isthmus.workload import (
         Collectives,
@@ -80,6 +81,7 @@ _HOMES = {
     "Workload": "workload",
     "analyze": "api",
     "check": "api",
+    "compare": "results.comparison",
     "load": "api",
     "simulate": "api",
 }
@@ -113,6 +115,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "compare",
     "load",
     "simulate",
 ]

@@ -12,10 +12,10 @@ from typing import Any, get_args
 from isthmus import arguments
 from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError, meant
-from isthmus.machine import Fabric, FatTree, Hypercube, Machine
+from isthmus.machine import Machine
 from isthmus.results.collection import Results
-from isthmus.scenario_fields import key, names, plain, settings, toml_value
-from isthmus.workload import AnyWorkload, Jobs, PacketWorkload, Workload
+from isthmus.scenario_fields import attributes, key, plain, settings, toml_value
+from isthmus.workload import AnyWorkload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,7 @@ class Search:
 class Scenario:
     """What to run: a scenario's text, and changes to it.
 
+    >>> from isthmus import Hypercube, Workload
     >>> scenario = Scenario.of(Hypercube(dimension=3, io_link_lanes=1), Workload(rate="5 /ms"))
     >>> "dimension = 3" in scenario.text
     True
@@ -252,11 +253,7 @@ def field_key(name: str) -> str:
 
     """
     arguments.text("field", name, "io_link_lanes")
-    known: dict[str, str] = {}
-    for work in (Jobs, Workload, PacketWorkload):
-        known.update(names(work, "workload"))
-    for machine in (FatTree, Hypercube, Fabric):
-        known.update(names(machine, "machine"))
+    known = attributes()
     if name in known:
         return known[name]
     if name.startswith("jobs."):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
+from functools import cache
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -79,6 +80,20 @@ def names(kind: type, prefix: str) -> dict[str, str]:
                     below = names(part_kind, inner)
                     found.update({f"{each.name}.{n}": k for n, k in below.items()})
     return found
+
+
+@cache
+def attributes() -> dict[str, str]:
+    """The scenario key of every attribute of machines and workloads, dotted for parts."""
+    from isthmus.machine import Fabric, FatTree, Hypercube
+    from isthmus.workload import Jobs, PacketWorkload, Workload
+
+    known: dict[str, str] = {}
+    for work in (Jobs, Workload, PacketWorkload):
+        known.update(names(work, "workload"))
+    for machine in (FatTree, Hypercube, Fabric):
+        known.update(names(machine, "machine"))
+    return known
 
 
 def plain(value: Any, name: str = "") -> Value:

@@ -6,7 +6,7 @@ from isthmus.answer import bracket
 from isthmus.plots.curves import finish
 from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
 from isthmus.results.curves import model_label
-from isthmus.results.series import View, belongs
+from isthmus.results.series import View
 from isthmus.results.shown import has_brackets
 from isthmus.wording import with_unit
 
@@ -24,7 +24,7 @@ def _curves(view: View) -> Plot:
         drawn = []
         for search in series.searches:
             low, high = search.highest_stable, search.lowest_saturated
-            points = (p for p in series.points if belongs(view.run, search, p))
+            points = (p for p in series.points if view.run.belongs(search, p))
             x = next((view.x(p) for p in points), None)
             if x is None or low is None or high is None:
                 continue
