@@ -333,6 +333,7 @@ def quantities(spec_json: str) -> str:
 def gather(
     text: str,
     file: str,
+    overrides: list[str],
     seed: int | None,
     quick: bool,
     parts: list[tuple[str, list[int], list[int]]],

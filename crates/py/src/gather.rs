@@ -18,6 +18,7 @@ pub(crate) fn gather(
     py: Python<'_>,
     text: String,
     file: String,
+    overrides: Vec<String>,
     seed: Option<u64>,
     quick: bool,
     parts: Vec<Part>,
@@ -28,7 +29,7 @@ pub(crate) fn gather(
             quick,
             ..Options::default()
         };
-        let experiment = set_up(&text, &file, &[], options, progress)?;
+        let experiment = set_up(&text, &file, &overrides, options, progress)?;
         // It has the places of all points and searches; what they came to is replaced.
         let mut whole = experiment.analyze();
         let placed = parts.iter().try_for_each(|part| place(&mut whole, part));

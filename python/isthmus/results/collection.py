@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from isthmus import arguments
 from isthmus.core import read_text
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from isthmus.answer import Answer
     from isthmus.results.comparison import Comparison
 
+OnAxes = TypeVar("OnAxes")
+"""Axes of matplotlib, or several of them."""
 TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
 """The tables of a run, by the names of their attributes."""
 
@@ -352,12 +354,53 @@ class Results:
 
         return answer(self.run)
 
-    def plot(self, kind: str = "latency", **options: Any) -> Figure:
-        """Draw one of the plots of a run; `isthmus.plots.KINDS` lists them."""
+    @overload
+    def plot(
+        self, kind: str = ..., *, measure: str | Iterable[str] | None = ..., ax: None = ...
+    ) -> Figure: ...
+
+    @overload
+    def plot(
+        self, kind: str = ..., *, measure: str | Iterable[str] | None = ..., ax: OnAxes
+    ) -> OnAxes: ...
+
+    def plot(
+        self,
+        kind: str = "latency",
+        *,
+        measure: str | Iterable[str] | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw one of the plots of a run.
+
+        Args:
+            kind: ``"latency"``, ``"saturation"``, ``"accepted"``, ``"response"``, ``"machine"``,
+                ``"nodes"``, ``"channels"``, ``"residuals"``, ``"percentiles"``,
+                ``"distribution"``, ``"bandwidth"`` or ``"interference"``: those of the report.
+            measure: only this measure, or these; a panel for each.
+            ax: axes of matplotlib to draw on, or as many as there are panels, in their own style:
+                sizes, fonts and colours are those of pyplot and its style sheets.
+
+        Returns:
+            A figure in the style of isthmus; with `ax` what was given.
+
+        Raises:
+            IsthmusError: there is no such plot or measure, this run has no material for it, or
+                there are not as many axes as panels.
+
+        """
+        arguments.text("kind", kind, "latency")
+        from matplotlib.axes import Axes
+
         from isthmus import plots
 
-        arguments.text("kind", kind, "latency")
-        return plots.draw(self.run, kind, **options)
+        if ax is None:
+            return plots.draw(self.run, kind, measure=measure)
+        axes = [ax] if isinstance(ax, Axes) else list(getattr(ax, "flat", ax))
+        for each in axes:
+            arguments.one_of("ax", each, (Axes,), "axes of matplotlib, such as plt.gca()")
+        plots.draw(self.run, kind, measure=measure, axes=axes)
+        return ax
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report to `path` and return it.
@@ -377,10 +420,10 @@ class Results:
         return target
 
     def save(
-        self, directory: str | Path, plots: tuple[str, ...] = (), *, fresh: bool = False
+        self, directory: str | Path, *, plots: bool | Sequence[str] = False, fresh: bool = False
     ) -> Path:
         """Write tables and report to a folder, the same files as ``isthmus run``; with `plots`
-        (``"png"``, ``"svg"``) every plot as a file, too.
+        (True, or forms such as ``("png",)``) every plot as a file, too.
 
         The folder is made, is empty, or holds these results already; with `fresh` it may hold
         others of isthmus, which are removed.
@@ -392,10 +435,10 @@ class Results:
         from isthmus.results.folder import opened_for, write_results
 
         arguments.path("directory", directory, "out/mine")
-        arguments.forms("plots", plots)
+        forms = arguments.forms("plots", plots)
         folder = Path(directory)
         with opened_for(folder, self, fresh=fresh) as own:
-            write_results(own, self, plots=tuple(plots))
+            write_results(own, self, plots=forms)
         return folder
 
     def __repr__(self) -> str:

@@ -134,6 +134,14 @@ class Sweep:
         # An axis of variants is no field, and tells more than any.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
+    def allows(self, points: list[list[str]]) -> bool:
+        """Whether the scenario makes sense with each of these lists of overrides by itself."""
+        try:
+            self._asked(points)
+        except IsthmusError:
+            return False
+        return True
+
     def _begun(self, place: Sequence[int]) -> list[str]:
         """All values, those of one point in front: of that the core tells the settings."""
         told = zip(self.values.items(), place, strict=True)
