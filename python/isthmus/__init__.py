@@ -36,7 +36,9 @@ if TYPE_CHECKING:
         Queues,
         RingFaults,
     )
+    from isthmus.networks import balance, fields, place, topology
     from isthmus.results import Results
+    from isthmus.results.comparison import compare
     from isthmus.scenario import Precision, Scenario, Search
     from isthmus.workload import (
         Collectives,
@@ -79,9 +81,14 @@ _HOMES = {
     "Servers": "workload",
     "Workload": "workload",
     "analyze": "api",
+    "balance": "networks",
     "check": "api",
+    "compare": "results.comparison",
+    "fields": "networks",
     "load": "api",
+    "place": "networks",
     "simulate": "api",
+    "topology": "networks",
 }
 
 __all__ = [
@@ -112,9 +119,14 @@ __all__ = [
     "Workload",
     "__version__",
     "analyze",
+    "balance",
     "check",
+    "compare",
+    "fields",
     "load",
+    "place",
     "simulate",
+    "topology",
 ]
 
 

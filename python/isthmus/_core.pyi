@@ -20,13 +20,17 @@ __all__ = [
     "broadcast",
     "check",
     "compare",
+    "differences",
     "fields",
+    "gather",
     "json_schema",
     "model",
     "peak",
     "place",
     "processors",
+    "quantities",
     "rings",
+    "settings",
     "topology",
     "version",
 ]
@@ -292,6 +296,59 @@ def compare(question: str) -> str:
     "confidence": 0.95}``. Operands with as many replications are compared in pairs.
 
     Returns the same form as an operand as JSON, or null where there is no value. Raises ValueError.
+    """
+
+def differences(question: str) -> str:
+    """Compare pairs of results, all of them judged together.
+
+    `question`: ``{"pairs": [[first, second]] (operands of `compare`), "confidence": 0.95}``.
+
+    Returns a JSON list, one object per pair: ``{"difference": second - first, "ratio": second /
+    first | null, "differs": bool}``, both in the form of an operand, with intervals of that
+    confidence. That any pair is said to differ where none does has a chance of 1 - confidence at
+    most. Raises ValueError.
+    """
+
+def settings(spec_json: str) -> str:
+    """Say every setting of a scenario at every point.
+
+    `spec_json`: ``{"scenario": text, "file": text (for messages), "points": [["key=value"]]}``,
+    for each point overrides that leave one value of each axis, or have that value first.
+
+    Returns JSON: ``{"digest": text (of the scenario without these overrides), "settings": [{"key",
+    "given": bool (in the scenario, or by an axis, at any point), "load": bool (whether it decides
+    how much is asked of the machine), "texts": [value at each point | null where it means
+    nothing]}]}``. Nothing is built but what the scenario says. Raises ValueError.
+    """
+
+def quantities(spec_json: str) -> str:
+    """Read texts as numbers of one unit.
+
+    `spec_json`: ``{"texts": [[text | null]]}``, lists of values as a scenario has them.
+
+    Returns a JSON list, one object per list: ``{"unit": that of the first text | null, "numbers":
+    [number in it | null for null] | null unless all texts are numbers of one dimension}``.
+    """
+
+def gather(
+    text: str,
+    file: str,
+    overrides: list[str],
+    seed: int | None,
+    quick: bool,
+    parts: list[tuple[str, list[int], list[int]]],
+) -> str:
+    """Put a run together from parts of it that were run elsewhere.
+
+    `parts` are RunResults in JSON, each with the positions of its points and searches among those
+    of the whole scenario. Returns the RunResult in JSON that a run of the whole gives, byte by
+    byte.
+
+    Raises:
+        ScenarioError: the scenario makes no sense.
+        ValueError: a part does not fit.
+        KeyboardInterrupt: Ctrl-C; no further machine is built.
+
     """
 
 def balance(spec_json: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,20 @@ def load(path: str | Path) -> Scenario:
     return Scenario.load(path)
 
 
-def check(machine: Machine, workload: AnyWorkload, sweep: Mapping[str, Any] | None = None) -> None:
-    """Raise `IsthmusError` if the machine, the workload or the sweep makes no sense."""
-    Scenario.of(machine, workload, sweep=sweep).check()
+def check(
+    machine: Machine, workload: AnyWorkload, sweep: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Say what would be run, without running it, as ``isthmus check --json`` tells it.
+
+    Returns:
+        ``points``, ``machines``, ``axes``, ``resolved`` (every value that counts and where it is
+        from), ``capacity`` (demand against supply), ``warnings`` and more; see `Scenario.check`.
+
+    Raises:
+        IsthmusError: the machine, the workload or the sweep makes no sense.
+
+    """
+    return Scenario.of(machine, workload, sweep=sweep).check()
 
 
 def simulate(
@@ -35,6 +46,8 @@ def simulate(
     title: str | None = None,
     name: str = "notebook",
     out: str | Path | None = None,
+    plots: bool | Sequence[str] = False,
+    executor: Any = None,
     memory: str | None = None,
     progress: bool | None = None,
 ) -> Results:
@@ -59,7 +72,14 @@ def simulate(
         name=name,
     )
     return scenario.run(
-        seed=seed, jobs=jobs, quick=quick, out=out, memory=memory, progress=progress
+        seed=seed,
+        jobs=jobs,
+        quick=quick,
+        out=out,
+        plots=plots,
+        executor=executor,
+        memory=memory,
+        progress=progress,
     )
 
 

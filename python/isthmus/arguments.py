@@ -92,7 +92,15 @@ def whole(name: str, value: object, least: int, most: int) -> None:
         )
 
 
-def forms(name: str, value: object) -> None:
-    """Refuse what is not some of `FORMS`."""
+def forms(name: str, value: object) -> tuple[str, ...]:
+    """The forms of plots asked for: True is all of `FORMS`, False none.
+
+    Raises:
+        IsthmusError: it is neither, nor some of `FORMS`.
+
+    """
+    if isinstance(value, bool):
+        return FORMS if value else ()
     if not isinstance(value, tuple | list) or not all(each in FORMS for each in value):
-        raise refuse(name, value, "forms of plots, such as ('png', 'svg')")
+        raise refuse(name, value, "True, False or forms of plots, such as ('png', 'svg')")
+    return tuple(value)

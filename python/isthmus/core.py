@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, ParamSpec, TypeVar
@@ -111,3 +112,20 @@ def _decoded(word: str) -> str:
         except UnicodeDecodeError as error:
             raise IsthmusError(f"{word!r}: not text in UTF-8 ({error.reason})") from error
     return word
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Read TOML; `source` names it in an error.
+
+    Raises:
+        IsthmusError: it is not TOML.
+
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise IsthmusError(f"{source}: not TOML: {error}") from error

@@ -49,6 +49,10 @@ class Job:
     """Told how far it is, from the building of machines to the last drawing."""
     memory: str | None = None
     """What simulations may take, such as "4 GB"; half of what there is if None."""
+    executor: Any = field(default=None, repr=False, compare=False)
+    """Who runs the points: an executor of `concurrent.futures` or a Dask client; this process if
+    None.
+    """
 
     def __post_init__(self) -> None:
         from isthmus import _core
@@ -82,6 +86,8 @@ class Job:
         """
         from isthmus import _core
 
+        if self.executor is not None:
+            return self._run_by_executor()
         self.watch(Progress("building", title=self.title or self.name))
         experiment = ask(
             _core.Experiment,
@@ -118,6 +124,35 @@ class Job:
             raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
+        return Results.from_json(text, canonical=self.canonical)
+
+    def _run_by_executor(self) -> Results:
+        from isthmus.parts import Whole, run
+
+        title = self.title or self.name
+        done = (0, self.summary["points"] + self.summary["searches"])
+
+        def tell(points: int, total: int) -> None:
+            nonlocal done
+            done = (points, total)
+            self.watch(Progress("simulating", points, total, title=title))
+
+        self.watch(Progress("building", title=title))
+        self.warnings = self.summary["warnings"]
+        whole = Whole(
+            self.text,
+            self.file,
+            self.overrides,
+            self.canonical,
+            self.seed,
+            self.quick,
+            self.memory,
+            self.jobs,
+        )
+        try:
+            text = run(whole, self.executor, tell)
+        except KeyboardInterrupt:
+            raise Stopped(*done) from None
         return Results.from_json(text, canonical=self.canonical)
 
     def run_into(

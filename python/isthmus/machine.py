@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from isthmus.scenario_fields import key, part
+from isthmus.scenario_fields import Described, key, part
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disk:
+class Disk(Described):
     """The disk behind an I/O node's cache."""
 
     seek: str | None = key("seek")
@@ -22,7 +22,7 @@ class Disk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device:
+class Device(Described):
     """Start-up overhead, I/O node and disk (Table 1 of the hypercube paper)."""
 
     startup: str | None = key("startup")
@@ -37,7 +37,7 @@ class Device:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placement:
+class Placement(Described):
     """Where the I/O nodes go (section 3.2 of the hypercube paper)."""
 
     kind: str | None = key("kind")
@@ -50,7 +50,7 @@ class Placement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Faults:
+class Faults(Described):
     """What has failed."""
 
     pes: Sequence[int] | None = key("pes")
@@ -64,7 +64,7 @@ class Faults:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hypercube:
+class Hypercube(Described):
     """A binary hypercube of PEs with I/O nodes and, if ``io_link_lanes > 0``, an I/O network.
 
     The letters are those of Fig. 2 of the hypercube paper.
@@ -100,7 +100,7 @@ class Hypercube:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queues:
+class Queues(Described):
     """Slots of the queues of an interface, in packets (Table 1 of the SCI paper)."""
 
     input: int | None = key("input")
@@ -112,7 +112,7 @@ class Queues:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RingFaults:
+class RingFaults(Described):
     """What has failed in a fabric; a failed part takes its rings out of service (section 4.3)."""
 
     nodes: Sequence[int] | None = key("nodes")
@@ -124,7 +124,7 @@ class RingFaults:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fabric:
+class Fabric(Described):
     """A fabric of SCI rings joined by the nodes that are on several of them.
 
     Sections and tables are those of the SCI paper; the times that it does not state are fitted to
@@ -174,7 +174,7 @@ class Fabric:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ports:
+class Ports(Described):
     """The ports of the switches of a fat tree."""
 
     down: Sequence[int] | None = key("down")
@@ -184,7 +184,7 @@ class Ports:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nic:
+class Nic(Described):
     """The network interface of a node of a fat tree (sections 2.2.1 and 4.1)."""
 
     payload: str | None = key("payload")
@@ -212,7 +212,7 @@ class Nic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FatTree:
+class FatTree(Described):
     """Nodes below levels of switches, with links up and down between them.
 
     Sections are those of the QsNET paper; what it does not state is in the fields of a scenario.

@@ -12,14 +12,14 @@ from typing import Any, get_args
 from isthmus import arguments
 from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError, meant
-from isthmus.machine import Fabric, FatTree, Hypercube, Machine
+from isthmus.machine import Machine
 from isthmus.results.collection import Results
-from isthmus.scenario_fields import key, names, plain, settings, toml_value
-from isthmus.workload import AnyWorkload, Jobs, PacketWorkload, Workload
+from isthmus.scenario_fields import Described, attributes, key, plain, settings, toml_value
+from isthmus.workload import AnyWorkload
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision:
+class Precision(Described):
     """When a point has been simulated long enough."""
 
     precision: float | str | None = key("precision")
@@ -49,7 +49,7 @@ class Precision:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
+class Search(Described):
     """A search for the load at which the machine saturates."""
 
     over: str | None = key("over")
@@ -67,6 +67,7 @@ class Search:
 class Scenario:
     """What to run: a scenario's text, and changes to it.
 
+    >>> from isthmus import Hypercube, Workload
     >>> scenario = Scenario.of(Hypercube(dimension=3, io_link_lanes=1), Workload(rate="5 /ms"))
     >>> "dimension = 3" in scenario.text
     True
@@ -83,6 +84,7 @@ class Scenario:
         arguments.text("text", self.text, "version = 1")
         arguments.text("file", self.file, "examples/hypercube-128.toml")
         arguments.one_of("changes", self.changes, (tuple, list), 'a tuple, such as ("seed=2",)')
+        object.__setattr__(self, "changes", tuple(self.changes))
         for change in self.changes:
             arguments.text("changes", change, "machine.dimension=5")
 
@@ -112,7 +114,9 @@ class Scenario:
             sweep: values by field; a field is an attribute of the machine or the workload
                 (``"io_link_lanes"``, ``"device.access"``) or a key of the scenario file
                 (``"machine.lanes.io_link"``). Several fields: all combinations. A list of tables
-                ``[{"label": ..., "field": value, ...}]`` is an axis of variants.
+                ``[{"label": ..., "field": value, ...}]`` is an axis of variants, and so is one of
+                objects: ``{"placement": [Placement(kind="stride", count=8), "combined"]}``, or
+                machines by the name ``"machine"``. What these leave out is that of `machine`.
             search: also find where it saturates.
             precision: half-width of the intervals asked for, or a whole `Precision`.
             name: a short name of letters, digits, - and _.
@@ -186,6 +190,8 @@ class Scenario:
         jobs: int | None = None,
         quick: bool = False,
         out: str | Path | None = None,
+        plots: bool | Sequence[str] = False,
+        executor: Any = None,
         memory: str | None = None,
         progress: bool | None = None,
     ) -> Results:
@@ -197,6 +203,12 @@ class Scenario:
                 depend on it.
             quick: wider intervals, in seconds.
             out: also write all files to this folder, and go on from points finished there.
+            plots: whether every plot is written there as a file: True, or forms such as
+                ``("png",)``. The report has its pictures in any case.
+            executor: who runs the points: any executor of `concurrent.futures`, or a Dask
+                ``Client``, whose workers have the same isthmus. The results have the same bytes.
+                A point (with a search, all its loads) is run in one piece, on as many threads as
+                `jobs` says, one if left out; finished points are not kept before all are done.
             memory: what simulations may take, such as "4 GB"; half of what this process may use
                 if left out.
             progress: a bar that shows points, speed and time left: True, False, or None for one in
@@ -204,10 +216,13 @@ class Scenario:
 
         Raises:
             IsthmusError: the scenario makes no sense, or the folder cannot be used.
-            KeyboardInterrupt: interrupted; finished points are kept if there is a folder.
+            RunFailedError: a worker of the executor ended without an answer.
+            KeyboardInterrupt: interrupted; finished points are kept if there is a folder, and no
+                executor.
 
         """
         from isthmus.execution import Job, Stopped
+        from isthmus.parts import check
         from isthmus.progress import bar
 
         arguments.flag("quick", quick)
@@ -215,11 +230,18 @@ class Scenario:
             arguments.flag("progress", progress)
         if out is not None:
             arguments.path("out", out, "out/mine")
-        threads = processors() if jobs is None else jobs
+        forms = arguments.forms("plots", plots)
+        if forms and out is None:
+            raise IsthmusError("plots: files need a folder; give it as `out`")
+        if executor is not None:
+            check(executor)
+        usual = processors() if executor is None else 1
+        threads = usual if jobs is None else jobs
+        text, changes = self.text, list(self.changes)
         with bar(progress) as watch:
-            job = Job(self.text, self.file, list(self.changes), seed, threads, quick, watch, memory)
+            job = Job(text, self.file, changes, seed, threads, quick, watch, memory, executor)
             try:
-                return job.run_into(Path(out)) if out is not None else job.run()
+                return job.run_into(Path(out), plots=forms) if out is not None else job.run()
             except Stopped as stop:
                 raise KeyboardInterrupt(str(stop)) from None
 
@@ -252,11 +274,7 @@ def field_key(name: str) -> str:
 
     """
     arguments.text("field", name, "io_link_lanes")
-    known: dict[str, str] = {}
-    for work in (Jobs, Workload, PacketWorkload):
-        known.update(names(work, "workload"))
-    for machine in (FatTree, Hypercube, Fabric):
-        known.update(names(machine, "machine"))
+    known = attributes()
     if name in known:
         return known[name]
     if name.startswith("jobs."):
@@ -287,6 +305,9 @@ def _sweep(sweep: Mapping[str, Any]) -> list[str]:
     for name, given in sweep.items():
         if isinstance(given, set | frozenset):
             raise arguments.refuse(f"sweep[{name!r}]", given, "a list: a set has no order")
+        if isinstance(given, list | tuple) and any(isinstance(v, Described) for v in given):
+            lines.append(f"{toml_value(name)} = {toml_value(_variants(name, given))}")
+            continue
         values = plain(given, f"sweep[{name!r}]")
         if isinstance(values, list) and any(isinstance(value, dict) for value in values):
             for table in values:
@@ -299,6 +320,20 @@ def _sweep(sweep: Mapping[str, Any]) -> list[str]:
         else:
             lines.append(f"{toml_value(field_key(name))} = {toml_value(values)}")
     return lines
+
+
+def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
+    """Objects as the variants of an axis: what each of them gives."""
+    prefix = name if name in ("machine", "workload") else field_key(name)
+    variants = []
+    for value in given:
+        if isinstance(value, Described):
+            told = dict(settings(value, prefix))
+            label = value.words
+        else:
+            told, label = {prefix: plain(value, f"sweep[{name!r}]")}, str(value)
+        variants.append({"label": label, **told})
+    return variants
 
 
 def _word(value: Any) -> str:

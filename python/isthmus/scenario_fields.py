@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
+from functools import cache
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -21,6 +22,72 @@ INTEGER_MAX = 2**64
 """No field takes more; Python cannot even write some that are."""
 VALUES_MAX = 100_000
 """Most values of a list."""
+
+
+class Described:
+    """A part of a scenario as an object: its attributes are fields.
+
+    Two of them that say the same are equal and have the same hash, whether their values were given
+    as lists, tuples or arrays.
+    """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
+
+    @property
+    def words(self) -> str:
+        """What is given, in words: ``kind stride, count 8``."""
+        told = ((e.name, getattr(self, e.name)) for e in fields(self))  # type: ignore[arg-type]
+        return ", ".join(f"{name} {_said(value)}" for name, value in told if value is not None)
+
+
+class Names(Mapping[str, Any]):
+    """A mapping that does not change, so that it has a hash."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._given.items()))
+
+    def __eq__(self, other: object) -> bool:
+        # The order of jobs decides which draws which random numbers.
+        return isinstance(other, Mapping) and list(self.items()) == list(other.items())
+
+    def __repr__(self) -> str:
+        return repr(self._given)
+
+
+def _frozen(value: Any) -> Any:
+    """A value that does not change: lists and arrays as tuples, mappings as `Names`."""
+    try:
+        if isinstance(value, list | tuple):
+            return tuple(_frozen(each) for each in value)
+        if isinstance(value, Mapping) and not isinstance(value, Names):
+            return Names(value)
+        if hasattr(value, "tolist"):
+            return _frozen(value.tolist())
+    except RecursionError:
+        pass  # a list within itself, which is refused where it is used
+    return value
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Described):
+        return f"({value.words})"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_said, value))}]"
+    return str(value)
 
 
 def key(name: str) -> Any:
@@ -79,6 +146,20 @@ def names(kind: type, prefix: str) -> dict[str, str]:
                     below = names(part_kind, inner)
                     found.update({f"{each.name}.{n}": k for n, k in below.items()})
     return found
+
+
+@cache
+def attributes() -> dict[str, str]:
+    """The scenario key of every attribute of machines and workloads, dotted for parts."""
+    from isthmus.machine import Fabric, FatTree, Hypercube
+    from isthmus.workload import Jobs, PacketWorkload, Workload
+
+    known: dict[str, str] = {}
+    for work in (Jobs, Workload, PacketWorkload):
+        known.update(names(work, "workload"))
+    for machine in (FatTree, Hypercube, Fabric):
+        known.update(names(machine, "machine"))
+    return known
 
 
 def plain(value: Any, name: str = "") -> Value:

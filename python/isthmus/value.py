@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus.wording import estimate, interval
 
@@ -114,16 +114,59 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
     confidence = max((each.confidence for each in operands), default=CONFIDENCE)
     question = {
         "operation": operation,
-        "operands": [
-            {"value": v.value, "low": _end(v.low), "high": _end(v.high), "each": v.each}
-            for v in operands
-        ],
+        "operands": [_operand(each) for each in operands],
         "confidence": confidence,
     }
     found = json.loads(ask(_core.compare, json.dumps(question)))
+    bracket = any(each.bracket for each in operands)
+    return _value(found, bracket, confidence)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How the second of two numbers differs from the first."""
+
+    difference: Value
+    """The second less the first."""
+    ratio: Value
+    """The second over the first; no number where there is none, as over zero."""
+    differs: bool
+    """Whether they differ, at the confidence of all comparisons made together."""
+
+
+def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list[Compared]:
+    """How the second number of each pair differs from the first, by the core.
+
+    All are judged together: that any is said to differ where none does has a chance of
+    ``1 - confidence`` at most. Every number has a value.
+    """
+    from isthmus import _core
+    from isthmus.core import ask
+
+    question = {
+        "pairs": [[_operand(first), _operand(second)] for first, second in pairs],
+        "confidence": confidence,
+    }
+    told = json.loads(ask(_core.differences, json.dumps(question)))
+    return [
+        Compared(
+            _value(each["difference"], False, confidence),
+            _value(each["ratio"], False, confidence),
+            each["differs"],
+        )
+        for each in told
+    ]
+
+
+def _operand(value: Value) -> dict[str, object]:
+    low, high = _end(value.low), _end(value.high)
+    return {"value": value.value, "low": low, "high": high, "each": value.each}
+
+
+def _value(found: dict[str, Any] | None, bracket: bool, confidence: float) -> Value:
+    """A quantity of the core; no number where it has none."""
     if found is None:
         return Value(None)
-    bracket = any(each.bracket for each in operands)
     each = tuple(found["each"])
     return Value(found["value"], found["low"], found["high"], bracket, None, each, confidence)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from isthmus.scenario_fields import key, part, parts
+from isthmus.scenario_fields import Described, key, part, parts
 
 
 @dataclass(frozen=True, kw_only=True)
-class HotSpot:
+class HotSpot(Described):
     """A favoured target."""
 
     target: int | None = key("target")
@@ -20,7 +20,7 @@ class HotSpot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
+class Files(Described):
     """How large files are."""
 
     min: int | None = key("min")
@@ -32,7 +32,7 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collectives:
+class Collectives(Described):
     """Shares of the I/O demands that are collective (section 4.3)."""
 
     broadcast: float | str | None = key("broadcast")
@@ -46,7 +46,7 @@ class Collectives:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class Workload(Described):
     """The traffic of every PE (section 4.3 of the hypercube paper).
 
     One of `interarrival` and `rate` is needed in an open loop, unless it is swept or searched.
@@ -98,7 +98,7 @@ class Workload:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HotNode:
+class HotNode(Described):
     """A favoured node of a fabric."""
 
     node: int | None = key("node")
@@ -108,7 +108,7 @@ class HotNode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PacketWorkload:
+class PacketWorkload(Described):
     """Packets between the nodes of a fabric (Table 1 of the SCI paper).
 
     `load` is needed unless it is swept or searched.
@@ -142,7 +142,7 @@ class PacketWorkload:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Servers:
+class Servers(Described):
     """Which nodes of a fat tree are I/O servers (section 3.4 of the QsNET paper)."""
 
     placement: str | None = key("placement")
@@ -159,7 +159,7 @@ class Servers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(Described):
     """A set of nodes with traffic of its own (sections 3.4, 3.5 and 4.2 to 4.4 of the QsNET paper).
 
     >>> Job(traffic="io", load=0.3).traffic
@@ -211,7 +211,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Jobs:
+class Jobs(Described):
     """The jobs that run on a fat tree and the I/O servers that they share.
 
     >>> work = Jobs(

@@ -158,7 +158,7 @@ class Override(Kind):
 
 def settings(text: bytes) -> list[bytes]:
     """All settings of a scenario as changes of the command line."""
-    from isthmus.papers.folder import parse_toml
+    from isthmus.core import parse_toml
     from isthmus.scenario_fields import toml_value
 
     found = []

@@ -28,7 +28,7 @@ SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf
 @pytest.fixture(scope="session")
 def load_sweep() -> Results:
     """Four series over six loads, with searches."""
-    return Results.from_json(synthetic.result_json(), canonical="version = 1\n")
+    return Results.from_json(synthetic.result_json())
 
 
 @pytest.fixture(scope="session")

@@ -209,10 +209,14 @@ def test_toml_values():
 def test_docstrings_run():
     import isthmus.api
     import isthmus.machine
+    import isthmus.results.collection
+    import isthmus.results.comparison
     import isthmus.scenario
     import isthmus.workload
 
-    for module in (isthmus.api, isthmus.machine, isthmus.scenario, isthmus.workload):
+    modules = (isthmus.api, isthmus.machine, isthmus.scenario, isthmus.workload)
+    results = (isthmus.results.collection, isthmus.results.comparison)
+    for module in (*modules, *results):
         failed, tried = doctest.testmod(module)
         assert failed == 0
         assert tried > 0

@@ -385,17 +385,17 @@ def test_only_what_is_missing_is_drawn(tmp_path, load_sweep, monkeypatch):
     real = plots.pictures
     monkeypatch.setattr(plots, "pictures", counted("plots", some))
     monkeypatch.setattr(report, "render", counted("report", report.render))
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     assert drawn == ["report", "plots"]
     before = files(tmp_path / "out")
     made = [p for p in (tmp_path / "out").rglob("*") if p.is_file() and p.name not in (MARK, LOCK)]
     times = {p: p.stat().st_mtime_ns for p in made}
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     load_sweep.save(tmp_path / "out")
     assert drawn == ["report", "plots"]
     assert {p: p.stat().st_mtime_ns for p in made} == times
     (tmp_path / "out" / "report.html").unlink()
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     assert drawn == ["report", "plots", "report"]
     assert files(tmp_path / "out") == before
 

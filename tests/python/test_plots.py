@@ -63,7 +63,7 @@ def test_the_series_are_named(drawn, name):
 
 
 def test_verdicts_show_in_the_marks(load_sweep):
-    figure = plots.draw(load_sweep.run, "latency", measures=["pe_pe.header"])
+    figure = plots.draw(load_sweep.run, "latency", measure="pe_pe.header")
     marked = [line for line in figure.axes[0].lines if line.get_marker() in MARKERS]
     fills = [line.get_fillstyle() for line in marked if len(line.get_xdata()) == 1]
     verdicts = [p.verdict.verdict for p in load_sweep.run.points]
@@ -72,7 +72,7 @@ def test_verdicts_show_in_the_marks(load_sweep):
 
 
 def test_the_curves_go_through_the_means(load_sweep):
-    figure = plots.draw(load_sweep.run, "latency", measures=["read.network"])
+    figure = plots.draw(load_sweep.run, "latency", measure="read.network")
     layout = view(load_sweep.run)
     drawn = {
         (line.get_xdata()[0], line.get_ydata()[0])
@@ -157,9 +157,9 @@ def test_large_machines_are_drawn_by_dimension():
 
 
 def test_a_wrong_kind_is_told(load_sweep, locality_sweep):
-    with pytest.raises(IsthmusError, match="no plot 'letency'; there are interference"):
+    with pytest.raises(IsthmusError, match="no plot 'letency'; did you mean 'latency'"):
         plots.draw(load_sweep.run, "letency")
-    with pytest.raises(IsthmusError, match="nothing to draw for 'accepted'; it has latency"):
+    with pytest.raises(IsthmusError, match="nothing to draw for 'accepted'; there is latency"):
         plots.draw(locality_sweep.run, "accepted")
 
 

@@ -27,15 +27,15 @@ def test_tables_plots_and_report_are_made_again_after_a_change_of_code(
     counted(folders, "_tables", [("results.csv", "a,b\n")])
     counted(report, "render", "<p>")
     counted(plots, "pictures", [])
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     assert made == ["_tables", "render", "pictures"]
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     assert len(made) == 3
     # The numbers have one key for all three; that of the plots has their forms, too.
     keys = read_mark(tmp_path / "out").parts
     assert keys["tables"] == keys["report"] != keys["plots"]
     monkeypatch.setattr(sources, "source_digest", lambda: "another")
-    load_sweep.save(tmp_path / "out", ("png",))
+    load_sweep.save(tmp_path / "out", plots=("png",))
     assert made[3:] == ["_tables", "render", "pictures"]
 
 

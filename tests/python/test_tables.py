@@ -12,6 +12,8 @@ COLUMNS = [
     "point",
     "machine.lanes.io_link",
     "workload.arrival.mean [ms]",
+    "seed",
+    "quick",
     "offered [1/ms]",
     "verdict",
     "measure",

@@ -26,9 +26,9 @@ impl From<SetupFailure> for PyErr {
 }
 
 /// A [`SetupError`] on its way to Python.
-struct SetupFailure(SetupError);
+pub(crate) struct SetupFailure(SetupError);
 
-fn set_up(
+pub(crate) fn set_up(
     text: &str,
     file: &str,
     overrides: &[String],

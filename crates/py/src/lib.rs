@@ -5,6 +5,7 @@ mod broadcast;
 mod comparison;
 mod experiment;
 mod faults;
+mod gather;
 mod graph;
 mod heard;
 mod model;
@@ -12,6 +13,7 @@ mod peak;
 mod place;
 mod question;
 mod rings;
+mod settings;
 mod topology;
 
 use isthmus_experiment::Panicked;
@@ -100,6 +102,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::differences, module)?)?;
+    module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::quantities, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;
     Ok(())
 }

@@ -41,7 +41,7 @@ class Example:
         """What it is about, in a line."""
         if self.path.suffix == ".ipynb":
             return "a notebook: the same from Python"
-        from isthmus.papers.folder import parse_toml
+        from isthmus.core import parse_toml
 
         return str(parse_toml(self.text, str(self.path)).get("title", ""))
 

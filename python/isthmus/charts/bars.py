@@ -22,7 +22,7 @@ from isthmus.charts.spec import (
 from isthmus.results.curves import mean_of, model_label, ordered
 from isthmus.results.machines import MachineSummary
 from isthmus.results.schema import Measure, PointResult
-from isthmus.results.series import Series, View, belongs
+from isthmus.results.series import Series, View
 from isthmus.results.shown import ROWS, at_work, compared_point, has_brackets, rates
 from isthmus.wording import channel_label, interval, number, unit_label, with_unit
 
@@ -283,7 +283,7 @@ def _bracket_curves(view: View) -> Chart:
     for series in view.series:
         for search in series.searches:
             low, high = search.highest_stable, search.lowest_saturated
-            points = (p for p in series.points if belongs(view.run, search, p))
+            points = (p for p in series.points if view.run.belongs(search, p))
             place = next((view.x(p) for p in points), None)
             if place is None:
                 continue

@@ -69,22 +69,20 @@ def command(
     as_json: bool,
 ) -> None:
     """Compute the scaling factor and the number of I/O nodes."""
-    from isthmus import _core
-    from isthmus.core import ask_json
+    from isthmus.networks import balance
 
     if word is not None and memory is None:
         raise click.UsageError("--word is of no use without --memory", click.get_current_context())
-    spec = {
-        "application": application,
-        "pes": pes,
-        "grid_dimensions": grid_dimensions,
-        "memory": memory,
-        "word": word,
-        "compute": mips,
-        "io_bandwidth": io_bandwidth,
-        "io_node_bandwidth": io_node_bandwidth,
-    }
-    told = ask_json(_core.balance, spec)
+    told = balance(
+        application,
+        pes,
+        grid_dimensions=grid_dimensions,
+        memory=memory,
+        word=word,
+        mips=mips,
+        io_bandwidth=io_bandwidth,
+        io_node_bandwidth=io_node_bandwidth,
+    )
     if as_json:
         document(json.dumps(told))
         return

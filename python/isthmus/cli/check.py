@@ -69,7 +69,7 @@ def command(
     from isthmus.core import ask, overrides
 
     if fields is not None:
-        listed = _matching(json.loads(_core.fields()), fields)
+        listed = _matching(fields)
         if as_json:
             document(json.dumps(listed, ensure_ascii=False))
         else:
@@ -93,23 +93,14 @@ def command(
         voice().note(f"{name}: {warning}")
 
 
-def _matching(fields: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
-    """The fields whose key holds the pattern, or matches it if it has wildcards."""
-    from fnmatch import fnmatchcase
+def _matching(pattern: str) -> list[dict[str, Any]]:
+    from isthmus.errors import IsthmusError
+    from isthmus.networks import fields
 
-    wild = any(letter in pattern for letter in "*?[")
-    found = [
-        field
-        for field in fields
-        if (fnmatchcase(field["key"], pattern) if wild else pattern.lower() in field["key"].lower())
-    ]
-    if not found:
-        from isthmus.errors import IsthmusError, meant
-
-        words = sorted({word for field in fields for word in field["key"].split(".")})
-        hint = meant(pattern.rpartition(".")[2], words, "`isthmus check --fields` lists all")
-        raise IsthmusError(f"--fields: no key of a scenario matches {pattern!r}; {hint}")
-    return found
+    try:
+        return fields(pattern)
+    except IsthmusError as error:
+        raise IsthmusError(f"--fields: {error}") from error
 
 
 def _print_fields(fields: list[dict[str, Any]]) -> None:

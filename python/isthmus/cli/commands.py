@@ -15,6 +15,7 @@ COMMANDS = {
     "init": "Write a scenario with comments, to start from.",
     "schema": "Print the JSON Schema of scenarios, for editors.",
     "report": "Build the tables and the report of a finished run again.",
+    "compare": "Say what differs between two results.",
     "topology": "Describe and draw a machine's networks.",
     "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",

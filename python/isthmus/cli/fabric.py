@@ -67,11 +67,8 @@ def describe_fabric(
         IsthmusError: there is no such fabric; the message says what would be right.
 
     """
-    from isthmus import _core
-    from isthmus.core import ask_json
     from isthmus.machine import Fabric, RingFaults
-    from isthmus.scenario import Scenario
-    from isthmus.workload import PacketWorkload
+    from isthmus.networks import topology
 
     if fabric == "rings" and rings is None:
         raise IsthmusError("--fabric rings: say which; for example --rings 0,1,2/2,3,4")
@@ -84,17 +81,13 @@ def describe_fabric(
         cut_off="leave-out",
     )
     machine = Fabric(fabric=fabric, size=size, rings=rings, routing=routing, faults=faults)
-    scenario = Scenario.of(machine, PacketWorkload(load="1 GB/s"), name="fabric")
     try:
-        told = ask_json(_core.rings, {"scenario": scenario.text, "file": "--fabric"})
+        return topology(fabric=machine)
     except IsthmusError as error:
         given = {"--failed-nodes": failed_nodes, "--failed-links": failed_links}
         shape = "--size" if rings is None else "--rings"
         named = [option for option, value in given.items() if value]
         raise IsthmusError(_by_option(str(error), shape, named)) from error
-    found = told["fabrics"][0]
-    assert isinstance(found, dict)
-    return found
 
 
 def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None:
@@ -125,8 +118,8 @@ def _by_option(message: str, shape: str, faults: list[str]) -> str:
     """A complaint about a field of the scenario, as one about the option that sets it: about the
     machine as a whole, the option that gives its shape; about its faults, those in use.
     """
-    plain = re.sub(r"^scenario: --fabric:\d+: machine: ", f"{shape}: ", message)
-    plain = re.sub(r"^scenario: --fabric:\d+: machine\.", "--", plain)
+    plain = re.sub(r"^scenario: <python>:\d+: machine: ", f"{shape}: ", message)
+    plain = re.sub(r"^scenario: <python>:\d+: machine\.", "--", plain)
     for field, option in (
         ("--faults.nodes", "--failed-nodes"),
         ("--faults.links", "--failed-links"),

@@ -76,36 +76,17 @@ def machine_options(command: F) -> F:
     return command
 
 
-def machine_spec(dimension: int | None, graph: Path | None) -> dict[str, Any]:
-    """The hypercube or graph asked for, as the core wants it.
+def one_of_two(dimension: int | None, graph: Path | None) -> None:
+    """Refuse neither and both.
 
     Raises:
-        IsthmusError: neither or both were given, or the graph cannot be read.
+        IsthmusError: neither or both were given.
 
     """
-    from isthmus.core import read_text
-
     if (dimension is None) == (graph is None):
         raise IsthmusError(
             "give either --dimension N for a hypercube or --graph FILE for any graph"
         )
-    if graph is None:
-        return {"kind": "hypercube", "dimension": dimension}
-    known = {".graphml": "graphml", ".xml": "graphml"}
-    format_ = known.get(graph.suffix.lower(), "edge-list")
-    return {"kind": "graph", "format": format_, "text": read_text(graph), "file": str(graph)}
-
-
-def placement_spec(
-    method: str | None, count: int | None, pes: list[int] | None, usual: str
-) -> dict[str, Any]:
-    """The placement asked for; `--pes` alone means a list, `usual` stands in for none."""
-    spec: dict[str, Any] = {"method": method or ("list" if pes else usual)}
-    if count is not None:
-        spec["count"] = count
-    if pes is not None:
-        spec["pes"] = pes
-    return spec
 
 
 def numbers(values: list[int], limit: int = 48) -> str:

@@ -8,13 +8,7 @@ from typing import Any
 
 import click
 
-from isthmus.cli.machine_options import (
-    coverage,
-    machine_options,
-    machine_spec,
-    numbers,
-    placement_spec,
-)
+from isthmus.cli.machine_options import coverage, machine_options, numbers, one_of_two
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted
@@ -46,23 +40,17 @@ def command(
     as_json: bool,
 ) -> None:
     """Place I/O nodes and say how good the placement is."""
-    from isthmus import _core
     from isthmus.cli.waiting import waiting
-    from isthmus.core import ask_json
+    from isthmus.networks import place, topology
 
-    machine = machine_spec(dimension, graph)
-    placement = placement_spec(method, count, pes, "combined" if graph is None else "dominating")
-    if graph is None:
-        spec: dict[str, Any] = {"dimension": dimension, **placement}
-    else:
-        spec = {"graph": {k: machine[k] for k in ("format", "text", "file")}, **placement}
+    one_of_two(dimension, graph)
     with waiting("Placing the I/O nodes"):
-        told = ask_json(_core.place, spec)
+        told = place(dimension, graph, method=method, count=count, pes=pes)
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 
-        placed = {"method": "list", "pes": told["io_nodes"]}
-        picture = ask_json(_core.topology, {**machine, "placement": placed, "io_network": False})
+        placed = told["io_nodes"]
+        picture = topology(dimension, graph, method="list", pes=placed, io_network=False)
         save(draw_topology(picture), draw)
     if as_json:
         document(json.dumps(told))

@@ -14,9 +14,8 @@ from isthmus.cli.machine_options import (
     Numbers,
     coverage,
     machine_options,
-    machine_spec,
     numbers,
-    placement_spec,
+    one_of_two,
 )
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
@@ -92,9 +91,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Describe a hypercube, a graph or a fabric of rings."""
-    from isthmus import _core
     from isthmus.cli.waiting import waiting
-    from isthmus.core import ask_json
+    from isthmus.networks import topology
 
     of_cubes = {
         "--dimension": dimension,
@@ -125,18 +123,21 @@ def command(
             "give --dimension N for a hypercube, --graph FILE for any graph "
             "or --fabric NAME --size N for rings"
         )
-    spec = machine_spec(dimension, graph)
-    usual = "combined" if graph is None else "dominating"
-    spec["placement"] = placement_spec(method, count, pes, usual)
-    spec["io_network"] = graph is None if io_network is None else io_network
-    spec["faults"] = {
-        "pes": failed_pes or [],
-        "io_nodes": failed_io_nodes or [],
-        "links": failed_links or [],
-        "io_links": failed_io_links or [],
-    }
+    one_of_two(dimension, graph)
+    network = graph is None if io_network is None else io_network
     with waiting("Walking the network"):
-        told = ask_json(_core.topology, spec)
+        told = topology(
+            dimension,
+            graph,
+            method=method,
+            count=count,
+            pes=pes,
+            io_network=network,
+            failed_pes=failed_pes or (),
+            failed_io_nodes=failed_io_nodes or (),
+            failed_links=[(a, b) for a, b in failed_links or ()],
+            failed_io_links=[(a, b) for a, b in failed_io_links or ()],
+        )
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 
@@ -144,7 +145,7 @@ def command(
     if as_json:
         document(json.dumps(told))
         return
-    _print(told, spec["io_network"])
+    _print(told, network)
     if draw is not None:
         click.echo(f"Drawn: {draw}")
 

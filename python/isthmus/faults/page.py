@@ -61,7 +61,7 @@ def write_study(
 
 def inputs_of(study: Study, results: Results) -> str:
     """Digest of what the page is made from; empty where the numbers are not at hand as text."""
-    return output_key(results, study.as_json()) if results.has_json else ""
+    return output_key(results, study.as_json())
 
 
 def page(

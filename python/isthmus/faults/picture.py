@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.faults.outcome import CaseOutcome, Summary
@@ -23,11 +24,11 @@ from isthmus.faults.shown import (
     worst_words,
 )
 from isthmus.plots.fabric import panel
-from isthmus.plots.style import INK, MUTED, PAPER, Plot, bare, key, panels
+from isthmus.plots.style import INK, MUTED, PAPER, bare, key, panels
 from isthmus.results.schema import RunResult
 
 
-def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str) -> Plot:
+def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str) -> Figure:
     """Draw a dot for each case and the mean of each kind, a panel each for the nodes that are left,
     the throughput and the latency added at the load `light` (in words).
     """
@@ -65,7 +66,7 @@ def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], li
     return figure
 
 
-def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Plot | None:
+def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Figure | None:
     """Draw what the worst single failure leaves of each fabric; None if all are too large."""
     shown = worst_cases(study, found, run)
     if not shown:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from isthmus.core import parse_toml
 from isthmus.errors import IsthmusError
 from isthmus.scenario import Scenario
 
@@ -50,7 +50,7 @@ def read_source(scenario: Scenario) -> Source:
         raise IsthmusError(
             f'{scenario.file}: not a fabric of rings; a study of faults needs machine.kind = "sci"'
         )
-    effective = _parse(told["canonical"])
+    effective = parse_toml(told["canonical"], "scenario")
     if "search" in effective:
         raise IsthmusError(
             f"{scenario.file}: search: a study runs every failure at the loads of the axis "
@@ -154,11 +154,3 @@ def _flat(table: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
 def _field(key: str, value: Any) -> list[tuple[str, Any]]:
     """A field, or those of a table below it."""
     return _flat(value, key) if isinstance(value, dict) else [(key, value)]
-
-
-def _parse(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)

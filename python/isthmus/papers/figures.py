@@ -33,8 +33,9 @@ from isthmus.scenes.curves import Curves
 from isthmus.wording import measure_label, with_unit
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawn
+
     from isthmus.charts import Chart
-    from isthmus.plots.style import Plot
 
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """How the analytic bound is drawn."""
@@ -88,7 +89,7 @@ def figures(paper: Paper) -> list[Figure]:
     return found
 
 
-def draw(figure: Figure, run: RunResult) -> Plot:
+def draw(figure: Figure, run: RunResult) -> Drawn:
     """Draw a figure from the result of its scenario.
 
     Raises:

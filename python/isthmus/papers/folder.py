@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from isthmus.bundled import PAPERS
-from isthmus.core import read_text
+from isthmus.core import parse_toml, read_text
 from isthmus.errors import IsthmusError
 from isthmus.papers import tolerance
 
@@ -227,20 +226,3 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     """
     return parse_toml(read_text(path), str(path))
-
-
-def parse_toml(text: str, source: str) -> dict[str, Any]:
-    """Read TOML; `source` names it in an error.
-
-    Raises:
-        IsthmusError: it is not TOML.
-
-    """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise IsthmusError(f"{source}: not TOML: {error}") from error

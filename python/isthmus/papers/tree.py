@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from isthmus.core import parse_toml
 from isthmus.errors import IsthmusError
-from isthmus.papers.folder import parse_toml
 from isthmus.papers.model import Model
 from isthmus.results.schema import PointResult
 from isthmus.scenario import Scenario

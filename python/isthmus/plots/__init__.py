@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from isthmus.arguments import FORMS
 from isthmus.errors import IsthmusError
@@ -18,20 +21,21 @@ from isthmus.plots import (
     nodes,
     saturation,
 )
-from isthmus.plots.style import Plot, image, styled
+from isthmus.plots.style import image, on_axes, styled
 from isthmus.progress import Tell, untold
 from isthmus.results.kinds import KINDS, others
 from isthmus.results.schema import RunResult
+from isthmus.results.selection import known_as, several
 from isthmus.results.series import View, view
 
 __all__ = ["KINDS", "Picture", "draw", "draw_all", "image", "pictures"]
 
 
-def _response(layout: View, **options: Any) -> Plot:
+def _response(layout: View, **options: Any) -> Figure:
     return curves.latency(layout, others(layout), **options)
 
 
-_DRAWN: dict[str, Callable[..., Plot]] = {
+_DRAWN: dict[str, Callable[..., Figure]] = {
     "interference": interference.matrix,
     "bandwidth": bandwidth.bandwidth,
     "latency": curves.latency,
@@ -47,24 +51,48 @@ _DRAWN: dict[str, Callable[..., Plot]] = {
 }
 
 
-def draw(run: RunResult, kind: str = "latency", **options: Any) -> Plot:
-    """Draw one plot of a run.
+ALONE = ("interference", "machine")
+"""Kinds that make a figure of their own: with a scale beside their panels."""
+
+
+def draw(
+    run: RunResult,
+    kind: str = "latency",
+    *,
+    measure: str | Iterable[str] | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Draw one plot of a run: of some measures, on given axes.
 
     Raises:
-        IsthmusError: there is no such plot, or the run has no material for it.
+        IsthmusError: there is no such plot or measure, the run has no material for it, or there
+            are not as many axes as panels.
 
     """
+    known_as("plot", kind, KINDS)
+    options: dict[str, Any] = {}
+    if measure is not None:
+        there = list(dict.fromkeys(m.name for p in run.points for m in p.measures))
+        names = [known_as("measure", name, there) for name in several(measure)]
+        run = replace(run, points=[point.only(names) for point in run.points])
+        if kind == "latency":
+            options["measures"] = names
     layout = view(run)
-    if kind not in KINDS:
-        raise IsthmusError(f"no plot {kind!r}; there are {', '.join(KINDS)}")
-    if not KINDS[kind].applies(layout):
+    of_measure = kind == "latency" and measure is not None
+    if not (of_measure or KINDS[kind].applies(layout)):
         have = ", ".join(k.name for k in KINDS.values() if k.applies(layout)) or "none"
-        raise IsthmusError(f"this run has nothing to draw for {kind!r}; it has {have}")
-    with styled():
+        of = "these measures have" if measure is not None else "this run has"
+        raise IsthmusError(f"{of} nothing to draw for {kind!r}; there is {have}")
+    if axes is None:
+        with styled():
+            return _DRAWN[kind](layout, **options)
+    if kind in ALONE:
+        raise IsthmusError(f"ax: {kind!r} makes a figure of its own, with a scale; leave ax out")
+    with on_axes(axes):
         return _DRAWN[kind](layout, **options)
 
 
-def draw_all(run: RunResult) -> Iterator[tuple[str, Plot]]:
+def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
     """Draw every plot that the run has material for, in the order of the report."""
     layout = view(run)
     for kind in KINDS.values():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
 from isthmus.plots import curves
-from isthmus.plots.style import MUTED, Plot, key, legend_above, look, panels
+from isthmus.plots.style import MUTED, key, legend_above, look, panels
 from isthmus.results.curves import model_label
 from isthmus.results.interference import interference
 from isthmus.results.series import View
@@ -11,13 +13,13 @@ from isthmus.results.shown import ROWS, at_work, compared_point, rates
 from isthmus.wording import number, with_unit
 
 
-def bandwidth(view: View) -> Plot:
+def bandwidth(view: View) -> Figure:
     """Draw a panel per job and one for the I/O servers."""
     alone = interference(view.run) is None
     return curves.bandwidth(view) if alone and view.x_axis is not None else _bars(view)
 
 
-def _bars(view: View) -> Plot:
+def _bars(view: View) -> Figure:
     names, shown = rates(view), view.series[:ROWS]
     height = 1.3 + 0.34 * len(shown)
     figure, axes = panels(len(names), width=4.2, height=height)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from isthmus.answer import answer
 from isthmus.answer.reason import reason
-from isthmus.plots.style import INK, Plot, key, legend_above, look
+from isthmus.plots.style import INK, key, legend_above, look, panels
 from isthmus.results.curves import model_label
 from isthmus.results.series import View
 from isthmus.results.shown import compared_point
 from isthmus.wording import channel_label
 
 
-def channels(view: View) -> Plot:
+def channels(view: View) -> Figure:
     """Draw mean utilisation per kind and series, with a line to the busiest channel of the kind and
     a ring where a kind fills first: for how much of the time its fullest channel is taken.
     """
@@ -22,8 +23,8 @@ def channels(view: View) -> Plot:
         dict.fromkeys(c.kind for _, p in points if p for c in p.channels if c.from_ is None)
     )
     described = view.run.machines[0]
-    figure = Plot(figsize=(7.2, 1.6 + (0.3 + 0.1 * len(points)) * len(kinds)), layout="constrained")
-    ax = figure.subplots()
+    height = 1.6 + (0.3 + 0.1 * len(points)) * len(kinds)
+    figure, (ax,) = panels(1, width=7.2, height=height)
     modelled = limits = False
     for position, (series, point) in enumerate(points):
         style = look(view, series)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from isthmus.errors import IsthmusError
 from isthmus.plots.style import (
     MUTED,
     PAPER,
     Look,
-    Plot,
     key,
     legend_above,
     log_axis,
@@ -39,7 +39,7 @@ from isthmus.wording import with_unit
 UP = r"$\uparrow$"
 
 
-def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Plot:
+def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Figure:
     """Draw the measures asked for (or `measures`) against the x axis, a panel each.
 
     Where there is no x axis, the series are rows.
@@ -58,16 +58,20 @@ def _figure(
     *,
     width: float = 4.6,
     height: float = 3.5,
-) -> Plot:
+    zero: bool = False,
+) -> Figure:
+    """A panel for each; with a line at zero if that is asked for."""
     figure, axes = panels(len(told), width, height)
     for ax, each in zip(axes, told, strict=True):
         curve_panel(ax, view, each)
         finish(ax, view)
+        if zero:
+            ax.axhline(0, color=MUTED, lw=0.9)
     legend_above(figure, view, entries)
     return figure
 
 
-def variants(view: View, names: Sequence[str]) -> Plot:
+def variants(view: View, names: Sequence[str]) -> Figure:
     """Draw the measures as rows, one per series: mean, interval and model."""
     height = 1.3 + 0.42 * len(view.series)
     figure, axes = panels(len(names), width=4.2, height=height)
@@ -108,7 +112,7 @@ def variants(view: View, names: Sequence[str]) -> Plot:
     return figure
 
 
-def percentiles(view: View, measure: str | None = None) -> Plot:
+def percentiles(view: View, measure: str | None = None) -> Figure:
     """Draw the percentiles of one measure against the x axis, a panel each.
 
     Percentiles with too few observations above them are biased low and left out.
@@ -122,12 +126,12 @@ def percentiles(view: View, measure: str | None = None) -> Plot:
     return _figure(view, told, entries, width=3.7)
 
 
-def bandwidth(view: View) -> Plot:
+def bandwidth(view: View) -> Figure:
     """Draw what each job and the I/O servers get through, against the load."""
     return _figure(view, scene.bandwidth(view), marks(view))
 
 
-def accepted(view: View) -> Plot:
+def accepted(view: View) -> Figure:
     """Draw what is completed against what is offered, of all messages and of I/O demands."""
     flows = scene.accepted(view)
     figure, axes = panels(len(flows))
@@ -158,12 +162,9 @@ def accepted(view: View) -> Plot:
     return figure
 
 
-def residuals(view: View) -> Plot:
+def residuals(view: View) -> Figure:
     """Draw how far the simulation lies above the model, in percent, at stable points."""
-    figure = _figure(view, scene.residuals(view), ())
-    for ax in figure.axes:
-        ax.axhline(0, color=MUTED, lw=0.9)
-    return figure
+    return _figure(view, scene.residuals(view), (), zero=True)
 
 
 def curve_panel(ax: Axes, view: View, told: Curves) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer import answer
-from isthmus.plots.style import Plot, legend_above, log_axis, look, panels
+from isthmus.plots.style import legend_above, log_axis, look, panels
 from isthmus.results.curves import LOG_SPAN
 from isthmus.results.series import View
 from isthmus.results.shown import distributions, histogram_of, histogram_unit, survival
 from isthmus.wording import with_unit
 
 
-def distribution(view: View) -> Plot:
+def distribution(view: View) -> Figure:
     """Draw, per measure with a histogram, one falling curve per series, at the load compared."""
     names = distributions(view)
     figure, axes = panels(len(names))

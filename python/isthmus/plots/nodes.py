@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from isthmus.looks import job_colours
-from isthmus.plots.style import INK, MUTED, Plot, key, legend_above, look, panels
+from isthmus.plots.style import INK, MUTED, key, legend_above, look, panels
 from isthmus.results.schema import PointResult
 from isthmus.results.series import View
 from isthmus.scenes import nodes as scene
 from isthmus.wording import with_unit
 
 
-def nodes(view: View) -> Plot:
+def nodes(view: View) -> Figure:
     """Draw per series the accepted load of each node at the highest load that has not collapsed."""
     shown = scene.shown_of(view)
     figure, axes = panels(len(shown), width=4.2, height=2.9)

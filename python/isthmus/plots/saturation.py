@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
 from isthmus.answer import bracket
 from isthmus.plots.curves import finish
-from isthmus.plots.style import INK, MUTED, PAPER, Plot, key, legend_above, look, panels
+from isthmus.plots.style import INK, MUTED, PAPER, key, legend_above, look, panels
 from isthmus.results.curves import model_label
-from isthmus.results.series import View, belongs
+from isthmus.results.series import View
 from isthmus.results.shown import has_brackets
 from isthmus.wording import with_unit
 
 
-def saturation(view: View) -> Plot:
+def saturation(view: View) -> Figure:
     """Draw a row per series, or, where each series has several searches, a curve."""
     return _rows(view) if has_brackets(view) else _curves(view)
 
 
-def _curves(view: View) -> Plot:
+def _curves(view: View) -> Figure:
     """Draw the bracket against the x axis, a curve per series."""
     figure, (ax,) = panels(1, width=5.4, height=4.0)
     for series in view.series:
@@ -24,7 +26,7 @@ def _curves(view: View) -> Plot:
         drawn = []
         for search in series.searches:
             low, high = search.highest_stable, search.lowest_saturated
-            points = (p for p in series.points if belongs(view.run, search, p))
+            points = (p for p in series.points if view.run.belongs(search, p))
             x = next((view.x(p) for p in points), None)
             if x is None or low is None or high is None:
                 continue
@@ -47,12 +49,11 @@ def _curves(view: View) -> Plot:
     return figure
 
 
-def _rows(view: View) -> Plot:
+def _rows(view: View) -> Figure:
     """Draw a row per series: the bracket and the model's value."""
     rows = [(s, bracket(view, s)) for s in view.series]
     rows = [(s, b) for s, b in rows if b]
-    figure = Plot(figsize=(7.2, 1.5 + 0.48 * len(rows)), layout="constrained")
-    ax = figure.subplots()
+    figure, (ax,) = panels(1, width=7.2, height=1.5 + 0.48 * len(rows))
     ends = [(b.low, b.high, b.analytic, *(b.undecided or ())) for _, b in rows if b]
     loads = [end for each in ends for end in each if end is not None]
     top = max(loads) * 1.22

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from isthmus.looks import BASELINE, COLOURS, DASHES, MARKERS, Look, look
-from isthmus.results.series import View
+from isthmus import looks
+from isthmus.errors import IsthmusError
+from isthmus.looks import BASELINE, COLOURS, DASHES, MARKERS, Look
+from isthmus.results.series import Series, View
 
 __all__ = [
     "BASELINE",
@@ -35,6 +38,7 @@ __all__ = [
     "legend_above",
     "log_axis",
     "look",
+    "on_axes",
     "panels",
     "styled",
 ]
@@ -105,10 +109,54 @@ def image(figure: Figure, suffix: str) -> bytes:
     return buffer.getvalue()
 
 
+_GIVEN: ContextVar[Sequence[Axes] | None] = ContextVar("given", default=None)
+"""The axes of the user that are drawn on, if any are."""
+
+
+@contextmanager
+def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
+    """Draw on these axes, in whatever style they have, in place of a figure of our own."""
+    before = _GIVEN.set(axes)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
+def look(view: View, series: Series) -> Look:
+    """How a series is drawn: on axes of the user in the colours of their style."""
+    own = looks.look(view, series)
+    return own if _GIVEN.get() is None else _Cycled(own.number, own.marker, own.dash)
+
+
+class _Cycled(Look):
+    """A look whose colour is that of the user's style."""
+
+    @property
+    def colour(self) -> str:
+        """The colour at its place in the cycle of matplotlib."""
+        colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color") or [INK]
+        return to_hex(colours[self.number % len(colours)])
+
+
 def panels(
     count: int, width: float = 4.6, height: float = 3.5, columns: int = 3
-) -> tuple[Plot, list[Axes]]:
-    """A figure with so many panels beside one another, wrapped after `columns`."""
+) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels beside one another, wrapped after `columns`.
+
+    Raises:
+        IsthmusError: other axes were given, and they are not as many.
+
+    """
+    if (given := _GIVEN.get()) is not None:
+        if len(given) != count:
+            raise IsthmusError(
+                f"ax: {len(given)} axes were given and there are {count} panels to draw; give as "
+                "many axes, or one measure"
+            )
+        figure = given[0].get_figure(root=True)
+        assert isinstance(figure, Figure)
+        return figure, list(given)
     across = min(count, columns)
     down = -(-count // across)
     wide = max(width * across, 6.4) if count == 1 else width * across
@@ -121,12 +169,17 @@ def panels(
 
 
 def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> None:
-    """Name the series above the panels, outside the data; then what the marks mean."""
+    """Name the series above the panels, outside the data; then what the marks mean. On axes of the
+    user these are in the legend of the first of them.
+    """
     handles = [
         Line2D([], [], color=k.colour, marker=k.marker, ls=k.dash, label=s.label)
         for s in view.series
         for k in [look(view, s)]
     ]
+    if given := _GIVEN.get():
+        given[0].legend(handles=[*(handles if len(handles) > 1 else ()), *extra])
+        return
     if len(handles) > 1:
         figure.legend(
             handles=handles,

@@ -83,7 +83,7 @@ def inputs_of(results: Results) -> str:
     """Digest of what the report of a run is made from; empty where its JSON is not at hand."""
     from isthmus.results.folder import output_key
 
-    return output_key(results) if results.has_json else ""
+    return output_key(results)
 
 
 def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:

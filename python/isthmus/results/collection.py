@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from isthmus import arguments
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
+from isthmus.results.check import VERDICTS
 from isthmus.results.schema import RunResult
+from isthmus.results.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import xarray as xr
     from matplotlib.figure import Figure
 
     from isthmus.answer import Answer
+    from isthmus.results.comparison import Comparison
+
+OnAxes = TypeVar("OnAxes")
+"""Axes of matplotlib, or several of them."""
+TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
+"""The tables of a run, by the names of their attributes."""
 
 
 class Results:
@@ -27,12 +39,23 @@ class Results:
     flits or symbols per cycle and lane; every table names its units.
     """
 
-    def __init__(self, run: RunResult, *, canonical: str = "", text: str | None = None) -> None:
+    def __init__(
+        self,
+        run: RunResult,
+        *,
+        canonical: str = "",
+        text: str | None = None,
+        settings: Settings | None = None,
+        wants: frozenset[str] | None = None,
+    ) -> None:
         self.run = run
         """The whole result as typed objects."""
         self.canonical = canonical
         """The effective scenario, as TOML."""
+        self.wants = wants
+        """The statistics that were chosen by `sel`; all if None."""
         self._text = text
+        self._settings = settings
 
     @classmethod
     def from_json(cls, text: str, *, canonical: str = "") -> Results:
@@ -72,22 +95,59 @@ class Results:
 
     @property
     def json(self) -> str:
-        """The result as the core wrote it."""
+        """The result in its schema: as the core wrote it, or what was chosen or put together."""
         if self._text is None:
-            raise IsthmusError("this result was not read from JSON")
+            self._text = self.run.to_json()
         return self._text
 
+    @cached_property
+    def every_setting(self) -> Settings:
+        """Every setting at every point, by its key; see `settings`."""
+        from isthmus.results.settings import Sweep, of_result
+
+        if self._settings is not None:
+            return self._settings
+        return Sweep(self.run, self.canonical).settings() if self.canonical else of_result(self.run)
+
     @property
-    def has_json(self) -> bool:
-        """Whether the result is at hand as the core wrote it."""
-        return self._text is not None
+    def measures(self) -> list[str]:
+        """Names of what was measured, such as ``read.network``."""
+        return list(dict.fromkeys(m.name for point in self.run.points for m in point.measures))
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per point, measure and statistic; see `isthmus.results.tables`."""
+        """One row per point, measure and statistic; every setting of the point is a column.
+
+        Columns: ``point``, one per axis (``key`` or ``key [unit]``), the other ones of `settings`,
+        then ``offered [UNIT]``, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value, low,
+        high and analytic), ``value``, ``low``, ``high`` (its interval), ``resolved`` (of
+        percentiles: false where a replication had fewer than ten observations above, so that the
+        value is biased low), ``analytic``, ``residual`` (value / analytic - 1), ``samples``,
+        ``converged``, ``origin`` (of the verdict: simulation or model). A point of which nothing
+        was measured has one row, without a measure.
+        """
         from isthmus.results.tables import results_table
 
-        return results_table(self.run)
+        table = results_table(self.run, self.wants)
+        settings = self.settings
+        more = [name for name in settings.columns if name not in table.columns]
+        left = ["point", *(name for name in table.columns if name in settings.columns[1:])]
+        right = [name for name in table.columns if name not in left]
+        whole = table.join(settings.select("point", *more), on="point", how="left")
+        return whole.select(*left, *more, *right)
+
+    @property
+    def settings(self) -> pl.DataFrame:
+        """One row per point, one column per setting of the scenario, left at its default or not.
+
+        Columns are ``point`` and keys of the scenario file, ``machine.dimension`` or with the unit
+        ``workload.rate [/ms]``: numbers where all values are of one dimension, else text; null
+        where a setting means nothing. Of a result without its scenario these are its axes, the
+        seed and whether it was quick.
+        """
+        from isthmus.results.tables import settings_table
+
+        return settings_table(self.run, self.every_setting)
 
     @property
     def histograms(self) -> pl.DataFrame:
@@ -134,12 +194,158 @@ class Results:
 
         return searches_table(self.run)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas data frame (needs the extra ``isthmus[pandas]``)."""
-        frame: Any = self.table.to_dict(as_series=False)
-        import pandas as pd
+    def sel(
+        self,
+        where: Mapping[str, Any] | None = None,
+        /,
+        *,
+        measure: str | Iterable[str] | None = None,
+        statistic: str | Iterable[str] | None = None,
+        verdict: str | Iterable[str] | None = None,
+        **settings: Any,
+    ) -> Results:
+        """The points with these settings, as results: with tables, plots, an answer of their own.
 
-        return pd.DataFrame(frame)
+        Args:
+            where: values by setting; for keys that are no names of Python, such as
+                ``{"workload.rate": "5 /ms"}``.
+            measure: only these measures, such as ``"read.network"``.
+            statistic: in the table only these: ``"mean"``, ``"p99"``.
+            verdict: only points with these verdicts, such as ``"stable"``.
+            settings: values by attribute of machine or workload (``io_link_lanes=2``) or name of
+                an axis: a value, several in a list, or a range of numbers, ``slice(1, 5)``, both
+                ends included. Text has a unit, ``"0.2 ms"``; numbers are in that of the table.
+
+        Points are numbered anew. Searches stay that are over the load of a point that stays.
+
+        Raises:
+            IsthmusError: there is no such setting, measure, statistic or verdict, or no point
+                with such a value.
+
+        >>> from isthmus import Hypercube, Workload, analyze
+        >>> cube, work = Hypercube(dimension=3), Workload(rate="5 /ms")
+        >>> results = analyze(cube, work, sweep={"io_link_lanes": [1, 2], "locality": [0.2, 0.5]})
+        >>> chosen = results.sel(io_link_lanes=2, measure="read.network", statistic="mean")
+        >>> chosen.table.select("workload.locality", "analytic").height
+        2
+
+        """
+        from isthmus.results.selection import chosen, chosen_searches, known_as, several
+
+        if where is not None:
+            arguments.mapping("sel", where, '{"workload.rate": "5 /ms"}')
+        asked = {**(where or {}), **settings}
+        run, own = self.run, self.every_setting
+        points = list(range(len(run.points)))
+        if points:
+            points = chosen(own, asked, points)
+        else:
+            run = replace(run, searches=chosen_searches(run, asked))
+        if verdict is not None:
+            verdicts = {known_as("verdict", each, VERDICTS) for each in several(verdict)}
+            found = dict.fromkeys(run.points[i].verdict.verdict for i in points)
+            points = [i for i in points if run.points[i].verdict.verdict in verdicts]
+            if not points:
+                told = ", ".join(found) or "none"
+                raise IsthmusError(f"verdict: no point is {' or '.join(verdicts)}; they are {told}")
+        run = run.at(points)
+        if measure is not None:
+            names = {known_as("measure", each, self.measures) for each in several(measure)}
+            run = replace(run, points=[point.only(names) for point in run.points])
+        wants = self.wants
+        if statistic is not None:
+            there = list(dict.fromkeys(s for p in self.run.points for s in p.statistics))
+            wants = frozenset(known_as("statistic", each, there) for each in several(statistic))
+        kept = {key: each.at(points) for key, each in own.items()}
+        return Results(run, settings=kept, wants=wants)
+
+    def compare(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], *, paired: bool = True
+    ) -> Comparison:
+        """How the points with some settings differ from those with others.
+
+        ``results.compare({"io_link_lanes": 0}, {"io_link_lanes": 2})`` compares point by point
+        what two selections have in common; see `isthmus.compare`, which compares two results.
+
+        Raises:
+            IsthmusError: as `sel`, and as `isthmus.compare`.
+
+        """
+        from isthmus.results.comparison import compare
+
+        for name, given in (("first", first), ("second", second)):
+            arguments.mapping(name, given, '{"io_link_lanes": 0}')
+        return compare(self.sel(first), self.sel(second), paired=paired)
+
+    @staticmethod
+    def concat(results: Iterable[Results]) -> Results:
+        """Several results as one, with the points of all of them.
+
+        Its axes are those of any of them, and what else was given and differs between them: a
+        sweep may be run in parts, on several machines, and be put together. Its load is an axis if
+        that differs. It can be chosen from, compared, drawn and saved like any other.
+
+        Raises:
+            IsthmusError: they are of different kinds of machine or of different confidence, or two
+                of them have the same point.
+
+        >>> from isthmus import Hypercube, Results, Workload, analyze
+        >>> work = Workload(rate="5 /ms")
+        >>> cubes = [Hypercube(dimension=d, io_link_lanes=1) for d in (3, 4)]
+        >>> results = Results.concat(analyze(cube, work) for cube in cubes)
+        >>> results.settings["machine.dimension"].to_list()
+        [3.0, 4.0]
+
+        """
+        from isthmus.results.together import put_together
+
+        given = list(results)
+        for each in given:
+            arguments.one_of("concat", each, (Results,), "a list of Results")
+        run, settings = put_together([(each.run, each.every_setting) for each in given])
+        wants = given[0].wants
+        same = all(each.wants == wants for each in given)
+        return Results(run, settings=settings, wants=wants if same else None)
+
+    def to_pandas(self, table: str = "table") -> pd.DataFrame:
+        """A table as a pandas data frame (needs the extra ``isthmus[pandas]``).
+
+        Args:
+            table: ``"table"``, ``"settings"``, ``"searches"``, ``"histograms"``, ``"channels"``,
+                ``"nodes"`` or ``"jobs"``.
+
+        Raises:
+            IsthmusError: pandas or pyarrow is not installed, or there is no such table.
+
+        """
+        from isthmus.results.selection import known_as
+
+        known_as("table", table, TABLES)
+        needed("pandas", "pandas", "pyarrow")
+        frame: pd.DataFrame = getattr(self, table).to_pandas()
+        return frame
+
+    def to_xarray(self) -> xr.Dataset:
+        """The measures over the axes, as an xarray dataset (needs the extra ``isthmus[xarray]``).
+
+        Dimensions are the axes with more than one value, by their keys (``workload.rate``), and
+        ``statistic`` (``mean``, ``p50``, ...). Each measure is a variable, with ``MEASURE.low``,
+        ``MEASURE.high`` and the model's ``MEASURE.analytic``, units in ``attrs``; beside them
+        ``verdict`` and ``load``, the offered one. Settings that differ are coordinates, all others
+        are ``attrs``. Combinations that were not run are NaN.
+
+        Raises:
+            IsthmusError: xarray is not installed.
+
+        """
+        needed("xarray", "xarray")
+        from isthmus.results.labelled import dataset
+
+        return dataset(self.run, self.every_setting, self.wants)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table, for anything that reads Arrow: ``pyarrow.table(results)``."""
+        return self.table.__arrow_c_stream__(requested_schema)
 
     @property
     def answer(self) -> Answer:
@@ -148,12 +354,53 @@ class Results:
 
         return answer(self.run)
 
-    def plot(self, kind: str = "latency", **options: Any) -> Figure:
-        """Draw one of the plots of a run; `isthmus.plots.KINDS` lists them."""
+    @overload
+    def plot(
+        self, kind: str = ..., *, measure: str | Iterable[str] | None = ..., ax: None = ...
+    ) -> Figure: ...
+
+    @overload
+    def plot(
+        self, kind: str = ..., *, measure: str | Iterable[str] | None = ..., ax: OnAxes
+    ) -> OnAxes: ...
+
+    def plot(
+        self,
+        kind: str = "latency",
+        *,
+        measure: str | Iterable[str] | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw one of the plots of a run.
+
+        Args:
+            kind: ``"latency"``, ``"saturation"``, ``"accepted"``, ``"response"``, ``"machine"``,
+                ``"nodes"``, ``"channels"``, ``"residuals"``, ``"percentiles"``,
+                ``"distribution"``, ``"bandwidth"`` or ``"interference"``: those of the report.
+            measure: only this measure, or these; a panel for each.
+            ax: axes of matplotlib to draw on, or as many as there are panels, in their own style:
+                sizes, fonts and colours are those of pyplot and its style sheets.
+
+        Returns:
+            A figure in the style of isthmus; with `ax` what was given.
+
+        Raises:
+            IsthmusError: there is no such plot or measure, this run has no material for it, or
+                there are not as many axes as panels.
+
+        """
+        arguments.text("kind", kind, "latency")
+        from matplotlib.axes import Axes
+
         from isthmus import plots
 
-        arguments.text("kind", kind, "latency")
-        return plots.draw(self.run, kind, **options)
+        if ax is None:
+            return plots.draw(self.run, kind, measure=measure)
+        axes = [ax] if isinstance(ax, Axes) else list(getattr(ax, "flat", ax))
+        for each in axes:
+            arguments.one_of("ax", each, (Axes,), "axes of matplotlib, such as plt.gca()")
+        plots.draw(self.run, kind, measure=measure, axes=axes)
+        return ax
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report to `path` and return it.
@@ -173,10 +420,10 @@ class Results:
         return target
 
     def save(
-        self, directory: str | Path, plots: tuple[str, ...] = (), *, fresh: bool = False
+        self, directory: str | Path, *, plots: bool | Sequence[str] = False, fresh: bool = False
     ) -> Path:
         """Write tables and report to a folder, the same files as ``isthmus run``; with `plots`
-        (``"png"``, ``"svg"``) every plot as a file, too.
+        (True, or forms such as ``("png",)``) every plot as a file, too.
 
         The folder is made, is empty, or holds these results already; with `fresh` it may hold
         others of isthmus, which are removed.
@@ -188,10 +435,10 @@ class Results:
         from isthmus.results.folder import opened_for, write_results
 
         arguments.path("directory", directory, "out/mine")
-        arguments.forms("plots", plots)
+        forms = arguments.forms("plots", plots)
         folder = Path(directory)
         with opened_for(folder, self, fresh=fresh) as own:
-            write_results(own, self, plots=tuple(plots))
+            write_results(own, self, plots=forms)
         return folder
 
     def __repr__(self) -> str:
@@ -202,6 +449,22 @@ class Results:
         from isthmus.report import answer_html
 
         return answer_html(self)
+
+
+def needed(extra: str, *modules: str) -> None:
+    """Refuse to go on without libraries that an extra brings.
+
+    Raises:
+        IsthmusError: one of them is not installed.
+
+    """
+    from importlib.util import find_spec
+
+    for module in modules:
+        if find_spec(module) is None:
+            raise IsthmusError(
+                f"{module} is not installed; `pip install 'isthmus[{extra}]'` brings it"
+            )
 
 
 def _refuse_changed(folder: Path, text: str) -> None:

@@ -187,7 +187,9 @@ def write_tables(folder: OwnedFolder, results: Results) -> None:
 
 
 def _tables(results: Results) -> Iterator[tuple[str, bytes | str]]:
-    table = results.table
+    from isthmus.results.tables import results_table
+
+    table = results_table(results.run)
     yield "results.parquet", parquet(table)
     yield "results.csv", table.write_csv()
     yield "histograms.parquet", parquet(results.histograms)

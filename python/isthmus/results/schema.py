@@ -7,8 +7,8 @@ description: msgspec reads the JSON straight into them, and refuses what does no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -343,6 +343,18 @@ class PointResult:
         """Return the measure of this name, if the point has it."""
         return next((m for m in self.measures if m.name == name), None)
 
+    @property
+    def statistics(self) -> list[str]:
+        """What is told of its measures: ``mean``, ``p50``, ..."""
+        percents = dict.fromkeys(p.percent for m in self.measures for p in m.percentiles)
+        return ["mean", *(f"p{percent:g}" for percent in percents)]
+
+    def only(self, names: Collection[str]) -> PointResult:
+        """The same with some of its measures."""
+        measures = [m for m in self.measures if m.name in names]
+        histograms = [h for h in self.histograms if h.measure in names]
+        return replace(self, measures=measures, histograms=histograms)
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -418,6 +430,26 @@ class RunResult:
         """
         names = [self.axes[i].column for i in (range(len(self.axes)) if axes is None else axes)]
         return [f"sweep.{name}" if name in own else name for name in names]
+
+    def at(self, points: Sequence[int]) -> RunResult:
+        """The same with some of its points, numbered anew, and the searches that belong to them."""
+        kept = [replace(self.points[i], index=n) for n, i in enumerate(points)]
+        if not self.points:
+            return self
+        searches = [s for s in self.searches if any(self.belongs(s, point) for point in kept)]
+        return replace(self, points=kept, searches=searches)
+
+    def belongs(self, search: SearchResult, point: PointResult) -> bool:
+        """Whether a search is over the load of this point's combination of the other axes."""
+        pairs = zip(search.values, point.values, strict=True)
+        return all(
+            i == self.load_axis or theirs is None or theirs.text == ours.text
+            for i, (theirs, ours) in enumerate(pairs)
+        )
+
+    def to_json(self) -> str:
+        """The result in its schema."""
+        return msgspec.json.encode(self).decode()
 
     @property
     def ended_by_memory(self) -> bool:

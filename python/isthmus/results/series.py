@@ -159,7 +159,7 @@ def _series(layout: View, constant: set[int]) -> list[Series]:
     found = []
     for position, points in enumerate(groups.values()):
         first = points[0]
-        belonging = [s for s in run.searches if any(belongs(run, s, p) for p in points)]
+        belonging = [s for s in run.searches if any(run.belongs(s, p) for p in points)]
         search = belonging[0] if len(belonging) == 1 else None
         label = series_label(run, first, {x_axis, *constant})
         in_order = sorted(points, key=lambda p: (layout.x(p) is None, layout.x(p) or 0.0))
@@ -168,15 +168,6 @@ def _series(layout: View, constant: set[int]) -> list[Series]:
         for position, search in enumerate(run.searches):
             found.append(Series(position, search_label(run, search), search.machine, [], search))
     return found
-
-
-def belongs(run: RunResult, search: SearchResult, point: PointResult) -> bool:
-    """Whether a search is over the load of this point's combination of the other axes."""
-    pairs = zip(search.values, point.values, strict=True)
-    return all(
-        i == run.load_axis or theirs is None or theirs.text == ours.text
-        for i, (theirs, ours) in enumerate(pairs)
-    )
 
 
 def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from isthmus.results.schema import AxisValue, Bottleneck, ChannelUse, Measure, RunResult
+from isthmus.results.settings import Settings, columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +50,28 @@ def _statistics(measure: Measure) -> list[_Statistic]:
     return rows
 
 
-def results_table(run: RunResult) -> pl.DataFrame:
-    """One row per point, measure and statistic (mean, p50, ...).
+def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
+    """One row per point, one column per setting; see `isthmus.Results.settings`."""
+    import polars as pl
+
+    # Axes are columns as in all tables.
+    axes = zip(run.axes, run.columns({"point"}), _numeric_axes(run), strict=True)
+    table: dict[str, pl.Series] = {"point": pl.Series(range(len(run.points)), dtype=pl.Int64)}
+    for i, (_, name, is_number) in enumerate(axes):
+        cells = [p.values[i].number if is_number else p.values[i].text for p in run.points]
+        table[name] = pl.Series(cells, dtype=pl.Float64 if is_number else pl.String)
+    rest = [each for key, each in settings.items() if key not in {a.key for a in run.axes}]
+    for each, column in zip(rest, columns([each.texts for each in rest]), strict=True):
+        name = f"{each.key} [{column.unit}]" if column.unit else each.key
+        if column.numbers is None:
+            table[name] = pl.Series(each.texts, dtype=pl.String)
+        else:
+            table[name] = pl.Series(column.numbers, dtype=pl.Float64)
+    return pl.DataFrame(table)
+
+
+def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.DataFrame:
+    """One row per point, measure and statistic (mean, p50, ...), or those that are wanted.
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
     them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
@@ -85,6 +107,8 @@ def results_table(run: RunResult) -> pl.DataFrame:
         left.append(point.verdict.verdict)
         for m in point.measures:
             for statistic, value, low, high, resolved in _statistics(m):
+                if wants is not None and statistic not in wants:
+                    continue
                 model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
                 right = [m.name, statistic, m.unit, value, low, high, resolved, *model]
                 rows.append((*left, *right, m.samples, point.converged, point.verdict.origin))

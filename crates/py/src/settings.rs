@@ -1,0 +1,155 @@
+//! Settings at every point, and texts as numbers of one unit.
+
+use crate::question::{Refusal, answer};
+use isthmus_scenario::Scenario;
+use isthmus_units::{Bandwidth, Bytes, Rate, Time};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// What [`settings`] is asked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    scenario: String,
+    file: String,
+    /// The overrides that leave one value of each axis, for each point.
+    points: Vec<Vec<String>>,
+}
+
+/// One field of the scenario at every point.
+#[derive(Serialize)]
+struct Setting {
+    key: String,
+    /// Whether somebody has given it at any point: file, override or axis.
+    given: bool,
+    /// Whether it decides how much is asked of the machine.
+    load: bool,
+    /// The value at each point; none where it means nothing.
+    texts: Vec<Option<String>>,
+}
+
+/// What [`settings`] returns.
+#[derive(Serialize)]
+struct Settings {
+    digest: String,
+    settings: Vec<Setting>,
+}
+
+/// The value of every field at every point, as JSON.
+#[pyfunction]
+pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Question, progress| {
+        told(&question, || progress.is_cancelled())
+    })
+}
+
+fn told(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings, Refusal> {
+    let parse = |overrides: &[String]| {
+        let parsed = Scenario::parse(&question.scenario, &question.file, overrides);
+        parsed.map_err(|error| Refusal::at("scenario", error))
+    };
+    let whole = parse(&[])?;
+    let mut settings: Vec<Setting> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (point, overrides) in question.points.iter().enumerate() {
+        if cancelled() {
+            break;
+        }
+        for row in parse(overrides)?.resolved() {
+            let at = *places.entry(row.key).or_insert_with_key(|key| {
+                settings.push(Setting {
+                    given: false,
+                    load: whole.is_load(key),
+                    key: key.clone(),
+                    texts: vec![None; question.points.len()],
+                });
+                settings.len() - 1
+            });
+            settings[at].given |= ["given", "override", "axis"].contains(&row.from.as_str());
+            settings[at].texts[point] = Some(row.value);
+        }
+    }
+    Ok(Settings {
+        digest: whole.digest(),
+        settings,
+    })
+}
+
+/// Texts as numbers in the unit of the first of them.
+#[derive(Serialize, Default)]
+struct Quantities {
+    unit: Option<String>,
+    /// None unless all that are there are numbers of one dimension.
+    numbers: Option<Vec<Option<f64>>>,
+}
+
+/// What [`quantities`] is asked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Texts {
+    texts: Vec<Vec<Option<String>>>,
+}
+
+/// Lists of texts as numbers of one unit each, as JSON.
+#[pyfunction]
+pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: Texts, _| {
+        let lists = question.texts.iter();
+        Ok(lists.map(|texts| quantities_of(texts)).collect::<Vec<_>>())
+    })
+}
+
+fn quantities_of(texts: &[Option<String>]) -> Quantities {
+    let first = texts.iter().flatten().next();
+    let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
+        return Quantities::default();
+    };
+    let numbers = texts.iter().map(|text| match text {
+        None => Some(None),
+        Some(text) => number_in(text, &unit).map(Some),
+    });
+    let numbers: Option<Vec<Option<f64>>> = numbers.collect();
+    Quantities {
+        unit: Some(unit).filter(|unit| numbers.is_some() && !unit.is_empty()),
+        numbers,
+    }
+}
+
+/// Number and unit; no unit holds a digit or a point.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.rfind(|c: char| c.is_ascii_digit() || c == '.');
+    let (number, unit) = text.split_at(end.map_or(0, |at| at + 1));
+    (number.trim(), unit.trim())
+}
+
+fn number_in(text: &str, unit: &str) -> Option<f64> {
+    let (number, own) = split(text);
+    let number: f64 = number.parse().ok()?;
+    if own == unit {
+        return Some(number);
+    }
+    let ((amount, dimension), (one, wanted)) = (amount(text)?, amount(&format!("1 {unit}"))?);
+    // Rounded, so that 0.3 written in another unit stays 0.3.
+    let rounded = format!("{:.11e}", amount / one).parse();
+    rounded.ok().filter(|_| dimension == wanted)
+}
+
+/// A quantity in the base unit of its dimension, which has a number.
+fn amount(text: &str) -> Option<(f64, u8)> {
+    let (number, unit) = split(text);
+    match unit {
+        "" => return Some((number.parse().ok()?, 0)),
+        "%" => return Some((0.01 * number.parse::<f64>().ok()?, 0)),
+        _ => {}
+    }
+    let time = text.parse::<Time>().map(|time| (time.ps() as f64, 1));
+    let bytes = || text.parse::<Bytes>().map(|bytes| (bytes.get() as f64, 2));
+    let rate = || text.parse::<Rate>().map(|rate| (rate.per_s(), 3));
+    let bandwidth = text.parse::<Bandwidth>();
+    let bandwidth = bandwidth.map(|bandwidth| (bandwidth.bits_per_s() as f64, 4));
+    (time.ok())
+        .or_else(|| bytes().ok())
+        .or_else(|| rate().ok())
+        .or_else(|| bandwidth.ok())
+}

@@ -1,0 +1,156 @@
+"""A result as an xarray dataset: measures over axes, with units."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import IsthmusError
+from isthmus.results.schema import RunResult
+from isthmus.results.settings import Column, Settings, columns
+from isthmus.wording import measure_label
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+
+STATISTIC = "statistic"
+"""The dimension of mean and percentiles."""
+
+
+def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -> xr.Dataset:
+    """Lay out the points of a run over its axes; see `isthmus.Results.to_xarray`."""
+    import xarray as xr
+
+    grid = _Grid(run, settings)
+    statistics = list(dict.fromkeys(s for point in run.points for s in point.statistics))
+    statistics = [s for s in statistics if wants is None or s in wants]
+    told: dict[str, Any] = {}
+    of_jobs = any(point.jobs for point in run.points)
+    names = {m.name: m.unit for point in run.points for m in point.measures}
+    for name, unit in names.items():
+        attrs = {"units": unit, "long_name": measure_label(name, of_jobs=of_jobs)}
+        parts = [grid.filled(len(statistics)) for _ in range(3)]
+        model = grid.filled()
+        for i, point in enumerate(run.points):
+            measure = point.measure(name)
+            if measure is None:
+                continue
+            rows = {"mean": (measure.mean, measure.low, measure.high)}
+            rows.update({f"p{p.percent:g}": (p.value, p.low, p.high) for p in measure.percentiles})
+            for position, statistic in enumerate(statistics):
+                for part, number in zip(parts, rows.get(statistic, ()), strict=False):
+                    part[(*grid.places[i], position)] = _number(number)
+            model[grid.places[i]] = _number(measure.analytic)
+        for part, end in zip(parts, ("", ".low", ".high"), strict=True):
+            told[name + end] = ((*grid.dims, STATISTIC), part, attrs)
+        told[f"{name}.analytic"] = (grid.dims, model, attrs)
+    told["verdict"] = (grid.dims, grid.texts([p.verdict.verdict for p in run.points]))
+    # A measure is called "offered".
+    units = {"units": run.load.plain, "long_name": run.load.label}
+    told["load"] = (grid.dims, grid.numbers([p.load for p in run.points]), units)
+    coords = {**grid.coords(), STATISTIC: statistics}
+    return xr.Dataset(told, coords, {"title": run.title, **grid.constant})
+
+
+class _Grid:
+    """Where each point lies among the values of the axes that vary."""
+
+    def __init__(self, run: RunResult, settings: Settings) -> None:
+        self.run = run
+        varying = [i for i, axis in enumerate(run.axes) if len(_texts(run, i)) > 1]
+        self.axes = [run.axes[i] for i in varying]
+        values = [_texts(run, i) for i in varying]
+        self.shape = tuple(map(len, values))
+        self.places = [
+            tuple(v.index(point.values[i].text) for i, v in zip(varying, values, strict=True))
+            for point in run.points
+        ]
+        self.dims = tuple(axis.key for axis in self.axes)
+        if STATISTIC in self.dims:
+            raise IsthmusError(
+                f"to_xarray: an axis is called {STATISTIC!r}, as the dimension of mean and "
+                "percentiles is; choose one of its values by sel, or call it otherwise"
+            )
+        axes = {axis.key for axis in run.axes}
+        self.constant: dict[str, str] = {}
+        self.varying: dict[str, tuple[list[str | None], Column]] = {}
+        read = columns([setting.texts for setting in settings.values()])
+        for (key, setting), column in zip(settings.items(), read, strict=True):
+            if setting.constant:
+                self.constant[key] = (setting.texts[0] if setting.texts else None) or "none"
+            elif key not in axes:
+                self.varying[key] = setting.texts, column
+
+    def coords(self) -> dict[str, Any]:
+        """The values of the axes, and the settings that differ, over as few of them as decide."""
+        found: dict[str, Any] = {}
+        for axis in self.axes:
+            values = {v.text: v for p in self.run.points for v in [self._value(p, axis.key)]}
+            numbers = [v.number for v in values.values()]
+            told = list(values) if None in numbers else numbers
+            attrs = {"long_name": axis.label, **({"units": axis.unit} if axis.unit else {})}
+            found[axis.key] = (axis.key, told, attrs)
+        for key, (texts, column) in self.varying.items():
+            dims = self._deciding(texts)
+            attrs = {"units": column.unit} if column.unit else {}
+            if dims != self.dims:
+                told = self._along(dims[0], column.numbers or texts)
+                found[key] = (dims, told, attrs)
+            elif column.numbers is None:
+                found[key] = (dims, self.texts(texts), attrs)
+            else:
+                found[key] = (dims, self.numbers(column.numbers), attrs)
+        return found
+
+    def _value(self, point: Any, key: str) -> Any:
+        at = next(i for i, axis in enumerate(self.run.axes) if axis.key == key)
+        return point.values[at]
+
+    def _deciding(self, texts: Sequence[str | None]) -> tuple[str, ...]:
+        """The one dimension that a setting is a function of; else all of them."""
+        for position, dim in enumerate(self.dims):
+            seen: dict[int, str | None] = {}
+            places = [place[position] for place in self.places]
+            pairs = zip(places, texts, strict=True)
+            if all(seen.setdefault(place, text) == text for place, text in pairs):
+                return (dim,)
+        return self.dims
+
+    def _along(self, dim: str, values: Sequence[Any]) -> list[Any]:
+        position = self.dims.index(dim)
+        by_place = {place[position]: v for place, v in zip(self.places, values, strict=True)}
+        told = [by_place[i] for i in range(self.shape[position])]
+        numeric = any(isinstance(v, float) for v in told)
+        return [_number(v) if numeric else v or "none" for v in told]
+
+    def filled(self, *more: int) -> np.ndarray[Any, Any]:
+        """NaN for each combination."""
+        import numpy as np
+
+        return np.full((*self.shape, *more), np.nan)
+
+    def numbers(self, values: Sequence[float | None]) -> np.ndarray[Any, Any]:
+        """A number for each combination."""
+        found = self.filled()
+        for place, value in zip(self.places, values, strict=True):
+            found[place] = _number(value)
+        return found
+
+    def texts(self, values: Sequence[str | None]) -> np.ndarray[Any, Any]:
+        """A text for each combination; empty where none was run."""
+        import numpy as np
+
+        told = [value or "none" for value in values]
+        found = np.full(self.shape, "", dtype=f"U{max(map(len, told), default=1)}")
+        for place, value in zip(self.places, told, strict=True):
+            found[place] = value
+        return found
+
+
+def _texts(run: RunResult, axis: int) -> list[str]:
+    return list(dict.fromkeys(point.values[axis].text for point in run.points))
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value

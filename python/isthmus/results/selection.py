@@ -1,0 +1,158 @@
+"""Which points of a result have given settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from isthmus import arguments
+from isthmus.columns import cut
+from isthmus.errors import IsthmusError, meant
+from isthmus.results.schema import RunResult, SearchResult
+from isthmus.results.settings import Setting, Settings, columns
+from isthmus.scenario_fields import attributes, plain
+
+LISTED = 12
+"""Most values that an error lists."""
+NEAR = 1e-9
+"""Numbers that differ by no more than this share are the same value."""
+
+
+def key_of(name: str, settings: Settings) -> str:
+    """The key of a setting of these results by its key or by an attribute of machine or workload.
+
+    Raises:
+        IsthmusError: the results have no such setting.
+
+    """
+    arguments.text("setting", name, "io_link_lanes")
+    if name in settings:
+        return name
+    known = {short: key for short, key in attributes().items() if key in settings}
+    key = known.get(name) or (f"workload.{name}" if name.startswith("jobs.") else name)
+    if key in settings:
+        return key
+    varying = [key for key, each in settings.items() if not each.constant]
+    otherwise = f"they differ in {', '.join(varying)}" if varying else "they differ in nothing"
+    hint = meant(name, [*known, *settings], otherwise)
+    raise IsthmusError(f"{name!r}: no setting of these results; {hint}")
+
+
+def known_as(what: str, name: object, known: Iterable[str]) -> str:
+    """The name, which must be one of those known.
+
+    Raises:
+        IsthmusError: it is none of them; the message says which was probably meant.
+
+    """
+    known = list(known)
+    arguments.text(what, name, known[0] if known else "latency")
+    if name not in known:
+        listed = ", ".join(known[:LISTED]) + (", …" if len(known) > LISTED else "")
+        hint = meant(str(name), known, f"there are {listed}" if known else "there is none")
+        raise IsthmusError(f"no {what} {cut(repr(name))}; {hint}")
+    return str(name)
+
+
+def several(given: object) -> list[Any]:
+    """One value, or several in a list, a tuple or an array, as plain values."""
+    values = plain(given, "sel")
+    return values if isinstance(values, list) else [values]
+
+
+def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) -> list[int]:
+    """The positions among `points` whose settings are those asked for.
+
+    Raises:
+        IsthmusError: there is no such setting, or no point with such a value.
+
+    """
+    found = list(points)
+    for name, wanted in where.items():
+        fitting = set(_fitting(settings[key_of(name, settings)], name, wanted))
+        found = [point for point in found if point in fitting]
+    if where and points and not found:
+        told = ", ".join(f"{name} = {arguments.shown(value)}" for name, value in where.items())
+        raise IsthmusError(f"sel: no point has all of {told}; each of them is at some point")
+    return found
+
+
+def chosen_searches(run: RunResult, where: Mapping[str, Any]) -> list[SearchResult]:
+    """The searches with these values of the axes, in a result of searches alone.
+
+    Raises:
+        IsthmusError: as `chosen`.
+
+    """
+    texts = [[v.text if v else None for v in search.values] for search in run.searches]
+    settings = {
+        axis.key: Setting(axis.key, [each[i] for each in texts]) for i, axis in enumerate(run.axes)
+    }
+    return [run.searches[i] for i in chosen(settings, where, range(len(texts)))]
+
+
+def _fitting(setting: Setting, name: str, wanted: Any) -> list[int]:
+    if isinstance(wanted, slice):
+        return _within(setting, name, wanted)
+    found: list[int] = []
+    for value in several(wanted):
+        at = _equal(setting, value)
+        if not at:
+            there = list(dict.fromkeys("none" if t is None else t for t in setting.texts))
+            listed = ", ".join(there[:LISTED]) + (", …" if len(there) > LISTED else "")
+            raise IsthmusError(
+                f"{name}: {arguments.shown(value)} is none of its values; there are {cut(listed)}"
+            )
+        found += at
+    return found
+
+
+def _equal(setting: Setting, value: Any) -> list[int]:
+    text = value if isinstance(value, str) else str(value).lower()
+    exact = [i for i, each in enumerate(setting.texts) if each == text]
+    if exact or isinstance(value, bool):
+        return exact
+    numbers, (number,) = _numbers(setting, [value])
+    if number is None:
+        return []
+    return [
+        i for i, n in enumerate(numbers) if n is not None and math.isclose(n, number, rel_tol=NEAR)
+    ]
+
+
+def _within(setting: Setting, name: str, wanted: slice) -> list[int]:
+    numbers, (low, high) = _numbers(setting, [wanted.start, wanted.stop])
+    missed = [
+        end
+        for end, number in ((wanted.start, low), (wanted.stop, high))
+        if end is not None and number is None
+    ]
+    if missed or wanted.step is not None or not any(n is not None for n in numbers):
+        raise arguments.refuse(name, wanted, "a range of its numbers, such as slice(1, 5)")
+    found = [
+        i
+        for i, n in enumerate(numbers)
+        if n is not None and (low is None or n >= low) and (high is None or n <= high)
+    ]
+    if not found:
+        raise IsthmusError(f"{name}: none of its values is in {arguments.shown(wanted)}")
+    return found
+
+
+def _numbers(
+    setting: Setting, wanted: Sequence[Any]
+) -> tuple[list[float | None], list[float | None]]:
+    """The values of a setting, and those wanted, as numbers in the unit of the first value."""
+    of_text = [each if isinstance(each, str) else None for each in wanted]
+    (column,) = columns([[*setting.texts, *of_text]])
+    if column.numbers is None:
+        (column,) = columns([setting.texts])
+        asked: list[float | None] = [None] * len(wanted)
+    else:
+        asked = column.numbers[len(setting.texts) :]
+    plainly = [
+        float(each) if isinstance(each, int | float) and not isinstance(each, bool) else told
+        for each, told in zip(wanted, asked, strict=True)
+    ]
+    return (column.numbers or [None] * len(setting.texts))[: len(setting.texts)], plainly
