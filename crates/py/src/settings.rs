@@ -1,7 +1,7 @@
 //! Settings at every point, and texts as numbers of one unit.
 
 use crate::question::{Refusal, answer};
-use isthmus_scenario::Scenario;
+use isthmus_kinds::KINDS;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 
 fn told(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings, Refusal> {
     let parse = |overrides: &[String]| {
-        let parsed = Scenario::parse(&question.scenario, &question.file, overrides);
+        let parsed = KINDS.parse(&question.scenario, &question.file, overrides);
         parsed.map_err(|error| Refusal::at("scenario", error))
     };
     let whole = parse(&[])?;
