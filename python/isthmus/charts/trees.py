@@ -62,7 +62,7 @@ def _rows(
 def link_strips(
     label: str, described: FatTreeSummary | GraphSummary, point: PointResult, top: float
 ) -> Panel:
-    """Of each kind of link the mean and the busiest: for networks of switches that are not drawn."""
+    """Of each kind of link the mean and the busiest: for networks that are not drawn."""
     told = [
         Told(channel_label(c.kind, described.kind), c.utilisation, c.highest)
         for c in tree.level_means(point)

@@ -22,8 +22,8 @@ KINDS = ["hypercube", "sci", "fat-tree", "graph"]
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
 
-KIND is the kind of machine: hypercube, sci, fat-tree or graph. `isthmus check --fields` lists what else a
-scenario may say.
+KIND is the kind of machine: hypercube, sci, fat-tree or graph. `isthmus check --fields` lists what
+else a scenario may say.
 """,
 )
 @click.argument("kind", type=click.Choice(KINDS), default=KINDS[0])

@@ -101,7 +101,7 @@ def _nodes(
 def link_strips(
     ax: Axes, described: FatTreeSummary | GraphSummary, point: PointResult, norm: Normalize
 ) -> None:
-    """Of each kind of link the mean and the busiest: for networks of switches that are not drawn."""
+    """Of each kind of link the mean and the busiest: for networks that are not drawn."""
     means = tree.level_means(point)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))
