@@ -7,7 +7,8 @@ from isthmus.results.schema import ChannelUse, PointResult
 
 DRAWN_NODES = 128
 """Most nodes of a tree that is drawn link by link."""
-_ORDER = {"inject": 0, "up": 1, "down": 2, "eject": 3}
+_CROSSED = ("inject", "up", "switch_link", "local_link", "global_link", "down", "eject")
+_ORDER = {way: place for place, way in enumerate(_CROSSED)}
 
 
 def single_links(described: FatTreeSummary, point: PointResult) -> list[ChannelUse]:
@@ -44,7 +45,7 @@ def rows_below(point: PointResult) -> list[tuple[str, list[int], int | None]]:
 
 
 def level_means(point: PointResult) -> list[ChannelUse]:
-    """For trees too large to draw: the mean link of each level and direction, as packets pass."""
+    """Where links are not drawn: the mean link of each level and direction, as packets pass."""
     means = [c for c in point.channels if c.from_ is None and c.is_link]
     return sorted(means, key=_crossed)
 
