@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::readings::{Adaptive, Age, mixed};
+use crate::ways::{self, Ways};
 use isthmus_kernel::Cycles;
 
 /// Virtual channels that a link may have.
@@ -177,8 +178,19 @@ impl Rules {
         Ok(())
     }
 
+    /// Checks that the rules can be followed on a network, which must not contradict itself.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); too many channels, output buffers that classes would share, links that
+    /// are too many or too long.
+    pub fn check_on(&self, ways: &impl Ways) -> Result<(), Error> {
+        self.check()?;
+        self.check_classes(ways.classes())?;
+        ways::check(ways)
+    }
+
     /// Checks that the rules can be followed where links have so many classes of channels.
-    pub(crate) fn check_classes(&self, classes: u32) -> Result<(), Error> {
+    fn check_classes(&self, classes: u32) -> Result<(), Error> {
         if classes == 0 {
             return Err(Error::Zero { what: "classes" });
         }

@@ -32,7 +32,7 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
 }
 
 fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
-    let rules = rules(machine.network().spec()).checked()?;
+    let rules = rules(machine.network().spec(), 1).checked()?;
     let mut clients = Vec::new();
     let mut job_of = Vec::new();
     let parts = Parts::new(machine, &rules, traffic, layout);

@@ -2,7 +2,7 @@
 
 use super::Graph;
 use super::figures::{self, GraphSummary};
-use crate::packets::{self, Bundle, Fabric, Link};
+use crate::packets::{self, Bundle, CHANNELS_MAX, Fabric, Link};
 use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
@@ -53,6 +53,9 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
         MachineError::Layers { layers, .. } => (
             "machine.virtual_channels",
             match &spec.shape {
+                Shape::Switches { .. } if *layers > CHANNELS_MAX => {
+                    "set machine.routing = \"up-down\"".to_owned()
+                }
                 Shape::Switches { .. } => {
                     format!("give {layers} or more, or set machine.routing = \"up-down\"")
                 }
@@ -86,16 +89,6 @@ fn way<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<Run> {
         way.push(ways.next(&mut header, end, || 0));
     }
     way
-}
-
-/// Whether ways are drawn by lot.
-fn is_drawn(shape: &Shape) -> bool {
-    match shape {
-        Shape::Switches { .. } => false,
-        Shape::Dragonfly { routing, links, .. } => {
-            *routing != DragonflyRouting::Minimal || *links > 1
-        }
-    }
 }
 
 impl<W: Ways + Debug + Send + Sync + 'static> Fabric for Machine<W> {
@@ -132,6 +125,15 @@ impl<W: Ways + Debug + Send + Sync + 'static> Fabric for Machine<W> {
         self.ways().longest() - 1
     }
 
+    fn is_drawn(&self) -> bool {
+        match &self.spec().shape {
+            Shape::Switches { .. } => false,
+            Shape::Dragonfly { routing, links, .. } => {
+                *routing != DragonflyRouting::Minimal || *links > 1
+            }
+        }
+    }
+
     fn longest_delay(&self) -> Time {
         self.spec().shape.delays()[1]
     }
@@ -145,7 +147,7 @@ impl<W: Ways + Debug + Send + Sync + 'static> Fabric for Machine<W> {
             let way = way(&**self.ways(), from, other);
             let ends = [0, way.len() - 1];
             for (place, run) in way.iter().enumerate() {
-                if !is_drawn(&self.spec().shape) || ends.contains(&place) {
+                if !self.is_drawn() || ends.contains(&place) {
                     *shares.entry(run.first).or_insert(0.0) += each;
                 }
             }

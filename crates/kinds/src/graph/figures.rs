@@ -7,6 +7,8 @@ use serde::Serialize;
 
 /// Most nodes of which cables are listed.
 const NODES_LISTED_MAX: u32 = 4096;
+/// Most links of which the cables are.
+const LINKS_LISTED_MAX: u32 = 20_000;
 
 /// A network of switches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,7 +21,7 @@ pub struct GraphSummary {
     pub switches: u32,
     /// Directed links.
     pub links: u32,
-    /// The two switches of each cable between switches; empty above 4096 nodes.
+    /// The two switches of each cable between switches; empty above 4096 nodes or 20,000 links.
     pub cables: Vec<(u32, u32)>,
     /// The switch of each node; empty above 4096 nodes.
     pub at: Vec<u32>,
@@ -45,7 +47,7 @@ pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
         nodes,
         switches: wiring.switch_count(),
         links: wiring.link_count(),
-        cables: match listed {
+        cables: match listed && wiring.link_count() <= LINKS_LISTED_MAX {
             true => between.map(|(a, b)| (a - nodes, b - nodes)).collect(),
             false => Vec::new(),
         },

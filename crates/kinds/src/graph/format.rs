@@ -1,9 +1,9 @@
 //! What files say of it.
 
 use super::Graph;
-use super::table::{GraphTable, MachineTable, RoutingWord, SWITCHES_MAX, Switches};
+use super::table::{GraphTable, MachineTable, SWITCHES_MAX, Switches};
 use crate::packets;
-use isthmus_machine::graph::spec::{Form, GraphSpec, Routing, Shape};
+use isthmus_machine::graph::spec::{Form, GraphSpec, Shape};
 use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::{
     Describe, Format, NODES_MAX, Problem, Rows, Settings, Tables, Watch,
@@ -25,10 +25,7 @@ impl Format for Graph {
         let switches = |form: Form, at: Switches| Shape::Switches {
             form,
             nodes: at.nodes_per_switch,
-            routing: match at.routing {
-                RoutingWord::Minimal => Routing::Minimal,
-                RoutingWord::UpDown => Routing::UpDown,
-            },
+            routing: at.routing,
             delay,
         };
         let shape = match graph {

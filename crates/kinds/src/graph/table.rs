@@ -1,7 +1,7 @@
 //! `[machine]` of a network of switches, as a file describes it.
 
 use crate::packets::NetworkTable;
-use isthmus_machine::graph::spec::DragonflyRouting;
+use isthmus_machine::graph::spec::{DragonflyRouting, Routing};
 use isthmus_scenario::format::{Addressed, Describe, Kind};
 use isthmus_units::Time;
 
@@ -91,13 +91,6 @@ pub(super) struct Switches {
     pub(super) nodes_per_switch: u32,
     /// Which ways packets take: one of the shortest, in layers of virtual channels where they could wait
     /// for one another in a circle; the shortest of those that lead up a tree, then down.
-    #[describe(choice, default = "minimal")]
-    pub(super) routing: RoutingWord,
-}
-
-/// Which ways packets take, by the word of `machine.routing`.
-#[derive(Describe)]
-pub(super) enum RoutingWord {
-    Minimal,
-    UpDown,
+    #[describe(words, default = "minimal")]
+    pub(super) routing: Routing,
 }

@@ -4,8 +4,8 @@
 //! the packet's length on the wire and B the bandwidth, or its engine makes it, E = P / D, or circuits come
 //! back, min(v, n) P / T with T from the packet's start to its acknowledgement (section 4.1 of the QsNET
 //! paper; [`Rules::one_way`]). A server takes in what its link carries, and gives what a node can send.
-//! What a job asks of a link is what its nodes ask for, times the share of their ways that the rule of
-//! ascent leads over it.
+//! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
+//! over it.
 
 use super::{Bundle, Fabric, message, outstanding, rules};
 use isthmus_analytic::fattree::{Limit, Rules};
@@ -28,7 +28,8 @@ const MB: f64 = 1e3;
 /// Demand against supply.
 pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Capacity {
     let spec = fabric.network().spec();
-    let Ok(rules) = rules(spec).checked() else {
+    let classes = fabric.ways().classes();
+    let Ok(rules) = rules(spec, classes).checked() else {
         return Capacity::default();
     };
     let near = rules.one_way(1);
@@ -101,9 +102,14 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
                 .to_owned(),
         );
     }
-    if fabric.node_count() > NODES_MAX {
+    if fabric.is_drawn() {
+        capacity.remarks.push(
+            "Links between switches are left out: which of them a packet takes is drawn by lot."
+                .to_owned(),
+        );
+    } else if fabric.node_count() > NODES_MAX {
         capacity.remarks.push(format!(
-            "Links between switches are left out in trees of more than {NODES_MAX} nodes."
+            "Links between switches are left out in networks of more than {NODES_MAX} nodes."
         ));
     }
     capacity
@@ -129,7 +135,12 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
             circuits(spec, rules, near)
         )),
     }
-    remarks.extend(short_buffers(fabric));
+    remarks.extend(short_buffers(fabric, rules));
+    remarks.extend(unused(fabric));
+    // Of a way over links with delays the closed forms know nothing.
+    if fabric.longest_delay() > Time::ZERO {
+        return remarks;
+    }
     let distant = rules.one_way(far);
     if distant.limit == Limit::Circuits && distant.rate < 0.99 * bound.rate {
         remarks.push(format!(
@@ -144,19 +155,18 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
 /// Credits for a place of a buffer come back after a flight along the link, the switch, the packet's time on
 /// the next link, what a credit takes, and a flight back: fewer places than fit into that leave the
 /// link idle.
-fn short_buffers(fabric: &impl Fabric) -> Option<String> {
+fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
     let spec = fabric.network().spec();
     let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
         return None;
     };
     let delay = fabric.longest_delay();
-    let bytes = spec.nic.payload.get() + spec.nic.overhead.get();
-    let packet_ps = bytes as f64 * 8e12 / spec.bandwidth.bits_per_s() as f64;
+    let packet_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let others_ps = spec.switch_latency.ps() as f64 + 2.0 * delay.ps() as f64 + credit.ps() as f64;
     let round_ps = others_ps + packet_ps;
-    // What packets of one class can have of it.
-    let each = spec.virtual_channels / fabric.ways().classes().max(1);
-    let places = buffer / spec.virtual_channels.max(1) * each;
+    let channels = spec.virtual_channels.max(1);
+    let classes = fabric.ways().classes().max(1);
+    let places = buffer / channels * (channels / classes * classes);
     let share = f64::from(places) * packet_ps / round_ps;
     (share < 1.0 && delay > Time::ZERO).then(|| {
         format!(
@@ -169,6 +179,19 @@ fn short_buffers(fabric: &impl Fabric) -> Option<String> {
     })
 }
 
+/// Virtual channels that do not go into the layers of the routes.
+fn unused(fabric: &impl Fabric) -> Option<String> {
+    let (channels, classes) = (
+        fabric.network().spec().virtual_channels,
+        fabric.ways().classes().max(1),
+    );
+    let left = channels % classes;
+    (left > 0).then(|| {
+        let stay = if left == 1 { "stays" } else { "stay" };
+        format!("Of {channels} virtual channels {left} {stay} unused: the routes are in {classes} layers.")
+    })
+}
+
 fn engine(spec: &NetworkSpec) -> String {
     let nic = &spec.nic;
     let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
@@ -178,8 +201,8 @@ fn engine(spec: &NetworkSpec) -> String {
 
 fn circuits(spec: &NetworkSpec, rules: &Rules, switches: u32) -> String {
     let flying = match spec.switching {
-        Switching::Circuit { .. } => spec.nic.packets_in_flight.min(spec.virtual_channels),
-        Switching::CutThrough { .. } => 0,
+        Switching::Circuit { .. } => rules.interface.in_flight.min(rules.link.circuits),
+        Switching::CutThrough { .. } => 0.0,
     };
     let ns = number(rules.circuit_ns(switches));
     format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)

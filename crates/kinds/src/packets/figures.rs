@@ -5,6 +5,7 @@ use isthmus_experiment::result::NodeUse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
+use isthmus_machine::packets::ways::Ways;
 
 /// Most links that are listed one by one.
 const LINKS_LISTED_MAX: usize = 20_000;
@@ -19,6 +20,7 @@ pub(crate) fn uses(
     overlay: &Overlay,
 ) -> Uses {
     let (network, tick_us) = (fabric.network(), fabric.network().tick_us());
+    let classes = fabric.ways().classes();
     let share = |link: u32| -> f64 {
         let shares = counted
             .iter()
@@ -27,7 +29,8 @@ pub(crate) fn uses(
     };
     let mut links: Vec<((u8, u32), Part)> = (fabric.links().zip(0u32..))
         .map(|(link, number)| {
-            let lanes = lanes(network.spec(), link.out_of_node);
+            let into_node = link.to < fabric.node_count();
+            let lanes = lanes(network.spec(), classes, link.out_of_node, into_node);
             let of = |counts: &Counts| counts.held[number as usize];
             let (held, by) = taken(counted, tick_us, lanes, of);
             let carried = share(number);
@@ -84,14 +87,15 @@ pub(crate) fn uses(
     }
 }
 
-/// Lanes of a link that packets can hold: circuits its virtual channels, those of a node no more
-/// than its packets in flight; with cut-through a packet holds the transmitter.
-fn lanes(spec: &NetworkSpec, out_of_node: bool) -> u32 {
+/// Lanes of a link that packets can hold: circuits its virtual channels, as far as they go into
+/// classes, at a node those of one class, and out of it no more than its packets in flight; with
+/// cut-through a packet holds the transmitter.
+fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
+    let each = spec.virtual_channels / classes.max(1);
     match spec.switching {
-        Switching::Circuit { .. } if out_of_node => {
-            spec.virtual_channels.min(spec.nic.packets_in_flight).max(1)
-        }
-        Switching::Circuit { .. } => spec.virtual_channels,
+        Switching::Circuit { .. } if out_of_node => each.min(spec.nic.packets_in_flight).max(1),
+        Switching::Circuit { .. } if into_node => each.max(1),
+        Switching::Circuit { .. } => each * classes,
         Switching::CutThrough { .. } => 1,
     }
 }

@@ -1,4 +1,4 @@
-//! `[workload]` of a fat tree, as a file describes it: I/O servers, jobs and what each job does.
+//! `[workload]` of a network of packets, as a file describes it: I/O servers, jobs and what each job does.
 //! Sections are those of the QsNET paper.
 
 use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};

@@ -21,7 +21,7 @@ pub(crate) use message::{Message, Times};
 pub(crate) use network::{derived, network};
 pub(crate) use rules::rules;
 pub(crate) use subject::{flaw, is_io, names, subject};
-pub(crate) use table::NetworkTable;
+pub(crate) use table::{CHANNELS_MAX, NetworkTable};
 pub(crate) use vain::watch;
 
 use isthmus_experiment::subject::Overlay;
@@ -57,6 +57,11 @@ pub(crate) trait Fabric: Debug + Send + Sync + 'static {
 
     /// The most of them.
     fn switches_at_most(&self) -> u32;
+
+    /// Whether which switches packets pass is drawn by lot. No by default.
+    fn is_drawn(&self) -> bool {
+        false
+    }
 
     /// What a signal takes along the longest link. None by default.
     fn longest_delay(&self) -> Time {

@@ -5,6 +5,7 @@ use super::message::Message;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::bandwidth;
+use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 use std::collections::BTreeMap;
@@ -19,6 +20,10 @@ pub(super) fn remarks(
     traffic: &JobsTraffic,
     layout: &Layout,
 ) -> Vec<String> {
+    // How long a way takes is known where no link has a delay and nothing is drawn by lot.
+    if fabric.is_drawn() || fabric.longest_delay() > Time::ZERO {
+        return Vec::new();
+    }
     let jobs = traffic.jobs.iter().enumerate();
     let active = jobs.filter(|(_, job)| job.active);
     active

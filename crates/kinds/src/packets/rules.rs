@@ -4,7 +4,8 @@ use super::message::ns;
 use isthmus_analytic::fattree::{Interface, Link, Rules};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 
-pub(crate) fn rules(spec: &NetworkSpec) -> Rules {
+/// The rules where virtual channels are shared out among so many classes: a node uses those of one.
+pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     let nic = &spec.nic;
     let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
     {
@@ -14,7 +15,7 @@ pub(crate) fn rules(spec: &NetworkSpec) -> Rules {
         } => (
             ns(acknowledgement),
             ns(acknowledgement_hop),
-            f64::from(spec.virtual_channels),
+            f64::from(spec.virtual_channels / classes.max(1)),
             f64::from(nic.packets_in_flight),
         ),
         Switching::CutThrough { .. } => (0.0, 0.0, f64::INFINITY, f64::INFINITY),

@@ -11,7 +11,9 @@ use isthmus_experiment::subject::{
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::packets::ways::Ways;
-use isthmus_machine::packets::{Completed, NetworkError, Observer, Packet, Phase, Simulation};
+use isthmus_machine::packets::{
+    Completed, EngineError as Error, NetworkError, Observer, Packet, Phase, Simulation,
+};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
@@ -65,6 +67,11 @@ pub(crate) fn flaw(error: &NetworkError) -> Flaw {
             "machine.bandwidth",
             "give one at which a byte takes whole picoseconds, such as 400 MB/s or 12.5 GB/s",
         ),
+        NetworkError::Engine(Error::SharedOutputs { .. }) => (
+            "machine.output_buffer",
+            "leave it out, or choose routes of one layer",
+        ),
+        NetworkError::Engine(Error::Network { .. }) => ("machine.delay", "give shorter links"),
         NetworkError::Engine(_) | NetworkError::TooLong(_) => ("machine", "choose other values"),
     };
     Flaw {
@@ -387,7 +394,7 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
         }
     }
 
-    /// Ways close no cycle of channels, which is checked when a machine is built.
+    /// Ways close no cycle of channels: kinds have none that do.
     fn collapse(&self) -> Option<Collapse> {
         None
     }

@@ -7,7 +7,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
 /// Most virtual channels of a link, as engines number them.
-const CHANNELS_MAX: u64 = 16;
+pub(crate) const CHANNELS_MAX: u32 = 16;
 
 const PACKETS: Kind = Kind::whole(1, 65_535);
 const SPAN: Kind = Kind::span("ns");
@@ -42,7 +42,7 @@ pub(crate) struct NetworkTable {
     #[describe(kind = PERIOD, default = "35 ns")]
     pub(crate) switch_latency: Time,
     /// Virtual channels of a link in one direction (section 2.2).
-    #[describe(kind = Kind::whole(1, CHANNELS_MAX), default = 2)]
+    #[describe(kind = Kind::whole(1, CHANNELS_MAX as u64), default = 2)]
     pub(crate) virtual_channels: u32,
     /// How packets hold links: from the header to the acknowledgement (section 2.2.1), or while they
     /// cross them into a buffer with room for all of a packet.

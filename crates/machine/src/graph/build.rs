@@ -20,17 +20,17 @@ pub enum MachineError {
     /// Ways that cannot be kept.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Fewer virtual channels than layers, so that packets could wait for one another in a circle.
+    /// Fewer virtual channels than layers.
     #[error(
-        "{channels} virtual channels for routes that need {layers} layers: in fewer, packets could wait for \
-         one another in a circle{}", through(.circle)
+        "routes take {layers} layers of virtual channels and links have {channels}, so that packets could wait \
+         for one another in a circle{}", through(.circle)
     )]
     Layers {
         /// Virtual channels that there are.
         channels: u32,
         /// How many there must be.
         layers: u32,
-        /// The switches of such a circle, where it is known.
+        /// The switches of a circle that a single layer would have, where it is known.
         circle: Vec<u32>,
     },
     /// Its links, switches or interfaces cannot be.
@@ -46,8 +46,8 @@ fn through(circle: &[u32]) -> String {
     let named: Vec<String> = named.collect();
     match circle.len() {
         0 => String::new(),
-        n if n > NAMED_MAX => format!(", at switches {}, ...", named.join(", ")),
-        _ => format!(", at switches {}", named.join(", ")),
+        n if n > NAMED_MAX => format!(", in a single layer at switches {}, ...", named.join(", ")),
+        _ => format!(", in a single layer at switches {}", named.join(", ")),
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Machine<W> {
     wiring: Wiring,
     ways: Arc<W>,
     network: Network,
-    routing: String,
+    deadlock: String,
 }
 
 /// A network of switches.
@@ -95,11 +95,12 @@ impl Built {
                     }
                 });
                 let lengths: Vec<_> = lengths.collect();
-                let (table, routing, circle) = match routing {
-                    Routing::Minimal => minimal(form, &wiring, lengths)?,
+                let channels = spec.network.virtual_channels;
+                let (table, deadlock) = match routing {
+                    Routing::Minimal => minimal(form, &wiring, lengths, channels)?,
                     Routing::UpDown => up_down(form, &wiring, lengths)?,
                 };
-                let machine = Machine::new(spec, wiring, table, network, routing, circle)?;
+                let machine = Machine::new(spec, wiring, table, network, deadlock)?;
                 Ok(Self::Switches(Arc::new(machine)))
             }
             Shape::Dragonfly {
@@ -118,19 +119,31 @@ impl Built {
                     "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
                     ways.classes()
                 );
-                let machine = Machine::new(spec, shape.wiring(), ways, network, said, Vec::new())?;
+                let machine = Machine::new(spec, shape.wiring(), ways, network, said)?;
                 Ok(Self::Dragonfly(Arc::new(machine)))
             }
         }
     }
 }
 
-/// A table, what is said of its deadlocks, and the circle that one layer would have.
-type Routed = (Table, String, Vec<u32>);
+/// A table, and why it is free of deadlock.
+type Routed = (Table, String);
 
-fn minimal(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, MachineError> {
+fn minimal(
+    form: &Form,
+    wiring: &Wiring,
+    lengths: Vec<u64>,
+    channels: u32,
+) -> Result<Routed, MachineError> {
     let ways = Shortest::new(form, wiring)?;
     let layers = ways.layers();
+    if channels < u32::from(layers.count) {
+        return Err(MachineError::Layers {
+            channels,
+            layers: layers.count.into(),
+            circle: layers.circle,
+        });
+    }
     let rule = Rule {
         classes: layers.count,
         states: 1,
@@ -151,7 +164,7 @@ fn minimal(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, Ma
              close no circle"
         ),
     };
-    Ok((table, said, layers.circle))
+    Ok((table, said))
 }
 
 fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, MachineError> {
@@ -171,7 +184,7 @@ fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, Ma
     };
     let table = Table::new(wiring.clone(), lengths, rule)?;
     let said = "free of deadlock: no way leads up after it has led down".to_owned();
-    Ok((table, said, Vec::new()))
+    Ok((table, said))
 }
 
 impl<W: Ways> Machine<W> {
@@ -180,23 +193,23 @@ impl<W: Ways> Machine<W> {
         wiring: Wiring,
         ways: W,
         network: Network,
-        routing: String,
-        circle: Vec<u32>,
+        deadlock: String,
     ) -> Result<Self, MachineError> {
         let (channels, layers) = (spec.network.virtual_channels, ways.classes());
         if channels < layers {
             return Err(MachineError::Layers {
                 channels,
                 layers,
-                circle,
+                circle: Vec::new(),
             });
         }
+        network.check_on(&ways)?;
         Ok(Self {
             spec: spec.clone(),
             wiring,
             ways: Arc::new(ways),
             network,
-            routing,
+            deadlock,
         })
     }
 }
@@ -224,6 +237,6 @@ impl<W> Machine<W> {
 
     /// Why its routes are free of deadlock.
     pub fn deadlock(&self) -> &str {
-        &self.routing
+        &self.deadlock
     }
 }

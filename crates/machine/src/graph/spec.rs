@@ -4,6 +4,7 @@ pub use crate::packets::spec::NetworkSpec;
 pub use isthmus_packet::ways::Routing as DragonflyRouting;
 pub use isthmus_topology::switches::Form;
 use isthmus_units::Time;
+use strum::{EnumString, VariantNames};
 
 /// The switches and which ways packets take through them.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +67,8 @@ impl Shape {
 }
 
 /// Which ways packets take through switches of any form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// One of the shortest, in layers of virtual channels where they could wait for one another in a
     /// circle.

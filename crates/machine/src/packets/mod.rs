@@ -8,7 +8,7 @@ mod observe;
 mod simulation;
 pub mod spec;
 
-pub use isthmus_packet::{Counters, ways};
+pub use isthmus_packet::{Counters, Error as EngineError, ways};
 pub use isthmus_workload::jobs::Phase;
 pub use network::{Network, NetworkError};
 pub use observe::{Completed, Observer, Packet};

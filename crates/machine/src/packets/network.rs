@@ -2,6 +2,7 @@
 
 use super::spec::{Age, NetworkSpec, Switching};
 use isthmus_kernel::Cycles;
+use isthmus_packet::ways::Ways;
 use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use thiserror::Error;
@@ -82,6 +83,14 @@ impl Network {
     /// Whole ticks in `time`, to the nearest.
     pub fn ticks(&self, time: Time) -> Cycles {
         (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
+    }
+
+    /// Checks that packets can go these ways by it.
+    ///
+    /// # Errors
+    /// What the engine refuses.
+    pub fn check_on(&self, ways: &impl Ways) -> Result<(), NetworkError> {
+        Ok(self.rules(1, ways.classes()).check_on(ways)?)
     }
 
     /// The engine's rules where each node has `queues` processes and virtual channels are shared out

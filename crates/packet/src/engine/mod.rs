@@ -44,7 +44,7 @@ mod window;
 use crate::readings::AgeFrom;
 use crate::rules::Switching;
 use crate::traffic::{Handler, Message};
-use crate::ways::{self, Ways};
+use crate::ways::Ways;
 use crate::{Counters, Error, Rules};
 use circuit::Circuits;
 use core::Core;
@@ -81,11 +81,8 @@ impl<T: Copy, W: Ways> Engine<T, W> {
     /// # Errors
     /// If the rules cannot be followed, or what the network says contradicts itself.
     pub fn new(ways: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
-        rules.check()?;
-        let classes = ways.classes();
-        rules.check_classes(classes)?;
-        ways::check(&*ways)?;
-        let lanes = Lanes::new(classes, rules.channels);
+        rules.check_on(&*ways)?;
+        let lanes = Lanes::new(ways.classes(), rules.channels);
         Ok(Self(match rules.switching {
             Switching::Circuit { in_flight } => {
                 let circuits = Circuits { in_flight };

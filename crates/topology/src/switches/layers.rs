@@ -1,7 +1,7 @@
 //! Layers of virtual channels.
 
-use crate::deadlock;
-use std::collections::BTreeSet;
+use crate::deadlock::{self, DependencyCycle};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of each switch the layer of all ways to it.
 ///
@@ -19,27 +19,55 @@ pub struct Layers {
     pub circle: Vec<u32>,
 }
 
+/// One layer: of each link those that packets wait for while they hold it, and numbers that rise along
+/// every such wait.
+struct Layer {
+    waits: Vec<BTreeSet<usize>>,
+    numbers: Vec<u32>,
+}
+
+impl Layer {
+    /// Adds waits, if they close no circle.
+    fn take(&mut self, waits: &[(usize, usize)]) -> Result<(), DependencyCycle> {
+        let new: Vec<(usize, usize)> = (waits.iter().copied())
+            .filter(|&(held, wanted)| self.waits[held].insert(wanted))
+            .collect();
+        let rises = |&(held, wanted): &(usize, usize)| self.numbers[held] < self.numbers[wanted];
+        if new.iter().all(rises) {
+            return Ok(());
+        }
+        let waits = &self.waits;
+        match deadlock::check(waits.len(), |link| waits[link].iter().copied()) {
+            Ok(numbering) => {
+                self.numbers = numbering.numbers().to_vec();
+                Ok(())
+            }
+            Err(circle) => {
+                for (held, wanted) in new {
+                    self.waits[held].remove(&wanted);
+                }
+                Err(circle)
+            }
+        }
+    }
+}
+
 impl Layers {
     pub(super) fn new(switches: u32, next: impl Fn(u32, u32) -> Option<u32>) -> Self {
         // Links between switches, numbered as they come.
         let mut links: Vec<(u32, u32)> = Vec::new();
-        let mut numbers = vec![Vec::new(); switches as usize];
+        let mut numbers: Vec<BTreeMap<u32, usize>> = vec![BTreeMap::new(); switches as usize];
         for to in 0..switches {
             for at in 0..switches {
                 let Some(there) = next(at, to) else { continue };
-                let out: &mut Vec<(u32, usize)> = &mut numbers[at as usize];
-                if !out.iter().any(|&(end, _)| end == there) {
-                    out.push((there, links.len()));
+                numbers[at as usize].entry(there).or_insert_with(|| {
                     links.push((at, there));
-                }
+                    links.len() - 1
+                });
             }
         }
-        let number = |at: u32, there: u32| {
-            let mut out = numbers[at as usize].iter();
-            out.find(|(end, _)| *end == there)
-                .map_or(0, |&(_, number)| number)
-        };
-        let mut layers: Vec<Vec<BTreeSet<usize>>> = Vec::new();
+        let number = |at: u32, there: u32| numbers[at as usize][&there];
+        let mut layers: Vec<Layer> = Vec::new();
         let mut found = Self {
             of: Vec::with_capacity(switches as usize),
             count: 0,
@@ -52,28 +80,25 @@ impl Layers {
                 Some((number(at, first), number(first, second)))
             });
             let waits: Vec<(usize, usize)> = waits.collect();
-            let layer = layers.iter_mut().position(|layer| {
-                let new: Vec<_> = (waits.iter().copied())
-                    .filter(|&(held, wanted)| layer[held].insert(wanted))
-                    .collect();
-                let successors = |link: usize| layer[link].iter().copied().collect::<Vec<_>>();
-                let Err(circle) = deadlock::check(links.len(), successors) else {
-                    return true;
-                };
-                if found.circle.is_empty() {
-                    let from = circle.channels.iter().map(|&link| links[link].0);
-                    found.circle = from.collect();
-                }
-                for (held, wanted) in new {
-                    layer[held].remove(&wanted);
-                }
-                false
-            });
+            let layer = layers
+                .iter_mut()
+                .position(|layer| match layer.take(&waits) {
+                    Ok(()) => true,
+                    Err(circle) => {
+                        if found.circle.is_empty() {
+                            let from = circle.channels.iter().map(|&link| links[link].0);
+                            found.circle = from.collect();
+                        }
+                        false
+                    }
+                });
             found.of.push(layer.unwrap_or_else(|| {
-                let mut layer = vec![BTreeSet::new(); links.len()];
-                for (held, wanted) in waits {
-                    layer[held].insert(wanted);
-                }
+                let mut layer = Layer {
+                    waits: vec![BTreeSet::new(); links.len()],
+                    numbers: vec![0; links.len()],
+                };
+                let alone = layer.take(&waits);
+                debug_assert!(alone.is_ok(), "the ways to one switch are a tree");
                 layers.push(layer);
                 layers.len() - 1
             }) as u16);
