@@ -28,6 +28,7 @@ SMALL = {
     .replace("messages_max = 40000", "messages_max = 8000"),
     "sci": _small("small-torus"),
     "fat-tree": _small("small-tree"),
+    "graph": _small("small-graph"),
 }
 """One scenario for each kind of machine, done within a second."""
 

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
-const GOOD: [&str; 10] = [
+const GOOD: [&str; 11] = [
     include_str!("good/hypercube_128.toml"),
     include_str!("good/everything.toml"),
     include_str!("good/closed.toml"),
@@ -16,6 +16,7 @@ const GOOD: [&str; 10] = [
     include_str!("good/fat_tree_everything.toml"),
     include_str!("good/fat_tree_interference.toml"),
     include_str!("good/fat_tree_knee.toml"),
+    include_str!("good/graph_everything.toml"),
 ];
 
 fn cases(count: u32) -> ProptestConfig {
