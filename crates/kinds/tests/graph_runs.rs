@@ -100,8 +100,8 @@ fn what_cannot_be_built_is_one_line() {
     assert_eq!(
         error("graph = \"ring\"\nswitches = 8\nvirtual_channels = 1"),
         "g.toml:7: machine.virtual_channels: routes take 2 layers of virtual channels and links have 1, so \
-         that packets could wait for one another in a circle, in a single layer at switches 1, 0, 7, 6, 5, \
-         4, 3, 2; give 2 or more, or set machine.routing = \"up-down\""
+         that packets could wait for one another in a circle, in a single layer at switches 0, 7, 6, 5, 4, \
+         3, 2, 1; give 2 or more, or set machine.routing = \"up-down\""
     );
     assert_eq!(
         error("graph = \"cables\"\ncables = [[0, 1], [2, 3]]"),

@@ -1,7 +1,6 @@
 //! Layers of virtual channels.
 
-use crate::deadlock::{self, DependencyCycle};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Of each switch the layer of all ways to it.
 ///
@@ -19,50 +18,129 @@ pub struct Layers {
     pub circle: Vec<u32>,
 }
 
-/// One layer: of each link those that packets wait for while they hold it, and numbers that rise along
-/// every such wait.
+/// One layer: of each link those that packets wait for while they hold it, and the other way around; and
+/// places of all links that rise along every wait. A new wait moves only the links between its ends, after
+/// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp.
+/// Algorithmics 11, 2007.
 struct Layer {
-    waits: Vec<BTreeSet<usize>>,
-    numbers: Vec<u32>,
+    wanted: Vec<Vec<u32>>,
+    held: Vec<Vec<u32>>,
+    place: Vec<u32>,
+    /// Whether a search has been at a link.
+    seen: Vec<bool>,
 }
 
 impl Layer {
-    /// Adds waits, if they close no circle.
-    fn take(&mut self, waits: &[(usize, usize)]) -> Result<(), DependencyCycle> {
-        let new: Vec<(usize, usize)> = (waits.iter().copied())
-            .filter(|&(held, wanted)| self.waits[held].insert(wanted))
-            .collect();
-        let rises = |&(held, wanted): &(usize, usize)| self.numbers[held] < self.numbers[wanted];
-        if new.iter().all(rises) {
-            return Ok(());
-        }
-        let waits = &self.waits;
-        match deadlock::check(waits.len(), |link| waits[link].iter().copied()) {
-            Ok(numbering) => {
-                self.numbers = numbering.numbers().to_vec();
-                Ok(())
-            }
-            Err(circle) => {
-                for (held, wanted) in new {
-                    self.waits[held].remove(&wanted);
-                }
-                Err(circle)
-            }
+    fn new(links: usize) -> Self {
+        Self {
+            wanted: vec![Vec::new(); links],
+            held: vec![Vec::new(); links],
+            place: (0..links as u32).collect(),
+            seen: vec![false; links],
         }
     }
+
+    /// Adds waits, or none of them if they would close a circle: the links of that.
+    fn take(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
+        let mut added = Vec::new();
+        for &(held, wanted) in waits {
+            if self.wanted[held as usize].contains(&wanted) {
+                continue;
+            }
+            if let Err(circle) = self.add(held, wanted) {
+                for (held, wanted) in added.into_iter().rev() {
+                    // The places still rise along the others.
+                    self.wanted[held as usize].pop();
+                    self.held[wanted as usize].pop();
+                }
+                return Err(circle);
+            }
+            added.push((held, wanted));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, held: u32, wanted: u32) -> Result<(), Vec<u32>> {
+        let (upper, lower) = (self.place[held as usize], self.place[wanted as usize]);
+        if upper >= lower {
+            let after = Self::search(&self.wanted, &mut self.seen, wanted, |link| {
+                self.place[link as usize] <= upper
+            });
+            if let Some(end) = after.iter().position(|&(link, _)| link == held) {
+                return Err(trace(&after, end));
+            }
+            let before = Self::search(&self.held, &mut self.seen, held, |link| {
+                self.place[link as usize] >= lower
+            });
+            let sorted = |found: Vec<(u32, usize)>| {
+                let mut links: Vec<u32> = found.into_iter().map(|(link, _)| link).collect();
+                links.sort_unstable_by_key(|&link| self.place[link as usize]);
+                links
+            };
+            let links: Vec<u32> = [sorted(before), sorted(after)].concat();
+            let mut places: Vec<u32> = links
+                .iter()
+                .map(|&link| self.place[link as usize])
+                .collect();
+            places.sort_unstable();
+            for (link, place) in links.into_iter().zip(places) {
+                self.place[link as usize] = place;
+            }
+        }
+        self.wanted[held as usize].push(wanted);
+        self.held[wanted as usize].push(held);
+        Ok(())
+    }
+
+    /// What can be reached from a link over links within bounds, each with the place in the list of the one
+    /// that it was reached from.
+    fn search(
+        next: &[Vec<u32>],
+        seen: &mut [bool],
+        from: u32,
+        within: impl Fn(u32) -> bool,
+    ) -> Vec<(u32, usize)> {
+        let mut found = vec![(from, 0)];
+        seen[from as usize] = true;
+        let mut done = 0;
+        while let Some(&(link, _)) = found.get(done) {
+            for &other in &next[link as usize] {
+                if !seen[other as usize] && within(other) {
+                    seen[other as usize] = true;
+                    found.push((other, done));
+                }
+            }
+            done += 1;
+        }
+        for &(link, _) in &found {
+            seen[link as usize] = false;
+        }
+        found
+    }
+}
+
+/// The links from the first that was found to one of the others.
+fn trace(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
+    let mut links = vec![found[at].0];
+    while at > 0 {
+        at = found[at].1;
+        links.push(found[at].0);
+    }
+    links.reverse();
+    links
 }
 
 impl Layers {
     pub(super) fn new(switches: u32, next: impl Fn(u32, u32) -> Option<u32>) -> Self {
         // Links between switches, numbered as they come.
         let mut links: Vec<(u32, u32)> = Vec::new();
-        let mut numbers: Vec<BTreeMap<u32, usize>> = vec![BTreeMap::new(); switches as usize];
+        let mut numbers: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); switches as usize];
         for to in 0..switches {
             for at in 0..switches {
                 let Some(there) = next(at, to) else { continue };
                 numbers[at as usize].entry(there).or_insert_with(|| {
                     links.push((at, there));
-                    links.len() - 1
+                    links.len() as u32 - 1
                 });
             }
         }
@@ -79,24 +157,21 @@ impl Layers {
                 let second = next(first, to)?;
                 Some((number(at, first), number(first, second)))
             });
-            let waits: Vec<(usize, usize)> = waits.collect();
+            let waits: Vec<(u32, u32)> = waits.collect();
             let layer = layers
                 .iter_mut()
                 .position(|layer| match layer.take(&waits) {
                     Ok(()) => true,
                     Err(circle) => {
                         if found.circle.is_empty() {
-                            let from = circle.channels.iter().map(|&link| links[link].0);
+                            let from = circle.iter().map(|&link| links[link as usize].0);
                             found.circle = from.collect();
                         }
                         false
                     }
                 });
             found.of.push(layer.unwrap_or_else(|| {
-                let mut layer = Layer {
-                    waits: vec![BTreeSet::new(); links.len()],
-                    numbers: vec![0; links.len()],
-                };
+                let mut layer = Layer::new(links.len());
                 let alone = layer.take(&waits);
                 debug_assert!(alone.is_ok(), "the ways to one switch are a tree");
                 layers.push(layer);
