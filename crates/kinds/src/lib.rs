@@ -106,6 +106,7 @@ pub mod graph;
 pub mod hypercube;
 mod outstanding;
 mod packets;
+mod runs;
 pub mod sci;
 
 use isthmus_experiment::{Kinds, Row};

@@ -1,8 +1,8 @@
 //! What files say of it.
 
 use super::{Hypercube, machine, vain, workload};
+use crate::runs;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
-use isthmus_scenario::format::Default::{Required, Value};
 use isthmus_scenario::format::{
     self, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem, Rows, Settings, TIME_MAX, Tables,
     Watch, mean_gap,
@@ -50,25 +50,13 @@ impl Format for Hypercube {
     }
 }
 
-const OWN: &[Own] = &[
-    Own::default("stop.of", Value("[\"pe_pe.header\", \"read.network\"]")).holds(Kind::Measures {
-        example: "[\"pe_pe.header\"]",
-        named: false,
-    }),
-    Own::default("stop.messages_first", Value("15000")),
-    Own::default("stop.messages_max", Value("2000000")),
-    Own::default("stop.messages", Value("150000"))
-        .meaning("Messages of a replication, warm-up included (section 5: 150,000)"),
-    Own::default("stop.warmup_messages", Value("50000"))
-        .meaning("Messages to discard at the start of a run (section 5: 50,000)"),
-    Own::default("search.over", Required).holds(Kind::Choice(workload::LOAD_KEYS)),
-    Own::default("search.from", Required)
-        .holds(Kind::Load)
-        .such_as("\"5 /ms\""),
-    Own::default("search.to", Required)
-        .holds(Kind::Load)
-        .such_as("\"40 /ms\""),
-];
+const OWN: &[Own] = &runs::own(
+    "[\"pe_pe.header\", \"read.network\"]",
+    "[\"pe_pe.header\"]",
+    workload::LOAD_KEYS,
+    Kind::Load,
+    ("\"5 /ms\"", "\"40 /ms\""),
+);
 
 /// A rate, or the rate of a mean gap.
 fn read_load(over: &str, value: &format::Value) -> Result<f64, NoLoad> {

@@ -71,7 +71,7 @@ pub(crate) fn flaw(error: &NetworkError) -> Flaw {
             "machine.output_buffer",
             "leave it out, or choose routes of one layer",
         ),
-        NetworkError::Engine(Error::Network { .. }) => ("machine.delay", "give shorter links"),
+        NetworkError::Delay { .. } => ("machine.delay", "give shorter links"),
         NetworkError::Engine(_) | NetworkError::TooLong(_) => ("machine", "choose other values"),
     };
     Flaw {

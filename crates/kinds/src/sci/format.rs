@@ -1,9 +1,8 @@
 //! What files say of it.
 
 use super::{Sci, build, workload};
-use crate::bandwidths;
+use crate::{bandwidths, runs};
 use isthmus_machine::sci::spec::SciSpec;
-use isthmus_scenario::format::Default::{Required, Value};
 use isthmus_scenario::format::{Format, Kind, Loads, Own, Problem, Rows, Settings, Tables};
 use isthmus_workload::packets::spec::PacketTraffic;
 
@@ -38,22 +37,10 @@ impl Format for Sci {
     }
 }
 
-const OWN: &[Own] = &[
-    Own::default("stop.of", Value("[\"latency\"]")).holds(Kind::Measures {
-        example: "[\"latency\"]",
-        named: false,
-    }),
-    Own::default("stop.messages_first", Value("15000")),
-    Own::default("stop.messages_max", Value("2000000")),
-    Own::default("stop.messages", Value("150000"))
-        .meaning("Messages of a replication, warm-up included (section 5: 150,000)"),
-    Own::default("stop.warmup_messages", Value("50000"))
-        .meaning("Messages to discard at the start of a run (section 5: 50,000)"),
-    Own::default("search.over", Required).holds(Kind::Choice(workload::LOAD_KEYS)),
-    Own::default("search.from", Required)
-        .holds(Kind::Offered { usual: "GB/s" })
-        .such_as("\"1 GB/s\""),
-    Own::default("search.to", Required)
-        .holds(Kind::Offered { usual: "GB/s" })
-        .such_as("\"20 GB/s\""),
-];
+const OWN: &[Own] = &runs::own(
+    "[\"latency\"]",
+    "[\"latency\"]",
+    workload::LOAD_KEYS,
+    Kind::Offered { usual: "GB/s" },
+    ("\"1 GB/s\"", "\"20 GB/s\""),
+);

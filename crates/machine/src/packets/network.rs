@@ -2,7 +2,7 @@
 
 use super::spec::{Age, NetworkSpec, Switching};
 use isthmus_kernel::Cycles;
-use isthmus_packet::ways::Ways;
+use isthmus_packet::ways::{LENGTH_MAX, Ways};
 use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use thiserror::Error;
@@ -19,6 +19,16 @@ pub enum NetworkError {
     /// A length that is too large for the engine.
     #[error("{0} is too long; packets have at most 4 GB")]
     TooLong(Bytes),
+    /// A link that takes longer than the engine counts.
+    #[error("a link of {delay} is too long; at {tick} a tick it may take {most} at most")]
+    Delay {
+        /// What a signal takes along it.
+        delay: Time,
+        /// What times are counted in.
+        tick: Time,
+        /// The longest.
+        most: Time,
+    },
 }
 
 /// Links, switches and interfaces, in the engine's units.
@@ -60,6 +70,11 @@ impl Network {
             if u32::try_from(length.get()).is_err() {
                 return Err(NetworkError::TooLong(length));
             }
+        }
+        let most = Time::from_ps(network.tick.ps().saturating_mul(LENGTH_MAX));
+        if let Some(&delay) = delays.iter().find(|&&delay| delay > most) {
+            let tick = network.tick;
+            return Err(NetworkError::Delay { delay, tick, most });
         }
         network.rules(1, 1).check()?;
         Ok(network)

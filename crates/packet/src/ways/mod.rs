@@ -266,9 +266,10 @@ pub fn drawn(count: u32, lot: u64) -> u32 {
     ((u128::from(lot) * u128::from(count)) >> 64) as u32
 }
 
-/// Links that a network may have, and ticks of their length: events hold the one, times the other.
+/// Links that a network may have: events hold their numbers.
 const LINKS_MAX: u32 = 1 << 28;
-const LENGTH_MAX: Cycles = 1 << 40;
+/// Ticks that a signal may take along a link.
+pub const LENGTH_MAX: Cycles = 1 << 40;
 
 /// Checks what can be checked of a network beforehand.
 pub(crate) fn check<W: Ways>(ways: &W) -> Result<(), Error> {
