@@ -2,8 +2,8 @@
 
 use crate::clock::{Spread, timed};
 use isthmus_machine::fattree::Machine;
-use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
-use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
+use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Switching};
 use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -44,44 +44,9 @@ pub struct Report {
     accepted: f64,
 }
 
-/// The QsNET of the paper (sections 2 and 4.1), as its reading has it.
-pub fn qsnet(levels: u32) -> FatTreeSpec {
-    FatTreeSpec {
-        shape: Shape::KAry { arity: 4, levels },
-        ascent: Ascent::Adaptive,
-        network: NetworkSpec {
-            bandwidth: Bandwidth::from_mb_per_s(400),
-            switch_latency: Time::from_ns(35),
-            virtual_channels: 2,
-            switching: Switching::Circuit {
-                acknowledgement: Time::from_ns(50),
-                acknowledgement_hop: Time::from_ns(35),
-            },
-            age: Age::Saturating {
-                limit: Time::from_us(78),
-            },
-            readings: Readings::default(),
-            nic: Nic {
-                payload: Bytes::new(320),
-                overhead: Bytes::new(58),
-                padding: Bytes::new(64),
-                request: Bytes::new(64),
-                packets_in_flight: 2,
-                dma_period: Time::from_ps(955_200),
-                dma_block: Time::ZERO,
-                receive_delay: Time::from_ns(188),
-                software_latency: Time::from_ns(1_880),
-                read_turnaround: Time::ZERO,
-                dma_slice: 1,
-            },
-            late: None,
-        },
-    }
-}
-
 /// Cut-through without any host: packets of 160 flits of two bytes, a flit a cycle, as the peer.
 pub fn cut_through(levels: u32) -> FatTreeSpec {
-    let qsnet = qsnet(levels);
+    let qsnet = FatTreeSpec::qsnet(levels);
     FatTreeSpec {
         network: NetworkSpec {
             virtual_channels: 1,
@@ -183,7 +148,7 @@ pub fn run(load: Load) -> Report {
     let spec = if load.uniform > 0.0 {
         cut_through(load.levels)
     } else {
-        qsnet(load.levels)
+        FatTreeSpec::qsnet(load.levels)
     };
     let machine = Arc::new(Machine::new(&spec).expect("these trees can be built"));
     let nodes = machine.tree().node_count();

@@ -2,7 +2,7 @@
 //! channels, reads and writes, from light loads to floods.
 
 use super::Hash;
-use crate::fattree::{cut_through, qsnet};
+use crate::fattree::cut_through;
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
 use isthmus_machine::packets::spec::{Age, LatePackets, NetworkSpec, Switching};
@@ -158,7 +158,7 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                     ascent,
                     network: NetworkSpec {
                         virtual_channels: channels,
-                        ..qsnet(3).network
+                        ..FatTreeSpec::qsnet(3).network
                     },
                 };
                 add(
@@ -210,19 +210,23 @@ pub fn all(rows: &mut Vec<(String, u64)>) {
                 acknowledgement: Time::ZERO,
                 acknowledgement_hop: Time::ZERO,
             },
-            ..qsnet(3).network
+            ..FatTreeSpec::qsnet(3).network
         },
-        ..qsnet(3)
+        ..FatTreeSpec::qsnet(3)
     };
     add("late packets", &late, &io(8, 0.0, 100_000));
     for load in [1, 40, 400] {
         add(
             &format!("4,096 nodes, {load} MB/s"),
-            &qsnet(6),
+            &FatTreeSpec::qsnet(6),
             &uniform(load, 4_000),
         );
     }
-    add("4,096 nodes, I/O", &qsnet(6), &io(512, 0.1, 1_000_000));
+    add(
+        "4,096 nodes, I/O",
+        &FatTreeSpec::qsnet(6),
+        &io(512, 0.1, 1_000_000),
+    );
     add(
         "4,096 nodes, cut-through",
         &cut_through(6),

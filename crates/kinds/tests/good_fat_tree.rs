@@ -3,8 +3,7 @@
 use isthmus_kinds::KINDS;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
 use isthmus_machine::packets::spec::{
-    Adaptive, Age, AgeFrom, AgeTie, LatePackets, LinkLoad, LinkTie, NetworkSpec, Nic, Readings,
-    Switching,
+    Adaptive, Age, AgeFrom, AgeTie, LatePackets, LinkLoad, LinkTie, Nic, Switching,
 };
 use isthmus_scenario::{Described, Scenario, StopRule, Warmup};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -51,40 +50,7 @@ const SMALLEST: &str = "version = 1\nname = \"s\"\n[machine]\nkind = \"fat-tree\
 
 /// Sections 2.2, 4.1 and 4.2 of the paper, and what the reading of it adds.
 fn paper() -> FatTreeSpec {
-    FatTreeSpec {
-        shape: Shape::KAry {
-            arity: 4,
-            levels: 3,
-        },
-        ascent: Ascent::Adaptive,
-        network: NetworkSpec {
-            bandwidth: Bandwidth::from_mb_per_s(400),
-            switch_latency: Time::from_ns(35),
-            virtual_channels: 2,
-            switching: Switching::Circuit {
-                acknowledgement: Time::from_ns(50),
-                acknowledgement_hop: Time::from_ns(35),
-            },
-            age: Age::Saturating {
-                limit: Time::from_us(78),
-            },
-            readings: Readings::default(),
-            nic: Nic {
-                payload: Bytes::new(320),
-                overhead: Bytes::new(58),
-                padding: Bytes::new(64),
-                request: Bytes::new(64),
-                packets_in_flight: 2,
-                dma_period: Time::from_ps(955_200),
-                dma_block: Time::ZERO,
-                receive_delay: Time::from_ns(188),
-                software_latency: Time::from_ns(1_880),
-                read_turnaround: Time::ZERO,
-                dma_slice: 1,
-            },
-            late: None,
-        },
-    }
+    FatTreeSpec::qsnet(3)
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! Four replications each; "±" is half of the 95% interval of Student's t with three degrees of freedom.
 
 use isthmus_machine::fattree::Machine;
-use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::packets::spec::{
-    Age, AgeFrom, AgeTie, LinkLoad, LinkTie, NetworkSpec, Nic, Readings, Switching,
+    AgeFrom, AgeTie, LinkLoad, LinkTie, NetworkSpec, Nic, Readings, Switching,
 };
 use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -25,40 +25,9 @@ const T: f64 = 3.182;
 
 /// The QsNET paper's network, ages saturating at 78 us.
 fn qsnet(readings: Readings) -> FatTreeSpec {
-    FatTreeSpec {
-        shape: Shape::KAry {
-            arity: 4,
-            levels: 3,
-        },
-        ascent: Ascent::Adaptive,
-        network: NetworkSpec {
-            bandwidth: Bandwidth::from_mb_per_s(400),
-            switch_latency: Time::from_ns(35),
-            virtual_channels: 2,
-            switching: Switching::Circuit {
-                acknowledgement: Time::from_ns(50),
-                acknowledgement_hop: Time::from_ns(35),
-            },
-            age: Age::Saturating {
-                limit: Time::from_us(78),
-            },
-            readings,
-            nic: Nic {
-                payload: Bytes::new(320),
-                overhead: Bytes::new(58),
-                padding: Bytes::new(64),
-                request: Bytes::new(64),
-                packets_in_flight: 2,
-                dma_period: Time::from_ps(955_200),
-                dma_block: Time::ZERO,
-                receive_delay: Time::from_ns(188),
-                software_latency: Time::from_ns(1_880),
-                read_turnaround: Time::ZERO,
-                dma_slice: 1,
-            },
-            late: None,
-        },
-    }
+    let mut tree = FatTreeSpec::qsnet(3);
+    tree.network.readings = readings;
+    tree
 }
 
 /// One channel, input buffers of four packets, no host: a packet takes a link for 0.805 us.

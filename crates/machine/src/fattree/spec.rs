@@ -1,7 +1,9 @@
 //! What a fat tree is made of: plain values, no behaviour.
 
 pub use crate::packets::spec::NetworkSpec;
+use crate::packets::spec::{Age, Nic, Readings, Switching};
 pub use isthmus_topology::trees::{Ascent, Shape};
+use isthmus_units::{Bandwidth, Bytes, Time};
 
 /// A fat tree with its nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,4 +14,41 @@ pub struct FatTreeSpec {
     pub ascent: Ascent,
     /// Its links, switches and interfaces.
     pub network: NetworkSpec,
+}
+
+impl FatTreeSpec {
+    /// The QsNET of the paper (sections 2 and 4.1), as its reading has it, with so many levels.
+    pub fn qsnet(levels: u32) -> Self {
+        Self {
+            shape: Shape::KAry { arity: 4, levels },
+            ascent: Ascent::Adaptive,
+            network: NetworkSpec {
+                bandwidth: Bandwidth::from_mb_per_s(400),
+                switch_latency: Time::from_ns(35),
+                virtual_channels: 2,
+                switching: Switching::Circuit {
+                    acknowledgement: Time::from_ns(50),
+                    acknowledgement_hop: Time::from_ns(35),
+                },
+                age: Age::Saturating {
+                    limit: Time::from_us(78),
+                },
+                readings: Readings::default(),
+                nic: Nic {
+                    payload: Bytes::new(320),
+                    overhead: Bytes::new(58),
+                    padding: Bytes::new(64),
+                    request: Bytes::new(64),
+                    packets_in_flight: 2,
+                    dma_period: Time::from_ps(955_200),
+                    dma_block: Time::ZERO,
+                    receive_delay: Time::from_ns(188),
+                    software_latency: Time::from_ns(1_880),
+                    read_turnaround: Time::ZERO,
+                    dma_slice: 1,
+                },
+                late: None,
+            },
+        }
+    }
 }
