@@ -73,8 +73,8 @@ lint: $(VENV)/.test-tools
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --target-dir target --locked --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench docs/.hooks
-	$(BIN)/ruff check python tests bench docs/.hooks
+	$(BIN)/ruff format --check python tests bench tools docs/.hooks
+	$(BIN)/ruff check python tests bench tools docs/.hooks
 	$(BIN)/mypy
 
 docs: $(VENV)/.test-tools

@@ -21,65 +21,26 @@ TYPE_CHECKING = False  # "typing" itself takes longer than all that is below
 if TYPE_CHECKING:
     from typing import Any
 
-    from isthmus.api import analyze, check, load, simulate
-    from isthmus.errors import IsthmusError
-    from isthmus.machine import (
-        Device,
-        Disk,
-        Fabric,
-        FatTree,
-        Faults,
-        Hypercube,
-        Nic,
-        Placement,
-        Ports,
-        Queues,
-        RingFaults,
-    )
-    from isthmus.networks import balance, fields, place, topology
-    from isthmus.results import Results
-    from isthmus.results.comparison import compare
-    from isthmus.scenario import Precision, Scenario, Search
-    from isthmus.workload import (
-        Collectives,
-        Files,
-        HotNode,
-        HotSpot,
-        Job,
-        Jobs,
-        PacketWorkload,
-        Servers,
-        Workload,
-    )
+    from isthmus.api import analyze as analyze
+    from isthmus.api import check as check
+    from isthmus.api import load as load
+    from isthmus.api import simulate as simulate
+    from isthmus.errors import IsthmusError as IsthmusError
+    from isthmus.networks import balance as balance
+    from isthmus.networks import fields as fields
+    from isthmus.networks import place as place
+    from isthmus.networks import topology as topology
+    from isthmus.objects import *  # noqa: F403
+    from isthmus.results import Results as Results
+    from isthmus.results.comparison import compare as compare
+    from isthmus.scenario import Scenario as Scenario
 
     __version__: str
 
 _HOMES = {
-    "Collectives": "workload",
-    "Device": "machine",
-    "Disk": "machine",
-    "Fabric": "machine",
-    "FatTree": "machine",
-    "Faults": "machine",
-    "Files": "workload",
-    "HotNode": "workload",
-    "HotSpot": "workload",
-    "Hypercube": "machine",
     "IsthmusError": "errors",
-    "Job": "workload",
-    "Jobs": "workload",
-    "Nic": "machine",
-    "PacketWorkload": "workload",
-    "Placement": "machine",
-    "Ports": "machine",
-    "Precision": "scenario",
-    "Queues": "machine",
     "Results": "results",
-    "RingFaults": "machine",
     "Scenario": "scenario",
-    "Search": "scenario",
-    "Servers": "workload",
-    "Workload": "workload",
     "analyze": "api",
     "balance": "networks",
     "check": "api",
@@ -90,44 +51,7 @@ _HOMES = {
     "simulate": "api",
     "topology": "networks",
 }
-
-__all__ = [
-    "Collectives",
-    "Device",
-    "Disk",
-    "Fabric",
-    "FatTree",
-    "Faults",
-    "Files",
-    "HotNode",
-    "HotSpot",
-    "Hypercube",
-    "IsthmusError",
-    "Job",
-    "Jobs",
-    "Nic",
-    "PacketWorkload",
-    "Placement",
-    "Ports",
-    "Precision",
-    "Queues",
-    "Results",
-    "RingFaults",
-    "Scenario",
-    "Search",
-    "Servers",
-    "Workload",
-    "__version__",
-    "analyze",
-    "balance",
-    "check",
-    "compare",
-    "fields",
-    "load",
-    "place",
-    "simulate",
-    "topology",
-]
+"""Modules of what is not in `isthmus.objects`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -137,8 +61,16 @@ def __getattr__(name: str) -> Any:
         return import_module("isthmus._core").version()
     if name in _HOMES:
         return getattr(import_module(f"isthmus.{_HOMES[name]}"), name)
+    if name == "__all__":
+        return __dir__()
+    if not name.startswith("_"):
+        objects = import_module("isthmus.objects")
+        if name in objects.__all__:
+            return getattr(objects, name)
     raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from isthmus.objects import __all__ as objects
+
+    return sorted([*_HOMES, *objects, "__version__"])

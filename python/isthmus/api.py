@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isthmus.machine import Machine
+from isthmus.objects import AnyWorkload, Machine, Precision, Search
 from isthmus.results.collection import Results
-from isthmus.scenario import Precision, Scenario, Search
-from isthmus.workload import AnyWorkload
+from isthmus.scenario import Scenario
 
 
 def load(path: str | Path) -> Scenario:

@@ -11,7 +11,7 @@ from typing import Any
 from isthmus import arguments
 from isthmus.core import ask_json, read_text
 from isthmus.errors import IsthmusError, meant
-from isthmus.machine import Fabric
+from isthmus.objects import Fabric, PacketWorkload
 
 Links = Sequence[tuple[int, int]]
 """Pairs of nodes."""
@@ -242,7 +242,6 @@ def _fabric(fabric: Fabric) -> dict[str, Any]:
     """Ask the core for one fabric: its summary and what `isthmus._core.rings` tells beside."""
     from isthmus import _core
     from isthmus.scenario import Scenario
-    from isthmus.workload import PacketWorkload
 
     scenario = Scenario.of(fabric, PacketWorkload(load="1 GB/s"), name="fabric")
     told = ask_json(_core.rings, {"scenario": scenario.text, "file": "<python>"})

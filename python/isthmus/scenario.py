@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
@@ -12,55 +12,9 @@ from typing import Any, get_args
 from isthmus import arguments
 from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError, meant
-from isthmus.machine import Machine
+from isthmus.objects import AnyWorkload, Machine, Precision, Search
 from isthmus.results.collection import Results
-from isthmus.scenario_fields import Described, attributes, key, plain, settings, toml_value
-from isthmus.workload import AnyWorkload
-
-
-@dataclass(frozen=True, kw_only=True)
-class Precision(Described):
-    """When a point has been simulated long enough."""
-
-    precision: float | str | None = key("precision")
-    """Half-width of the interval of each measure, relative to its mean, such as ``"2%"``."""
-    of: Sequence[str] | None = key("of")
-    """The measures, such as ``["pe_pe.header", "read.network"]`` or ``["latency"]``."""
-    rule: str | None = key("rule")
-    """``"precision"``, or ``"fixed"`` for a fixed number of messages or a fixed time."""
-    messages: int | None = key("messages")
-    """Messages of a replication, warm-up included (fixed)."""
-    time: str | None = key("time")
-    """Simulated time of a replication instead, such as ``"200 us"`` (fixed)."""
-    messages_first: int | None = key("messages_first")
-    """Messages of a replication before the first look (precision)."""
-    messages_max: int | None = key("messages_max")
-    """Messages of a replication at which to give up (precision)."""
-    confidence: float | str | None = key("confidence")
-    """Confidence level of the intervals."""
-    replications: int | None = key("replications")
-    """Independent replications of each point."""
-    warmup: str | None = key("warmup")
-    """``"mser5"``, ``"fixed"`` or ``"none"``."""
-    warmup_messages: int | None = key("warmup_messages")
-    """Messages to discard (fixed)."""
-    intervals: str | None = key("intervals")
-    """``"replications"`` or ``"batch-means"``."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Search(Described):
-    """A search for the load at which the machine saturates."""
-
-    over: str | None = key("over")
-    """``"workload.rate"`` (the default) or ``"workload.interarrival"`` of a `Workload`,
-    ``"workload.load"`` of a `PacketWorkload` and of `Jobs`."""
-    start: str | None = key("from")
-    """One end, with a unit; ``"1 /ms"``, ``"0.5 GB/s"`` or ``"1 MB/s"`` if left out."""
-    stop: str | None = key("to")
-    """The other end; ``"50 /ms"``, ``"50 GB/s"`` or ``"340 MB/s"`` if left out."""
-    resolution: float | str | None = key("resolution")
-    """Width of the interval around the knee at which to stop, relative to its middle."""
+from isthmus.scenario_fields import Described, attributes, plain, settings, toml_value
 
 
 @dataclass(frozen=True)
@@ -142,13 +96,9 @@ class Scenario:
         if precision is not None:
             lines += ["", "[stop]", *_below("stop", precision)]
         if search is not None:
-            over, start, stop = workload.search
-            search = replace(
-                search,
-                over=search.over or over,
-                start=search.start or start,
-                stop=search.stop or stop,
-            )
+            given = {each.name: getattr(search, each.name) for each in fields(search)}
+            told = {name: value for name, value in given.items() if value is not None}
+            search = replace(workload.search, **told)
             lines += ["", "[search]", *_below("search", search)]
         if sweep:
             lines += ["", "[sweep]", *_sweep(sweep)]

@@ -10,7 +10,7 @@ from dataclasses import field, fields
 from functools import cache
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from isthmus import arguments
 from isthmus.errors import IsthmusError
@@ -129,10 +129,8 @@ def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
 
 def names(kind: type, prefix: str) -> dict[str, str]:
     """Attribute names of a class, dotted for parts, with the scenario keys they stand for."""
-    import typing
-
     found = {}
-    hints = typing.get_type_hints(kind)
+    hints = get_type_hints(kind)
     for each in fields(kind):
         if "key" in each.metadata:
             found[each.name] = f"{prefix}.{each.metadata['key']}"
@@ -141,7 +139,7 @@ def names(kind: type, prefix: str) -> dict[str, str]:
         if "part" in each.metadata:
             inner = f"{prefix}.{each.metadata['part']}"
             found[each.name] = inner
-            for part_kind in typing.get_args(hints[each.name]):
+            for part_kind in get_args(hints[each.name]):
                 if hasattr(part_kind, "__dataclass_fields__"):
                     below = names(part_kind, inner)
                     found.update({f"{each.name}.{n}": k for n, k in below.items()})
@@ -151,13 +149,12 @@ def names(kind: type, prefix: str) -> dict[str, str]:
 @cache
 def attributes() -> dict[str, str]:
     """The scenario key of every attribute of machines and workloads, dotted for parts."""
-    from isthmus.machine import Fabric, FatTree, Hypercube
-    from isthmus.workload import Jobs, PacketWorkload, Workload
+    from isthmus.objects import AnyWorkload, Machine
 
     known: dict[str, str] = {}
-    for work in (Jobs, Workload, PacketWorkload):
+    for work in get_args(AnyWorkload):
         known.update(names(work, "workload"))
-    for machine in (FatTree, Hypercube, Fabric):
+    for machine in get_args(Machine):
         known.update(names(machine, "machine"))
     return known
 

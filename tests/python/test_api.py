@@ -26,9 +26,8 @@ from isthmus import (
     Search,
     Workload,
 )
-from isthmus.machine import Device, Disk, Faults
+from isthmus.objects import Collectives, Device, Disk, Faults, Files, HotSpot
 from isthmus.scenario_fields import names, plain, toml_value
-from isthmus.workload import Collectives, Files, HotSpot
 
 CUBE = Hypercube(dimension=3, io_link_lanes=1)
 TREE = FatTree(arity=2, levels=2)
@@ -208,13 +207,12 @@ def test_toml_values():
 
 def test_docstrings_run():
     import isthmus.api
-    import isthmus.machine
+    import isthmus.objects
     import isthmus.results.collection
     import isthmus.results.comparison
     import isthmus.scenario
-    import isthmus.workload
 
-    modules = (isthmus.api, isthmus.machine, isthmus.scenario, isthmus.workload)
+    modules = (isthmus.api, isthmus.objects, isthmus.scenario)
     results = (isthmus.results.collection, isthmus.results.comparison)
     for module in (*modules, *results):
         failed, tried = doctest.testmod(module)

@@ -67,8 +67,8 @@ def describe_fabric(
         IsthmusError: there is no such fabric; the message says what would be right.
 
     """
-    from isthmus.machine import Fabric, RingFaults
     from isthmus.networks import topology
+    from isthmus.objects import Fabric, RingFaults
 
     if fabric == "rings" and rings is None:
         raise IsthmusError("--fabric rings: say which; for example --rings 0,1,2/2,3,4")
@@ -80,9 +80,9 @@ def describe_fabric(
         links=[(a, b) for a, b in failed_links or []],
         cut_off="leave-out",
     )
-    machine = Fabric(fabric=fabric, size=size, rings=rings, routing=routing, faults=faults)
+    given: dict[str, Any] = {"fabric": fabric, "size": size, "rings": rings, "routing": routing}
     try:
-        return topology(fabric=machine)
+        return topology(fabric=Fabric(**given, faults=faults))
     except IsthmusError as error:
         given = {"--failed-nodes": failed_nodes, "--failed-links": failed_links}
         shape = "--size" if rings is None else "--rings"
