@@ -115,7 +115,7 @@ def parts_of(run: RunResult, whole: Whole) -> list[Part]:
     """
     everything = Part([], list(range(len(run.points))), list(range(len(run.searches))))
     scenario = parse_toml(whole.canonical, whole.file)
-    timed = "time" in scenario.get("stop", {}) and scenario["machine"]["kind"] == "fat-tree"
+    timed = "time" in scenario.get("stop", {})
     sweep = Sweep(run, whole.canonical)
     if not run.axes or (whole.quick and timed):
         return [everything]

@@ -63,38 +63,6 @@ _JOB_ASPECTS = {
 }
 """What is measured of jobs; the name of the measure begins with that of the job."""
 _FLOWS = {"io": "I/O", "messages": "PE-PE"}
-_CHANNELS = {
-    "pe_inject": "PE → router (k)",
-    "pe_eject": "router → PE (k)",
-    "link": "PE network link",
-    "io_node_in": "router → I/O node (m)",
-    "io_node_out": "I/O node → router (m)",
-    "io_inject": "I/O node → I/O router (r)",
-    "io_eject": "I/O router → I/O node (r)",
-    "io_link": "I/O network link (b)",
-    "io_to_pe": "I/O router → PE router (n)",
-    "disk": "disk of an I/O node",
-}
-_RING_CHANNELS = {
-    "link": "ring link",
-    "send": "of it: send packets",
-    "echo": "of it: echo packets",
-}
-_TREE_CHANNELS = {
-    "inject": "node → leaf switch",
-    "eject": "leaf switch → node",
-    "interface": "network interface",
-    "server": "I/O server",
-}
-_GRAPH_CHANNELS = {
-    "inject": "node → switch",
-    "switch_link": "switch → switch",
-    "local_link": "within a group",
-    "global_link": "between groups",
-    "eject": "switch → node",
-    "interface": "network interface",
-    "server": "I/O server",
-}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (
     ("B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"),
@@ -103,14 +71,6 @@ _SIZES = (
     ("MIPS", "GIPS", "TIPS"),
 )
 """Units that differ by factors of a thousand, ascending."""
-_LANES = {
-    "pe": "k, PE and its router",
-    "link": "PE network links",
-    "io_node": "m, router and I/O node",
-    "io_source": "r, I/O node and I/O router",
-    "io_link": "b, I/O network links",
-    "io_to_pe": "n, I/O router to PE router",
-}
 
 
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
@@ -146,25 +106,9 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
     return _PLURALS.get(name.partition(".")[0], measure_label(name))
 
 
-def channel_label(kind: str, machine: str = "hypercube") -> str:
-    """Name of a kind of channel of a kind of machine, with its width's letter."""
-    way, _, level = kind.partition(" ")
-    if machine == "fat-tree" and level:
-        ends = (level, str(int(level) + 1))
-        return "level {} → {} (".format(*(ends if way == "up" else ends[::-1])) + f"{way})"
-    own = {"sci": _RING_CHANNELS, "fat-tree": _TREE_CHANNELS, "graph": _GRAPH_CHANNELS}
-    names = own.get(machine, _CHANNELS)
-    return names.get(kind, kind.replace("_", " "))
-
-
 def flow_label(flow: str) -> str:
     """Name of the flow of demands that decides a verdict."""
     return _FLOWS.get(flow, flow)
-
-
-def lane_label(kind: str) -> str:
-    """Name of a kind of link in a machine's list of lanes."""
-    return _LANES.get(kind, kind.replace("_", " "))
 
 
 def unit_label(unit: str | None) -> str:

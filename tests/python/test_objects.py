@@ -6,8 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
-import isthmus
 import pytest
+
+import isthmus
 from isthmus import objects
 from isthmus.scenario_fields import attributes
 

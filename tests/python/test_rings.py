@@ -13,10 +13,11 @@ from isthmus import plots
 from isthmus.answer.grounds import Peak
 from isthmus.answer.sentences import collapse_words
 from isthmus.cli.fabric import _distances
+from isthmus.machines import read_fabric, read_machines
 from isthmus.report import render
 from isthmus.results import Results
 from isthmus.results.curves import load_bound
-from isthmus.results.schema import Collapse, read_fabric, read_machines
+from isthmus.results.schema import Collapse
 from isthmus.results.series import view
 from isthmus.results.shown import loaded_point
 from isthmus.scenes.rings import Layout, failed_nodes, used_links

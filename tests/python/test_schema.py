@@ -5,8 +5,8 @@ import pytest
 
 from fixtures import rings, synthetic
 from isthmus.errors import IsthmusError
+from isthmus.machines import HypercubeSummary, SciSummary
 from isthmus.results import Results, RunResult
-from isthmus.results.schema import HypercubeSummary, SciSummary
 
 
 def test_every_field_is_read():

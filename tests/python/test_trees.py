@@ -11,14 +11,15 @@ import isthmus
 from fixtures import trees
 from isthmus import plots
 from isthmus.answer.lessons import felt_text, percent, slower
+from isthmus.machines import FatTreeSummary
 from isthmus.report import render
 from isthmus.results import Results
 from isthmus.results.curves import model_label
 from isthmus.results.interference import MARGIN, Change, combined, interference, quotient
 from isthmus.results.kinds import KINDS
-from isthmus.results.schema import FatTreeSummary, Percentile
+from isthmus.results.schema import Percentile
 from isthmus.results.series import view
-from isthmus.wording import channel_label, measure_label
+from isthmus.wording import measure_label
 
 
 def results(edit=None):
@@ -383,9 +384,9 @@ def test_measures_begin_with_the_job(name, label):
 
 
 def test_channels_of_trees():
-    assert channel_label("up 1", "fat-tree") == "level 1 → 2 (up)"
-    assert channel_label("down 2", "fat-tree") == "level 3 → 2 (down)"
-    assert channel_label("inject", "fat-tree") == "node → leaf switch"
+    assert FatTreeSummary.channel_label("up 1") == "level 1 → 2 (up)"
+    assert FatTreeSummary.channel_label("down 2") == "level 3 → 2 (down)"
+    assert FatTreeSummary.channel_label("inject") == "node → leaf switch"
 
 
 def test_trees_and_jobs_as_objects_run():

@@ -2,8 +2,8 @@ import pytest
 
 from isthmus.columns import columns, cut, flat
 from isthmus.errors import meant
+from isthmus.machines import HypercubeSummary, SciSummary
 from isthmus.wording import (
-    channel_label,
     estimate,
     flow_label,
     interval,
@@ -53,9 +53,9 @@ def test_an_estimate_has_the_digits_that_its_interval_allows():
 
 
 def test_channels_and_flows_are_called_by_kind_of_machine():
-    assert channel_label("link") == "PE network link"
-    assert channel_label("link", "sci") == "ring link"
-    assert channel_label("echo", "sci") == "of it: echo packets"
+    assert HypercubeSummary.channel_label("link") == "PE network link"
+    assert SciSummary.channel_label("link") == "ring link"
+    assert SciSummary.channel_label("echo") == "of it: echo packets"
     assert flow_label("io") == "I/O"
     assert flow_label("packets") == "packets"
     assert measure_label("latency") == "packet latency"

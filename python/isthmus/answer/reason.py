@@ -13,38 +13,6 @@ FULL = 0.9
 ALIKE = 0.9
 """The parts of a kind fill together where the mean one is taken for so much of the time of the
 busiest."""
-_PARTS = {
-    "pe_inject": ("the channels from the PEs to their routers", "the channel from PE {a}"),
-    "pe_eject": ("the channels from the routers to their PEs", "the channel to PE {b}"),
-    "link": ("the links between PEs", "the link from PE {a} to PE {b}"),
-    "io_node_in": ("the channels into the I/O nodes", "the channel into the I/O node at PE {b}"),
-    "io_node_out": (
-        "the channels from the I/O nodes to the PE network",
-        "the channel from the I/O node at PE {a} to the PE network",
-    ),
-    "io_inject": ("the channels into the I/O network", "the channel of I/O node {a} to its router"),
-    "io_eject": ("the channels out of the I/O network", "the channel to I/O node {b}"),
-    "io_link": ("the links of the I/O network", "the link from I/O node {a} to I/O node {b}"),
-    "io_to_pe": (
-        "the channels from the I/O network to the PE network",
-        "the channel from the I/O network to PE {b}",
-    ),
-    "disk": ("the disks", "the disk of I/O node {a}"),
-    "inject": ("the links out of the nodes", "the link out of node {a}"),
-    "eject": ("the links into the nodes", "the link into node {b}"),
-    "interface": ("the network interfaces", "the network interface of node {a}"),
-    "switch_link": ("the links between switches", "one of the links between switches"),
-    "local_link": ("the links within groups", "one of the links within a group"),
-    "global_link": ("the links between groups", "one of the links between groups"),
-}
-_SERVER_PARTS = {
-    "inject": ("the links out of the I/O servers", "the link out of I/O server {server}"),
-    "eject": ("the links into the I/O servers", "the link into I/O server {server}"),
-    "interface": (
-        "the network interfaces of the I/O servers",
-        "the network interface of I/O server {server}",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -118,7 +86,7 @@ def reason(layout: View, series: Series) -> Reason | None:
     if point is None or point.bottleneck is None:
         return None
     limit = point.bottleneck
-    kind = layout.run.machines[point.machine].kind
+    machine = layout.run.machines[point.machine]
     uses = (c for c in point.channels if c.from_ is None and c.kind == limit.kind)
     mean = next(uses, None)
     together = mean is not None and mean.busy >= ALIKE * limit.busy
@@ -126,24 +94,9 @@ def reason(layout: View, series: Series) -> Reason | None:
         rows = [c for c in point.channels if c.kind == "server" and c.from_ in point.servers]
         total = sum(c.busy for c in rows)
         together = bool(rows) and total / len(rows) >= ALIKE * limit.busy
-    return Reason(point, limit, _part(limit, kind, together), _busy(limit, together))
-
-
-def _part(limit: Bottleneck, machine: str, together: bool) -> str:
-    if machine == "sci":
-        ends = f"from node {limit.from_} to node {limit.to}"
-        return "the links of the rings" if together else f"the ring link {ends}"
-    way, _, level = limit.kind.partition(" ")
-    if machine == "fat-tree" and level:
-        ends = f"from level {level} {'up' if way == 'up' else 'down'}"
-        if way == "down":
-            ends = f"down to level {level}"
-        return f"the links {ends}" if together else f"one of the links {ends}"
-    parts = _SERVER_PARTS if limit.server is not None else _PARTS
-    all_of_them, one = parts.get(limit.kind, _PARTS.get(limit.kind, (limit.kind, limit.kind)))
-    if together:
-        return all_of_them
-    return one.format(a=limit.from_, b=limit.to, server=limit.server)
+    ends = (limit.from_, limit.to)
+    part = machine.part(limit.kind, ends, limit.server, every=together)
+    return Reason(point, limit, part, _busy(limit, together))
 
 
 def _busy(limit: Bottleneck, together: bool) -> str:

@@ -19,12 +19,12 @@ from isthmus.charts.spec import (
     rows_axis,
     tip,
 )
+from isthmus.machines import MachineSummary
 from isthmus.results.curves import mean_of, model_label, ordered
-from isthmus.results.machines import MachineSummary
 from isthmus.results.schema import Measure, PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import ROWS, at_work, compared_point, has_brackets, rates
-from isthmus.wording import channel_label, interval, number, unit_label, with_unit
+from isthmus.wording import interval, number, unit_label, with_unit
 
 STEP = 30
 """Height of a row in pixels."""
@@ -391,7 +391,7 @@ def channels(view: View) -> Chart:
 
 
 def _channel_name(described: MachineSummary) -> Callable[[str], str]:
-    return lambda kind: channel_label(kind, described.kind)
+    return described.channel_label
 
 
 def _channel_spec(

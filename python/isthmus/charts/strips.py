@@ -82,3 +82,8 @@ def strips(
     height: int | Spec = HEIGHT if step is None else {"step": step}
     spec = layered(layers, values, height, f"How busy the links of {label} are")
     return Panel(label, spec, note=note, width=360)
+
+
+def busy(mean: float | None) -> str:
+    """How busy the mean link is, in words."""
+    return "" if mean is None else f"; mean link {mean:.0%} busy"

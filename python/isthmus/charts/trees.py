@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from isthmus.charts.chart import Panel
-from isthmus.charts.strips import Told, strips
+from isthmus.charts.links import link_strips
 from isthmus.charts.svg import Drawing, busy_colour
 from isthmus.looks import colour_number
-from isthmus.results.machines import FatTreeSummary, GraphSummary
+from isthmus.machines import FatTreeSummary
 from isthmus.results.schema import PointResult
 from isthmus.scenes import tree
-from isthmus.scenes.machine import busiest_last, uses
-from isthmus.wording import channel_label
+from isthmus.scenes.machine import Variant, busiest_last, uses
 
 
-def tree_panels(
-    label: str, described: FatTreeSummary, point: PointResult, top: float
-) -> list[Panel]:
+def tree_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
+    """Each variant."""
+    return [_tree(label, m, p, top) for label, p, m in shown if isinstance(m, FatTreeSummary)]
+
+
+def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
     """A tree with its links coloured by how busy they were; by level if it is large."""
     single = tree.single_links(described, point)
     if not single:
-        return [link_strips(label, described, point, top)]
+        return link_strips(label, described, point, top)
     places = tree.places(described)
     used = uses(single)
     drawing = Drawing(size=460.0, wide=1.0)
@@ -31,7 +35,7 @@ def tree_panels(
     note = _rows(drawing, described, point, places)
     mean = sum(c.utilisation for c in single) / len(single)
     told = f"{described.title}; mean link {mean:.0%} busy{note}"
-    return [Panel(label, None, drawing.svg(label), told, width=340, most=640)]
+    return Panel(label, None, drawing.svg(label), told, width=340, most=640)
 
 
 def _name(described: FatTreeSummary, vertex: int) -> str:
@@ -57,15 +61,3 @@ def _rows(
     if not rows:
         return ""
     return ". Rows below, from the top: " + ", ".join(f"{n} ({len(at)})" for n, at, _ in rows)
-
-
-def link_strips(
-    label: str, described: FatTreeSummary | GraphSummary, point: PointResult, top: float
-) -> Panel:
-    """Of each kind of link the mean and the busiest: for networks that are not drawn."""
-    told = [
-        Told(channel_label(c.kind, described.kind), c.utilisation, c.highest)
-        for c in tree.level_means(point)
-    ]
-    x_title = "mean of a kind of link, and to the busiest"
-    return strips(label, told, top, described.title, x_title=x_title, step=24, ends=False)

@@ -121,7 +121,8 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 def _print_summary(summary: dict[str, Any], file: str) -> None:
     from isthmus.cli.capacity import print_capacity
     from isthmus.cli.console import print_facts
-    from isthmus.results.schema import FieldChange, read_machines
+    from isthmus.machines import read_machines
+    from isthmus.results.schema import FieldChange
     from isthmus.wording import counted
 
     facts = [("scenario", f"{summary['name']} – {summary['title']}")]

@@ -93,7 +93,7 @@ def describe_fabric(
 def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None:
     """Print a fabric as facts or JSON, and draw it."""
     from isthmus.cli.console import print_facts
-    from isthmus.results.schema import read_fabric
+    from isthmus.machines import read_fabric
 
     summary = read_fabric(told["summary"])
     if draw is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from isthmus.cli.voice import Voiced, voice
 
-KINDS = ["hypercube", "sci", "fat-tree", "graph"]
+STARTS = files("isthmus").joinpath("starts")
+"""A scenario for each kind of machine."""
+KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith(".toml"))
 
 
 @click.command(
@@ -22,17 +25,15 @@ KINDS = ["hypercube", "sci", "fat-tree", "graph"]
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
 
-KIND is the kind of machine: hypercube, sci, fat-tree or graph. `isthmus check --fields` lists what
-else a scenario may say.
+KIND is the kind of machine; hypercube if left out. `isthmus check --fields` lists what else a
+scenario may say.
 """,
 )
-@click.argument("kind", type=click.Choice(KINDS), default=KINDS[0])
+@click.argument("kind", type=click.Choice(KINDS), default="hypercube")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 def command(kind: str, file: Path | None) -> None:
     """Print a scenario, or write it where nothing is."""
-    from importlib.resources import files
-
-    text = files("isthmus").joinpath("starts", f"{kind}.toml").read_text(encoding="utf-8")
+    text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
     if file is None or str(file) == "-":
         from isthmus.cli.streams import document
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isthmus.charts.chart import Chart, Key, Panel, Spec, Symbol, Table, brief
-from isthmus.charts.machines import fabric_svg
+from isthmus.charts.fabrics import fabric_svg
 from isthmus.charts.spec import INK, LIT, MUTED, PAPER, axis, layered, nominal, tip
 from isthmus.faults.outcome import CaseOutcome, Summary
 from isthmus.faults.plan import Study

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from isthmus.faults.outcome import AT_LEAST, KINDS, CaseOutcome, Summary
 from isthmus.faults.plan import DOUBLE, Study
 from isthmus.looks import BASELINE, COLOURS, colour_number
-from isthmus.results.machines import SciSummary
+from isthmus.machines import SciSummary
 from isthmus.results.schema import RunResult
 from isthmus.scenes.rings import is_drawn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isthmus.core import ask_json
 from isthmus.errors import IsthmusError
-from isthmus.results.machines import MachineSummary, SciSummary
+from isthmus.machines import MachineSummary, SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.value import Value
 

@@ -45,10 +45,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from isthmus.errors import IsthmusError
+from isthmus.machines import HypercubeSummary
 from isthmus.papers import arithmetic, fabric, tree
 from isthmus.papers.grammar import Conditions, number
 from isthmus.papers.model import Model, balance
-from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import (
     AxisValue,
     Measure,

@@ -11,7 +11,6 @@ from isthmus.plots.style import INK, key, legend_above, look, panels
 from isthmus.results.curves import model_label
 from isthmus.results.series import View
 from isthmus.results.shown import compared_point
-from isthmus.wording import channel_label
 
 
 def channels(view: View) -> Figure:
@@ -47,7 +46,7 @@ def channels(view: View) -> Figure:
             if use.analytic is not None:
                 modelled = True
                 ax.plot(use.analytic, y, color=INK, marker="|", ls="", ms=9, mew=1.3)
-    ax.set_yticks(range(len(kinds)), [channel_label(k, described.kind) for k in kinds])
+    ax.set_yticks(range(len(kinds)), [described.channel_label(k) for k in kinds])
     for line in range(1, len(kinds)):
         ax.axhline(line - 0.5, color="#dfe3e8", lw=0.7)
     ax.set_ylim(len(kinds) - 0.5, -0.5)

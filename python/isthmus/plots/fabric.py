@@ -10,14 +10,16 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from isthmus.machines import SciSummary
+from isthmus.plots.pictures import Picture, square
 from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
-from isthmus.results.machines import SciSummary
 from isthmus.results.schema import PointResult
 from isthmus.scenes import rings
 
 
-def busy_panel(ax: Axes, described: SciSummary, point: PointResult, norm: Normalize) -> None:
+def _draw(axes: Sequence[Axes], described: SciSummary, point: PointResult, norm: Normalize) -> None:
     """Draw a fabric with its links coloured by how busy they were; by ring if it is large."""
+    ax = axes[0]
     used, mean = rings.used_links(described, point), rings.mean_link(point)
     if not rings.is_drawn(described):
         _strip(ax, described, used, norm, mean)
@@ -106,3 +108,11 @@ def _strip(
     ax.set_ylabel("utilisation of its links")
     what = f"{described.fabric}: {described.nodes:,} nodes"
     ax.set_xlabel(f"number of the ring\n{what}\nmean link {mean:.0%} busy", color=MUTED)
+
+
+def _size(across: int) -> tuple[float, float]:
+    width, height = square(across)
+    return width + 0.6, height + 0.6
+
+
+FABRICS = Picture(_draw, _size, (0.7, 0.5))

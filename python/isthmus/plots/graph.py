@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from isthmus.errors import IsthmusError
+from isthmus.machines import SciSummary
 from isthmus.plots.fabric import panel
 from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
-from isthmus.results.machines import SciSummary
 from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
 
 from isthmus.looks import job_colours
-from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
-from isthmus.results.machines import FatTreeSummary, GraphSummary
+from isthmus.machines import FatTreeSummary
+from isthmus.plots.links import link_strips
+from isthmus.plots.pictures import Picture, wide
+from isthmus.plots.style import BUSY, INK, PAPER, bare
 from isthmus.results.schema import ChannelUse, PointResult
 from isthmus.scenes import tree
 from isthmus.scenes.machine import busiest_last, uses
-from isthmus.wording import channel_label
 
 
-def tree_panel(ax: Axes, described: FatTreeSummary, point: PointResult, norm: Normalize) -> None:
+def _draw(
+    axes: Sequence[Axes], described: FatTreeSummary, point: PointResult, norm: Normalize
+) -> None:
     """Draw a tree with its links coloured by how busy they were; by level if it is large."""
+    ax = axes[0]
     single = tree.single_links(described, point)
     if not single:
-        link_strips(ax, described, point, norm)
+        link_strips(axes, described, point, norm)
         return
     places = tree.places(described)
     _links(ax, places, single, norm)
@@ -98,20 +103,4 @@ def _nodes(
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 
-def link_strips(
-    ax: Axes, described: FatTreeSummary | GraphSummary, point: PointResult, norm: Normalize
-) -> None:
-    """Of each kind of link the mean and the busiest: for networks that are not drawn."""
-    means = tree.level_means(point)
-    for y, each in enumerate(means):
-        colour = BUSY(norm(each.utilisation))
-        ax.barh(y, each.utilisation, height=0.7, color=colour, zorder=2)
-        if each.highest is not None:
-            ax.plot([each.utilisation, each.highest], [y, y], color=INK, lw=1.2, zorder=3)
-            ax.plot(each.highest, y, marker="|", color=INK, ms=8, zorder=3)
-    ax.set_yticks(range(len(means)), [channel_label(c.kind, described.kind) for c in means])
-    ax.invert_yaxis()
-    ax.set_xlim(0, norm.vmax)
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.grid(axis="y", visible=False)
-    ax.set_xlabel(f"{described.title}\nmean of a kind of link, and to the busiest", color=MUTED)
+TREES = Picture(_draw, wide, (0.9, 0.0), across=2)

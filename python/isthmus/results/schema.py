@@ -15,14 +15,8 @@ import msgspec
 
 from isthmus.columns import cut
 from isthmus.errors import IsthmusError
+from isthmus.machines import MachineSummary
 from isthmus.results.check import check_result
-from isthmus.results.machines import (
-    FatTreeSummary,
-    GraphSummary,
-    HypercubeSummary,
-    MachineSummary,
-    SciSummary,
-)
 from isthmus.wording import unit_label
 
 __all__ = [
@@ -32,25 +26,18 @@ __all__ = [
     "Bottleneck",
     "ChannelUse",
     "Collapse",
-    "FatTreeSummary",
     "FieldChange",
-    "GraphSummary",
     "Histogram",
-    "HypercubeSummary",
     "JobSummary",
     "Load",
-    "MachineSummary",
     "Measure",
     "NodeUse",
     "Percentile",
     "PointResult",
     "RunResult",
-    "SciSummary",
     "SearchResult",
     "Trial",
     "VerdictSummary",
-    "read_fabric",
-    "read_machines",
 ]
 
 SCHEMA = 4
@@ -515,13 +502,3 @@ def _malformed(text: str, error: Exception) -> tuple[int, str]:
     _, _, place = reason.rpartition("(byte ")
     at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(text)
     return text.encode()[:at].count(b"\n") + 1, reason
-
-
-def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
-    """Read machines as the core describes them."""
-    return msgspec.convert(described, list[MachineSummary])
-
-
-def read_fabric(described: dict[str, Any]) -> SciSummary:
-    """Read a fabric as the core describes it without the kind of machine that it is."""
-    return msgspec.convert(described, SciSummary)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isthmus.results.machines import HypercubeSummary
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
 from isthmus.wording import measure_label, measure_subject
 
@@ -193,14 +192,8 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
     """One axis value in words: the label's letter where it ends in one (``b = 2``)."""
     field_ = run.axes[axis]
-    described = run.machines[machine]
-    if (
-        field_.key.endswith("lanes.io_link")
-        and isinstance(described, HypercubeSummary)
-        and not described.has_io_network
-    ):
-        return "no I/O network"
-    return value_text(field_.label, value)
+    own = run.machines[machine].axis_words(field_.key)
+    return value_text(field_.label, value) if own is None else own
 
 
 def value_text(label: str, value: AxisValue) -> str:

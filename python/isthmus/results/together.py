@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from isthmus.errors import IsthmusError
+from isthmus.machines import MachineSummary
 from isthmus.results.schema import (
     Axis,
     AxisValue,
-    MachineSummary,
     PointResult,
     RunResult,
     SearchResult,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isthmus.results.machines import HypercubeSummary
+from isthmus.machines import HypercubeSummary
 from isthmus.results.schema import PointResult
 from isthmus.scenes.machine import Use, uses
 

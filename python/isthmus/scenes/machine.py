@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.results.machines import FatTreeSummary, GraphSummary, MachineSummary
+from isthmus.machines import MachineSummary
 from isthmus.results.schema import ChannelUse, PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import compared_point
@@ -36,11 +36,7 @@ def ceiling(shown: Iterable[Variant]) -> float:
         c.utilisation
         for _, p, m in shown
         for c in p.channels
-        if (
-            c.is_link
-            if isinstance(m, FatTreeSummary | GraphSummary)
-            else c.kind in ("link", "io_link")
-        )
+        if c.is_link and m.is_pictured(c.kind)
     ]
     return min(1.0, max([0.05, *used]))
 
@@ -58,3 +54,16 @@ def uses(channels: Iterable[ChannelUse]) -> Use:
 def busiest_last(used: Use) -> list[tuple[int, int]]:
     """Links in the order in which they are drawn, so that busy ones lie on top."""
     return sorted(used, key=lambda ends: (used[ends], ends))
+
+
+def kinds_of_link(described: MachineSummary, point: PointResult) -> list[ChannelUse]:
+    """Where links are not drawn: the mean link of each kind, as messages pass."""
+    order = {kind: place for place, kind in enumerate(described.channels)}
+
+    def crossed(use: ChannelUse) -> tuple[int, int]:
+        """Up through the levels, then down."""
+        way, _, level = use.kind.partition(" ")
+        number = int(level or 0)
+        return order.get(way, len(order)), -number if way == "down" else number
+
+    return sorted((c for c in point.channels if c.from_ is None and c.is_link), key=crossed)

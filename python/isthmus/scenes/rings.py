@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isthmus.results.machines import SciSummary, rings_text
+from isthmus.machines import SciSummary
+from isthmus.machines.sci import rings_text
 from isthmus.results.schema import PointResult
 from isthmus.wording import counted
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from isthmus.results.machines import FatTreeSummary
+from isthmus.machines import FatTreeSummary
 from isthmus.results.schema import ChannelUse, PointResult
 
 DRAWN_NODES = 128
 """Most nodes of a tree that is drawn link by link."""
-_CROSSED = ("inject", "up", "switch_link", "local_link", "global_link", "down", "eject")
-_ORDER = {way: place for place, way in enumerate(_CROSSED)}
 
 
 def single_links(described: FatTreeSummary, point: PointResult) -> list[ChannelUse]:
@@ -42,16 +40,3 @@ def rows_below(point: PointResult) -> list[tuple[str, list[int], int | None]]:
     if point.servers:
         rows.append(("I/O servers", point.servers, None))
     return rows
-
-
-def level_means(point: PointResult) -> list[ChannelUse]:
-    """Where links are not drawn: the mean link of each level and direction, as packets pass."""
-    means = [c for c in point.channels if c.from_ is None and c.is_link]
-    return sorted(means, key=_crossed)
-
-
-def _crossed(use: ChannelUse) -> tuple[int, int]:
-    """The order in which packets cross links: up through the levels, then down."""
-    way, _, level = use.kind.partition(" ")
-    number = int(level or 0)
-    return _ORDER.get(way, len(_ORDER)), -number if way == "down" else number

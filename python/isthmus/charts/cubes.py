@@ -1,0 +1,76 @@
+"""Hypercubes: the PE network and the I/O network, links by how busy they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isthmus.charts.chart import Panel
+from isthmus.charts.strips import Told, busy, strips
+from isthmus.charts.svg import Drawing, busy_colour
+from isthmus.machines import HypercubeSummary
+from isthmus.results.schema import PointResult
+from isthmus.scenes.cube import Network, io_network, pe_network
+from isthmus.scenes.machine import Variant
+
+
+def cube_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
+    """The PE network of each variant, then the I/O network of each that has one."""
+    cubes = [(label, p, m) for label, p, m in shown if isinstance(m, HypercubeSummary)]
+    panels = [_pe_network(label, described, point, top) for label, point, described in cubes]
+    return panels + [
+        _io_network(label, described, point, top)
+        for label, point, described in cubes
+        if described.has_io_network
+    ]
+
+
+def _pe_network(label: str, described: HypercubeSummary, point: PointResult, top: float) -> Panel:
+    network = pe_network(described, point)
+    note = f"PE network, {described.pes:,} PEs ○, {len(described.io_nodes)} with an I/O node ■"
+    if not network.drawn:
+        return _by_dimension(label, network, top, note)
+    places = network.places()
+    drawing = Drawing()
+    _links(drawing, network, places, top, 1.1 if described.dimension > 5 else 1.8)
+    io = set(described.io_nodes)
+    dot = 2.1 if described.dimension > 5 else 4.0
+    for pe, place in enumerate(places):
+        if pe in io:
+            drawing.dot(place, dot * 1.3, "square", "io", f"I/O node at PE {pe}")
+        else:
+            drawing.dot(place, dot, "circle", "pe", f"PE {pe}")
+    svg = drawing.svg(f"PE network of {label}")
+    return Panel(label, None, svg, note + busy(network.mean), width=250, most=440)
+
+
+def _io_network(label: str, described: HypercubeSummary, point: PointResult, top: float) -> Panel:
+    network = io_network(described, point)
+    plural = "lane" if network.lanes == 1 else "lanes"
+    note = f"I/O network, {network.nodes:,} nodes ■, {network.lanes} {plural} a link"
+    if not network.drawn:
+        return _by_dimension(label, network, top, note)
+    places = network.places()
+    drawing = Drawing()
+    _links(drawing, network, places, top, 1.4 + 0.8 * network.lanes)
+    for node, place in enumerate(places):
+        drawing.dot(place, 4, "square", "io", f"I/O node {node} at PE {described.io_nodes[node]}")
+    svg = drawing.svg(f"I/O network of {label}")
+    return Panel(label, None, svg, note + busy(network.mean), width=250, most=440)
+
+
+def _links(
+    drawing: Drawing,
+    network: Network,
+    places: Sequence[tuple[float, float]],
+    top: float,
+    width: float,
+) -> None:
+    for a, b, share in network.links():
+        told = f"{a} – {b}: {share:.0%} busy"
+        drawing.line([places[a], places[b]], busy_colour(share, top), width, told)
+
+
+def _by_dimension(label: str, network: Network, top: float, note: str) -> Panel:
+    """Cubes too large to draw."""
+    told = [Told(f"dimension {bit}", mean, most) for bit, mean, most in network.by_dimension()]
+    return strips(label, told, top, f"{note}, by dimension{busy(network.mean)}")

@@ -1,0 +1,35 @@
+"""Kinds of machine as results describe them, one module each, told apart by their `kind`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from isthmus.machines.fat_tree import FatTreeSummary
+from isthmus.machines.graph import GraphSummary
+from isthmus.machines.hypercube import HypercubeSummary
+from isthmus.machines.sci import SciSummary
+
+__all__ = [
+    "FatTreeSummary",
+    "GraphSummary",
+    "HypercubeSummary",
+    "MachineSummary",
+    "SciSummary",
+    "read_fabric",
+    "read_machines",
+]
+
+MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary
+"""A machine of any kind: a new kind is one more here."""
+
+
+def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
+    """Read machines as the core describes them."""
+    return msgspec.convert(described, list[MachineSummary])
+
+
+def read_fabric(described: dict[str, Any]) -> SciSummary:
+    """Read a fabric as the core describes it without the kind of machine that it is."""
+    return msgspec.convert(described, SciSummary)

@@ -1,0 +1,28 @@
+"""Channels of networks of packets, whatever their form."""
+
+from __future__ import annotations
+
+from isthmus.machines.base import Channel
+
+INJECT = Channel(
+    "node → switch",
+    "the links out of the nodes",
+    "the link out of node {a}",
+    "the links out of the I/O servers",
+    "the link out of I/O server {server}",
+)
+EJECT = Channel(
+    "switch → node",
+    "the links into the nodes",
+    "the link into node {b}",
+    "the links into the I/O servers",
+    "the link into I/O server {server}",
+)
+INTERFACE = Channel(
+    "network interface",
+    "the network interfaces",
+    "the network interface of node {a}",
+    "the network interfaces of the I/O servers",
+    "the network interface of I/O server {server}",
+)
+SERVER = Channel("I/O server")

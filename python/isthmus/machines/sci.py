@@ -1,0 +1,100 @@
+"""Fabrics of SCI rings."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from isthmus.machines.base import Channel, Machine, cycle_text, listed
+from isthmus.wording import counted, number
+
+_LINKS = ("the links of the rings", "the ring link from node {a} to node {b}")
+_CHANNELS = {
+    "link": Channel("ring link", *_LINKS),
+    "send": Channel("of it: send packets", *_LINKS),
+    "echo": Channel("of it: echo packets", *_LINKS),
+}
+
+
+class SciSummary(Machine, frozen=True, tag="sci"):
+    """A fabric of SCI rings joined by the nodes that are on several of them."""
+
+    utilisation: ClassVar[str] = "utilisation of a link (symbols per cycle)"
+    channels: ClassVar[dict[str, Channel]] = _CHANNELS
+
+    fabric: str
+    """What it is, in words: ``6 x 6 bidirectional torus``."""
+    nodes: int
+    """Number of nodes, those cut off included."""
+    rings: list[list[int]]
+    """The nodes of each ring in the order in which packets pass them; empty above 4096 nodes."""
+    ring_count: int
+    dead_rings: list[int]
+    """Rings out of service."""
+    places: list[tuple[float, float]]
+    """Where to draw each node, x and y; empty above 4096 nodes."""
+    routing: str
+    """Which of the shortest paths packets take, in words."""
+    mean_links: float
+    """Mean links of a path under uniform traffic."""
+    mean_ring_changes: float
+    """Mean changes of ring of a path under uniform traffic."""
+    cycle_us: float
+    deadlock: str
+    """Whether queues can wait for one another in a cycle."""
+    faults: list[str]
+    cut_off: list[int]
+    """Nodes that faults have cut off."""
+
+    @property
+    def title(self) -> str:
+        """What it is, on one line."""
+        return f"{self.fabric}: {counted(self.nodes, 'node')}, {self.rings_text}"
+
+    @property
+    def rings_text(self) -> str:
+        """How many rings of how many nodes (Table 7 of the SCI paper)."""
+        return rings_text(self.ring_count, sorted({len(ring) for ring in self.rings}))
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Names and values of all else that is known of it."""
+        mean = f"{number(self.mean_links)} links and {number(self.mean_ring_changes)} changes"
+        facts = [
+            ("Routing", self.routing),
+            ("Mean path", f"{mean} of ring, under uniform traffic"),
+            ("Cycle", cycle_text(self.cycle_us)),
+            ("Deadlock", self.deadlock),
+        ]
+        if self.faults:
+            facts.append(("Faults", "; ".join(self.faults)))
+        if self.dead_rings:
+            dead = f"{len(self.dead_rings)} of {self.ring_count} ({listed(self.dead_rings)})"
+            facts.append(("Rings out of service", dead))
+        if self.cut_off:
+            cut = f"{len(self.cut_off)} of {self.nodes} nodes ({listed(self.cut_off)})"
+            facts.append(("Cut off", cut))
+        return facts
+
+    def links(self) -> list[tuple[int, int, int]]:
+        """Ring, begin and end of each link in service, in the order of a point's channels."""
+        dead = set(self.dead_rings)
+        return [
+            (number_, a, b)
+            for number_, ring in enumerate(self.rings)
+            if number_ not in dead
+            for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)
+        ]
+
+    def is_pictured(self, channel: str) -> bool:
+        """Links as a whole."""
+        return channel == "link"
+
+
+def rings_text(count: int, lengths: list[int]) -> str:
+    """How many rings of how many nodes: ``24 rings of 6 nodes``."""
+    rings = counted(count, "ring")
+    if not lengths:
+        return rings
+    if len(lengths) == 1:
+        return f"{rings} of {lengths[0]} nodes"
+    return f"{rings} of {lengths[0]} to {lengths[-1]} nodes"
