@@ -12,6 +12,7 @@ mod network;
 mod outstanding;
 mod rules;
 mod subject;
+mod switches;
 mod table;
 mod vain;
 
@@ -21,6 +22,7 @@ pub(crate) use message::{Message, Times};
 pub(crate) use network::{derived, network};
 pub(crate) use rules::rules;
 pub(crate) use subject::{flaw, is_io, names, subject};
+pub(crate) use switches::Switches;
 pub(crate) use table::{CHANNELS_MAX, NetworkTable};
 pub(crate) use vain::watch;
 

@@ -2,9 +2,11 @@
 //!
 //! A [`Network`] is what links, switches and interfaces are like. With the ways of a machine
 //! ([`isthmus_packet::ways`]) a [`Simulation`] lets jobs run on it and tells an [`Observer`] what happens.
+//! [`Routed`] is all of that but the jobs, for machines without another form of their own.
 
 mod network;
 mod observe;
+mod routed;
 mod simulation;
 pub mod spec;
 
@@ -12,4 +14,5 @@ pub use isthmus_packet::{Counters, Error as EngineError, ways};
 pub use isthmus_workload::jobs::Phase;
 pub use network::{Network, NetworkError};
 pub use observe::{Completed, Observer, Packet};
+pub use routed::{Routed, RoutedError, follow};
 pub use simulation::Simulation;

@@ -1,0 +1,162 @@
+//! Networks of switches whose form is a wiring.
+
+use super::{Bundle, Fabric, Link};
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::{Network, Routed, follow};
+use isthmus_topology::Wiring;
+use isthmus_units::Time;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A network of switches: a [`Fabric`] by its wiring and its ways.
+pub(crate) trait Switches: Debug + Send + Sync + 'static {
+    /// Where packets may go.
+    type Ways: Ways + Debug + Send + Sync + 'static;
+
+    /// The same, shared by simulations.
+    fn ways(&self) -> &Arc<Self::Ways>;
+
+    /// Nodes, switches and links.
+    fn wiring(&self) -> &Wiring;
+
+    /// Links, switches and interfaces.
+    fn network(&self) -> &Network;
+
+    /// The kind of the links from one switch to another, as results name it, and its place among the
+    /// others in the order in which packets cross them, from 1.
+    fn between(&self, _from: u32, _to: u32) -> (&'static str, u8) {
+        ("switch_link", 1)
+    }
+
+    /// Whether which switches packets pass is drawn by lot. No by default.
+    fn is_drawn(&self) -> bool {
+        false
+    }
+
+    /// What a signal takes along the longest link. None by default.
+    fn longest_delay(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
+    type Ways = W;
+
+    fn ways(&self) -> &Arc<W> {
+        self.ways()
+    }
+
+    fn wiring(&self) -> &Wiring {
+        self.wiring()
+    }
+
+    fn network(&self) -> &Network {
+        self.network()
+    }
+}
+
+impl<S: Switches> Fabric for S {
+    type Ways = S::Ways;
+
+    fn ways(&self) -> &Arc<S::Ways> {
+        self.ways()
+    }
+
+    fn network(&self) -> &Network {
+        self.network()
+    }
+
+    fn links(&self) -> impl Iterator<Item = Link> {
+        let wiring = self.wiring();
+        (0..wiring.link_count()).map(move |link| {
+            let (from, to) = ends(wiring, link);
+            let (kind, rank) = kind(self, from, to);
+            Link {
+                kind: kind.to_owned(),
+                from,
+                to,
+                order: (rank, 0),
+                out_of_node: from < wiring.node_count(),
+            }
+        })
+    }
+
+    fn switches_between(&self, from: u32, to: u32) -> u32 {
+        follow(&**self.ways(), from, to).len() as u32 - 1
+    }
+
+    fn switches_at_most(&self) -> u32 {
+        self.ways().longest() - 1
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.is_drawn()
+    }
+
+    fn longest_delay(&self) -> Time {
+        self.longest_delay()
+    }
+
+    /// Where ways are drawn by lot, only the links of nodes.
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)> {
+        let others = || to.iter().copied().filter(|&other| other != from);
+        let each = 1.0 / others().count().max(1) as f64;
+        let mut shares = BTreeMap::new();
+        for other in others() {
+            let way = follow(&**self.ways(), from, other);
+            let ends = [0, way.len() - 1];
+            for (place, (run, _)) in way.iter().enumerate() {
+                if !self.is_drawn() || ends.contains(&place) {
+                    *shares.entry(run.first).or_insert(0.0) += each;
+                }
+            }
+        }
+        shares.into_iter().collect()
+    }
+
+    fn bundle(&self, first: u32) -> Option<Bundle> {
+        let wiring = self.wiring();
+        let (from, to) = ends(wiring, first);
+        if from < wiring.node_count() {
+            return None;
+        }
+        let (kind, rank) = kind(self, from, to);
+        let beside = wiring
+            .out_of(from)
+            .filter(|&link| wiring.target(link) == to);
+        Some(Bundle {
+            name: match kind {
+                "eject" => "link into a node, busiest".to_owned(),
+                "switch_link" => "link between switches, busiest".to_owned(),
+                kind => format!("{}, busiest", kind.replace('_', " ")),
+            },
+            order: (rank, 0),
+            width: beside.count() as u32,
+        })
+    }
+
+    fn overlay(&self, _: &JobsTraffic, _: &Layout) -> Overlay {
+        Overlay::default()
+    }
+}
+
+/// Where a link begins and ends.
+fn ends(wiring: &Wiring, link: u32) -> (u32, u32) {
+    (wiring.target(wiring.reverse(link)), wiring.target(link))
+}
+
+/// The kind of a link, and its place in the order in which packets cross them.
+fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
+    let nodes = switches.wiring().node_count();
+    if from < nodes {
+        ("inject", 0)
+    } else if to < nodes {
+        ("eject", u8::MAX)
+    } else {
+        switches.between(from - nodes, to - nodes)
+    }
+}

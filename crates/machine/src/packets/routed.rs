@@ -1,0 +1,148 @@
+//! A network in any form, with the ways through it.
+
+use super::network::{Network, NetworkError};
+use isthmus_packet::ways::{Header, Run, Ways};
+use isthmus_topology::Wiring;
+use isthmus_topology::deadlock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why packets cannot be sent through a network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoutedError {
+    /// Fewer virtual channels than classes of them.
+    #[error(
+        "routes take {classes} classes of virtual channels and links have {channels}, so that packets could \
+         wait for one another in a circle"
+    )]
+    Classes {
+        /// Virtual channels that there are.
+        channels: u32,
+        /// How many there must be.
+        classes: u32,
+    },
+    /// Packets that hold channels could wait for one another in a circle.
+    #[error("packets could wait for one another in a circle, at switches {}", named(.switches))]
+    Circle {
+        /// The switches at which they would, in the order of the circle.
+        switches: Vec<u32>,
+    },
+    /// Its links, switches or interfaces cannot be.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// Most switches of a circle that are named.
+const NAMED_MAX: usize = 12;
+
+fn named(switches: &[u32]) -> String {
+    let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
+    let some: Vec<String> = some.collect();
+    let more = if switches.len() > NAMED_MAX {
+        ", ..."
+    } else {
+        ""
+    };
+    format!("{}{more}", some.join(", "))
+}
+
+/// A network and the ways that packets take through it, free of deadlock.
+#[derive(Debug)]
+pub struct Routed<W> {
+    wiring: Wiring,
+    ways: Arc<W>,
+    network: Network,
+}
+
+impl<W: Ways> Routed<W> {
+    /// A network with these links and ways. All ways are followed, to see that no packets can wait for one
+    /// another in a circle, which takes time in the pairs of nodes; they must not be drawn by lot.
+    ///
+    /// # Errors
+    /// A circle, fewer virtual channels than the ways have classes, rules that contradict one another.
+    pub fn new(wiring: Wiring, ways: W, network: Network) -> Result<Self, RoutedError> {
+        let (channels, classes) = (network.spec().virtual_channels, ways.classes());
+        if channels < classes {
+            return Err(RoutedError::Classes { channels, classes });
+        }
+        network.check_on(&ways)?;
+        let routed = Self {
+            wiring,
+            ways: Arc::new(ways),
+            network,
+        };
+        routed.check_waiting()?;
+        Ok(routed)
+    }
+
+    /// The first theorem of Dally and Seitz, over the classes of channels of all links.
+    fn check_waiting(&self) -> Result<(), RoutedError> {
+        let classes = self.ways.classes();
+        let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
+        let mut waits: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let nodes = self.wiring.node_count();
+        for from in 0..nodes {
+            for to in (0..nodes).filter(|&to| to != from) {
+                let way = follow(&*self.ways, from, to);
+                for (held, wanted) in way.iter().zip(&way[1..]) {
+                    waits
+                        .entry(channel(held))
+                        .or_default()
+                        .insert(channel(wanted));
+                }
+            }
+        }
+        let channels = (self.wiring.link_count() * classes) as usize;
+        let after = |held: usize| waits.get(&held).into_iter().flatten().copied();
+        let circle = |cycle: deadlock::DependencyCycle| RoutedError::Circle {
+            switches: cycle
+                .channels
+                .iter()
+                .map(|&channel| self.wiring.target(channel as u32 / classes) - nodes)
+                .collect(),
+        };
+        deadlock::check(channels, after).map_err(circle)?;
+        Ok(())
+    }
+}
+
+impl<W> Routed<W> {
+    /// Nodes, switches and links.
+    pub fn wiring(&self) -> &Wiring {
+        &self.wiring
+    }
+
+    /// Where packets may go.
+    pub fn ways(&self) -> &Arc<W> {
+        &self.ways
+    }
+
+    /// Its links, switches and interfaces.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+}
+
+/// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot.
+pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
+    let mut header = Header {
+        from,
+        to,
+        links: 0,
+        state: ways.state(from, to),
+        class: 0,
+    };
+    let first = ways.first(&mut header, || 0);
+    let mut way = vec![(first, header.class)];
+    while let Some(&(run, _)) = way.last() {
+        let end = ways.end(run.first);
+        if end.vertex == to {
+            break;
+        }
+        header.links += 1;
+        let next = ways.next(&mut header, end, || 0);
+        way.push((next, header.class));
+    }
+    way
+}
