@@ -105,7 +105,7 @@ pub mod fattree;
 pub mod graph;
 pub mod hypercube;
 mod outstanding;
-mod packets;
+pub mod packets;
 mod runs;
 pub mod sci;
 

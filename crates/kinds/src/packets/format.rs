@@ -7,10 +7,7 @@ use isthmus_scenario::format::Default::{Derived, Required, Value};
 use isthmus_scenario::format::{Field, Kind, Loads, Named, Own, Presets, Rows, Tables};
 
 /// The tables of a kind whose fields of `[machine]` these are.
-pub(crate) const fn tables(
-    machine: fn() -> Vec<Field>,
-    presets: Option<&'static Presets>,
-) -> Tables {
+pub const fn tables(machine: fn() -> Vec<Field>, presets: Option<&'static Presets>) -> Tables {
     Tables {
         machine,
         workload: || Rows::of::<WorkloadTable>("workload"),

@@ -30,7 +30,7 @@ const GAP_MIN: Time = Time::from_ns(1);
 pub(crate) const LOAD_KEYS: &[&str] = &["workload.load"];
 
 /// The jobs, checked against the network of so many nodes that they run on.
-pub(crate) fn jobs(
+pub fn jobs(
     settings: &Settings,
     network: &NetworkSpec,
     nodes: u32,

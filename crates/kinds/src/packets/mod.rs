@@ -16,15 +16,17 @@ mod switches;
 mod table;
 mod vain;
 
-pub(crate) use format::tables;
-pub(crate) use jobs::jobs;
+pub use format::tables;
+pub use jobs::jobs;
 pub(crate) use message::{Message, Times};
-pub(crate) use network::{derived, network};
+pub use network::{derived, network};
 pub(crate) use rules::rules;
-pub(crate) use subject::{flaw, is_io, names, subject};
-pub(crate) use switches::Switches;
-pub(crate) use table::{CHANNELS_MAX, NetworkTable};
-pub(crate) use vain::watch;
+pub(crate) use subject::is_io;
+pub use subject::{flaw, names, subject};
+pub use switches::{Switches, unroutable};
+pub(crate) use table::CHANNELS_MAX;
+pub use table::NetworkTable;
+pub use vain::watch;
 
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
@@ -36,7 +38,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The form of a network: where links lead, which packets take, and how far it is.
-pub(crate) trait Fabric: Debug + Send + Sync + 'static {
+pub trait Fabric: Debug + Send + Sync + 'static {
     /// Where packets may go.
     type Ways: Ways + Debug + Send + Sync + 'static;
 
@@ -83,7 +85,7 @@ pub(crate) trait Fabric: Debug + Send + Sync + 'static {
 
 /// A link in one direction.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     /// Its kind, as results name it.
     pub kind: String,
     /// Where it begins: a node, or above the nodes a switch.
@@ -98,7 +100,7 @@ pub(crate) struct Link {
 
 /// Links side by side, any of which does.
 #[derive(Debug)]
-pub(crate) struct Bundle {
+pub struct Bundle {
     /// Their kind in words.
     pub name: String,
     /// The place of that among the others.

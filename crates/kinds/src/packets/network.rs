@@ -11,7 +11,7 @@ use isthmus_units::{Bandwidth, Time};
 const PACKET_MAX: Time = Time::from_us(4_000);
 
 /// The network, checked; `adaptive` is how packets choose among links.
-pub(crate) fn network(
+pub fn network(
     settings: &Settings,
     table: NetworkTable,
     adaptive: Adaptive,
@@ -52,7 +52,7 @@ pub(crate) fn network(
 }
 
 /// The times that follow from the switches and the memory.
-pub(crate) fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
+pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
     let hop = match network.switching {
         Switching::Circuit {
             acknowledgement_hop,

@@ -31,7 +31,7 @@ const UNIT: &str = "MB/s";
 ///
 /// # Errors
 /// Jobs or servers that do not lie on it.
-pub(crate) fn subject<F: Fabric>(
+pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,
 ) -> Result<Arc<dyn Subject>, Flaw> {
@@ -61,7 +61,7 @@ pub(crate) fn subject<F: Fabric>(
 }
 
 /// The field behind an error of links, switches or interfaces, and what would be right.
-pub(crate) fn flaw(error: &NetworkError) -> Flaw {
+pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (
             "machine.bandwidth",
@@ -83,7 +83,7 @@ pub(crate) fn flaw(error: &NetworkError) -> Flaw {
 
 /// The names of all latencies of these jobs, in the order in which results list them: the phases of
 /// those jobs that have any come last.
-pub(crate) fn names(traffic: &JobsTraffic) -> Vec<String> {
+pub fn names(traffic: &JobsTraffic) -> Vec<String> {
     let jobs = traffic.jobs.iter();
     let messages =
         jobs.flat_map(|job| QUANTITIES.map(|quantity| format!("{}.{quantity}", job.name)));

@@ -1,9 +1,10 @@
 //! Networks of switches whose form is a wiring.
 
-use super::{Bundle, Fabric, Link};
+use super::{Bundle, Fabric, Link, flaw};
+use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::ways::Ways;
-use isthmus_machine::packets::{Network, Routed, follow};
+use isthmus_machine::packets::{Network, Routed, RoutedError, follow};
 use isthmus_topology::Wiring;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
@@ -13,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A network of switches: a [`Fabric`] by its wiring and its ways.
-pub(crate) trait Switches: Debug + Send + Sync + 'static {
+pub trait Switches: Debug + Send + Sync + 'static {
     /// Where packets may go.
     type Ways: Ways + Debug + Send + Sync + 'static;
 
@@ -141,6 +142,23 @@ impl<S: Switches> Fabric for S {
 
     fn overlay(&self, _: &JobsTraffic, _: &Layout) -> Overlay {
         Overlay::default()
+    }
+}
+
+/// The field behind an error of a network in a form of its own, and what would be right.
+pub fn unroutable(error: &RoutedError) -> Flaw {
+    let (field, hint) = match error {
+        RoutedError::Network(error) => return flaw(error),
+        RoutedError::Classes { classes, .. } => (
+            "machine.virtual_channels",
+            format!("give {classes} or more"),
+        ),
+        RoutedError::Circle { .. } => ("machine", "take other sizes".to_owned()),
+    };
+    Flaw {
+        field,
+        problem: error.to_string(),
+        hint,
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum Memory {
 
 /// Fields of `[machine]`.
 #[derive(Describe)]
-pub(crate) struct NetworkTable {
+pub struct NetworkTable {
     /// Bandwidth of a link in one direction, headers included (section 2.2).
     #[describe(label = "link bandwidth", default = "400 MB/s")]
     pub(crate) bandwidth: Bandwidth,

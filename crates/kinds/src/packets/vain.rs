@@ -5,7 +5,7 @@ use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
 /// Tells `watch` of them.
-pub(crate) fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
+pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);
         let (circuits, channels_are) = match channels {
