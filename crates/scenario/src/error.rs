@@ -102,6 +102,8 @@ pub enum Origin {
     Whole,
     /// Byte offset in the file.
     File(usize),
+    /// A line, from 1, of the text of several lines that is written at this byte offset of the file.
+    Line(usize, u32),
     /// Index of the override.
     Override(usize),
 }
@@ -134,6 +136,14 @@ impl Problem {
             hint: hint.into(),
         }
     }
+
+    /// The same problem, on this line, from 1, of the text that is the value.
+    pub fn below(mut self, line: u32) -> Self {
+        if let Origin::File(offset) = self.origin {
+            self.origin = Origin::Line(offset, line);
+        }
+        self
+    }
 }
 
 /// The texts that errors point into.
@@ -161,6 +171,11 @@ impl Source {
                     column: Some(column),
                 }
             }
+            Origin::Line(offset, line) => Place::File {
+                name: self.file.clone(),
+                line: Some(self.line_of_text(offset, line)),
+                column: None,
+            },
             Origin::Override(index) => Place::Override {
                 text: self
                     .overrides
@@ -177,6 +192,19 @@ impl Source {
             problem,
             hint,
         }
+    }
+
+    /// The line of a text that begins at `offset`: a line break behind the quotation marks is not part
+    /// of it, and a text in single ones has one line.
+    fn line_of_text(&self, offset: usize, line: u32) -> u32 {
+        let (first, _) = self.position(offset);
+        let text = self.text.get(offset..).unwrap_or_default();
+        let mut quotes = ["\"\"\"", "'''"].into_iter();
+        let Some(inside) = quotes.find_map(|quotes| text.strip_prefix(quotes)) else {
+            return first;
+        };
+        let starts_below = inside.starts_with('\n') || inside.starts_with("\r\n");
+        first + line - u32::from(!starts_below)
     }
 
     fn position(&self, offset: usize) -> (u32, u32) {

@@ -13,7 +13,7 @@ fn networks() -> impl Strategy<Value = Form> {
         (parents, more).prop_map(|(parents, more)| {
             let tree = parents.into_iter().zip(1..);
             let more = more.into_iter().filter(|(a, b)| a != b);
-            Form::Cables(tree.chain(more).collect())
+            Form::of_cables(tree.chain(more).collect())
         })
     })
 }

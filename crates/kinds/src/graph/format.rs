@@ -1,13 +1,12 @@
 //! What files say of it.
 
 use super::Graph;
-use super::table::{GraphTable, MachineTable, SWITCHES_MAX, Switches};
+use super::table::{GraphTable, MachineTable, NODES_MAX, SWITCHES_MAX, Switches};
 use crate::packets;
-use isthmus_machine::graph::spec::{Form, GraphSpec, Shape};
+use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Shape};
 use isthmus_machine::packets::spec::Adaptive;
-use isthmus_scenario::format::{
-    Describe, Format, NODES_MAX, Problem, Rows, Settings, Tables, Watch,
-};
+use isthmus_scenario::format::{Describe, Format, Problem, Rows, Settings, Tables, Watch};
+use isthmus_topology::switches::{Leaves, listed};
 use isthmus_workload::jobs::spec::JobsTraffic;
 
 impl Format for Graph {
@@ -24,7 +23,7 @@ impl Format for Graph {
         } = MachineTable::read(settings, "machine");
         let switches = |form: Form, at: Switches| Shape::Switches {
             form,
-            nodes: at.nodes_per_switch,
+            nodes: Nodes::Each(at.nodes_per_switch),
             routing: at.routing,
             delay,
         };
@@ -33,7 +32,16 @@ impl Format for Graph {
             GraphTable::Torus(grid) => switches(Form::Torus { sizes: grid.size }, grid.at),
             GraphTable::Mesh(grid) => switches(Form::Mesh { sizes: grid.size }, grid.at),
             GraphTable::Cables { cables, at } => {
-                switches(Form::Cables(checked(settings, cables)?), at)
+                switches(Form::of_cables(checked(settings, cables)?), at)
+            }
+            GraphTable::Edges { edges, leaves, at } => {
+                let (form, nodes) = list(settings, &edges, leaves, at.nodes_per_switch)?;
+                Shape::Switches {
+                    form,
+                    nodes,
+                    routing: at.routing,
+                    delay,
+                }
             }
             GraphTable::Dragonfly {
                 nodes,
@@ -75,6 +83,36 @@ impl Format for Graph {
 
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
+    }
+}
+
+/// Switches and nodes of a list.
+fn list(
+    settings: &Settings,
+    edges: &str,
+    leaves: Leaves,
+    each: u32,
+) -> Result<(Form, Nodes), Problem> {
+    let key = "machine.edges";
+    let found = listed(edges, leaves).map_err(|error| {
+        let problem = settings.problem(key, error.to_string(), error.hint());
+        match error.line() {
+            Some(line) => problem.below(line as u32),
+            None => problem,
+        }
+    })?;
+    let switches = found.form.switch_count();
+    if switches > SWITCHES_MAX {
+        let problem = format!("{switches} switches are more than a table of routes holds");
+        return Err(settings.problem(key, problem, format!("give {SWITCHES_MAX} at most")));
+    }
+    match found.nodes {
+        None => Ok((found.form, Nodes::Each(each))),
+        Some(_) if settings.given("machine.nodes_per_switch").is_some() => {
+            let problem = "it has no effect where machine.edges has nodes";
+            Err(settings.problem("machine.nodes_per_switch", problem, "remove it"))
+        }
+        Some(nodes) => Ok((found.form, nodes)),
     }
 }
 

@@ -3,10 +3,17 @@
 use crate::packets::NetworkTable;
 use isthmus_machine::graph::spec::{DragonflyRouting, Routing};
 use isthmus_scenario::format::{Addressed, Describe, Kind};
+use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
 
 /// Most switches, a table of whose ways is kept.
 pub(super) const SWITCHES_MAX: u32 = 4096;
+
+/// Most nodes.
+pub(super) const NODES_MAX: u32 = 1 << 17;
+
+/// Characters of a list at most.
+const LIST_MAX: usize = 1 << 24;
 
 const SWITCHES: Addressed = Addressed {
     nodes: SWITCHES_MAX,
@@ -21,7 +28,7 @@ const NODES: Kind = Kind::whole(1, 4096);
 pub(super) struct MachineTable {
     /// How switches are joined: each with the next; in a grid that is closed in every dimension, or has
     /// borders; in groups, each pair of which has links of its own (Kim, Dally, Scott and Abts, ISCA
-    /// 2008); by the cables listed.
+    /// 2008); by the cables or the edges listed.
     #[describe(choice, example = "\"torus\"")]
     pub(super) graph: GraphTable,
     /// What a signal takes along a link between switches; of a dragonfly, within a group.
@@ -63,6 +70,18 @@ pub(super) enum GraphTable {
         /// group, drawn by lot; by that if its queues promise to be quicker (UGAL-L).
         #[describe(words, label = "routing of groups", default = "minimal")]
         group_routing: DragonflyRouting,
+    },
+    Edges {
+        /// The network as a list of edges, two names a line and perhaps how many links lie beside one
+        /// another; or as GraphML, with the attribute width of edges, and role ("node" or "switch") of vertices.
+        #[describe(kind = Kind::Text { max: LIST_MAX }, example = "\"a b 2\\nb c\"")]
+        edges: String,
+        /// What vertices with one neighbour are, unless their role says it. Where there are nodes in the list,
+        /// there are no others.
+        #[describe(words, default = "switches")]
+        leaves: Leaves,
+        #[describe(flatten)]
+        at: Switches,
     },
     Cables {
         /// The switches that each cable joins.

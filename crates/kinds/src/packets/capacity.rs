@@ -245,7 +245,10 @@ impl Asked {
         {
             if !matches!(
                 job.traffic,
-                Traffic::Uniform { .. } | Traffic::Io(_) | Traffic::Checkpoint { .. }
+                Traffic::Uniform { .. }
+                    | Traffic::Shift { .. }
+                    | Traffic::Io(_)
+                    | Traffic::Checkpoint { .. }
             ) {
                 asked.collective = true;
                 continue;

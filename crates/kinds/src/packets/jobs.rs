@@ -123,9 +123,10 @@ impl TrafficTable {
     /// Messages under way, if they are given.
     fn outstanding(&self) -> Option<Outstanding> {
         match self {
-            Self::Uniform(asking) | Self::Io { asking, .. } | Self::HotSpot { asking, .. } => {
-                asking.under_way.outstanding
-            }
+            Self::Uniform(asking)
+            | Self::Shift { asking, .. }
+            | Self::Io { asking, .. }
+            | Self::HotSpot { asking, .. } => asking.under_way.outstanding,
             Self::AllToAll { under_way, .. }
             | Self::Neighbours { under_way, .. }
             | Self::Checkpoint { under_way, .. }
@@ -161,6 +162,14 @@ impl JobReader<'_> {
             TrafficTable::Uniform(asking) => {
                 let sizes = self.sizes(&asking, COMPUTE_MESSAGE)?;
                 Traffic::Uniform {
+                    sizes,
+                    arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
+                }
+            }
+            TrafficTable::Shift { asking, offset } => {
+                let sizes = self.sizes(&asking, COMPUTE_MESSAGE)?;
+                Traffic::Shift {
+                    offset,
                     sizes,
                     arrivals: self.arrivals(asking.arrivals, sizes.mean)?,
                 }
@@ -227,7 +236,9 @@ impl JobReader<'_> {
         switching: &Switching,
     ) -> Result<Outstanding, Problem> {
         let open = match traffic {
-            Traffic::Io(Io { arrivals, .. }) | Traffic::Uniform { arrivals, .. } => {
+            Traffic::Io(Io { arrivals, .. })
+            | Traffic::Uniform { arrivals, .. }
+            | Traffic::Shift { arrivals, .. } => {
                 matches!(arrivals, Arrivals::Open { .. })
             }
             _ => false,
@@ -244,7 +255,10 @@ impl JobReader<'_> {
         let loops = !open
             && matches!(
                 traffic,
-                Traffic::Io(_) | Traffic::Uniform { .. } | Traffic::Ping { .. }
+                Traffic::Io(_)
+                    | Traffic::Uniform { .. }
+                    | Traffic::Shift { .. }
+                    | Traffic::Ping { .. }
             );
         if loops && given == Outstanding::Unlimited {
             return Err(self.settings.problem(

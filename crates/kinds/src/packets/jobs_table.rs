@@ -108,10 +108,12 @@ pub(super) struct Count {
     wrap,
     period,
     volume,
-    both_ways
+    both_ways,
+    offset
 ))]
 pub(super) struct JobTable {
-    /// What the nodes of the job do: send to any other of its nodes (section 3.5); exchange with each
+    /// What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an offset;
+    /// exchange with each
     /// other one; combine a vector; exchange with their neighbours in a grid; write to the I/O servers
     /// at every period; read from and write to them (section 3.4); read from and write to one node
     /// (section 4.3); send to a partner (sections 4.1 and 4.2).
@@ -136,6 +138,14 @@ pub(super) struct JobTable {
 #[derive(Describe)]
 pub(super) enum TrafficTable {
     Uniform(Asking),
+    Shift {
+        #[describe(flatten)]
+        asking: Asking,
+        /// From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
+        /// dragonfly the nodes of a group are the worst for minimal routes.
+        #[describe(kind = COUNT, example = "8")]
+        offset: u32,
+    },
     AllToAll {
         #[describe(flatten)]
         under_way: UnderWay,
@@ -214,6 +224,7 @@ pub(super) struct Asking {
     #[describe(follows(
         traffic,
         "uniform" => "fixed",
+        "shift" => "fixed",
         "hot-spot" => "fixed",
         "io" => "exponential",
     ))]
@@ -225,6 +236,7 @@ pub(super) struct Asking {
         traffic,
         given(load = "open"),
         "uniform" => "closed",
+        "shift" => "closed",
         "io" => "closed",
         "hot-spot" => "closed",
     ))]

@@ -30,7 +30,10 @@ impl Message {
         };
         let (sizes, reads, think) = match &job.traffic {
             Traffic::Io(io) => (io.sizes, io.read_ratio, think(&io.arrivals)),
-            Traffic::Uniform { sizes, arrivals } => (*sizes, 0.0, think(arrivals)),
+            Traffic::Uniform { sizes, arrivals }
+            | Traffic::Shift {
+                sizes, arrivals, ..
+            } => (*sizes, 0.0, think(arrivals)),
             Traffic::Checkpoint { message, .. } => (fixed(*message), 0.0, Time::ZERO),
             Traffic::Ping { message, pause, .. } => (fixed(*message), 0.0, *pause),
             Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
@@ -145,7 +148,7 @@ pub(crate) fn limit(job: &Job) -> Option<f64> {
     };
     match &job.traffic {
         Traffic::Io(io) => open(&io.arrivals),
-        Traffic::Uniform { arrivals, .. } => open(arrivals),
+        Traffic::Uniform { arrivals, .. } | Traffic::Shift { arrivals, .. } => open(arrivals),
         Traffic::Checkpoint { period, volume, .. } => {
             Some(volume.get() as f64 / (period.seconds() * 1e9))
         }

@@ -83,6 +83,11 @@ pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutE
             problem,
             format!("give a grid of {nodes} nodes, or none for one that fits"),
         ),
+        LayoutError::ToItself { nodes, .. } => (
+            key("offset"),
+            problem,
+            format!("give another number, such as {}", nodes / 2),
+        ),
         LayoutError::OddNodes { .. } => (
             key("nodes"),
             problem,

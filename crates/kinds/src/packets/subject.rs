@@ -127,7 +127,9 @@ pub(crate) fn is_io(job: &Job) -> bool {
 fn is_open(job: &Job) -> bool {
     match &job.traffic {
         Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
-        Traffic::Uniform { arrivals, .. } => matches!(arrivals, Arrivals::Open { .. }),
+        Traffic::Uniform { arrivals, .. } | Traffic::Shift { arrivals, .. } => {
+            matches!(arrivals, Arrivals::Open { .. })
+        }
         Traffic::Checkpoint { .. } => true,
         _ => false,
     }
@@ -263,7 +265,9 @@ impl<F: Fabric> Subject for Point<F> {
             .filter_map(|(job, nodes)| {
                 let load = match &job.traffic {
                     Traffic::Io(io) => offered(io.arrivals)?,
-                    Traffic::Uniform { arrivals, .. } => offered(*arrivals)?,
+                    Traffic::Uniform { arrivals, .. } | Traffic::Shift { arrivals, .. } => {
+                        offered(*arrivals)?
+                    }
                     Traffic::Checkpoint { period, volume, .. } => volume.get() as f64 / period.us(),
                     _ => return None,
                 };

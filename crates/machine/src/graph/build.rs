@@ -31,7 +31,7 @@ pub enum MachineError {
         /// How many there must be.
         layers: u32,
         /// The switches of a circle that a single layer would have, where it is known.
-        circle: Vec<u32>,
+        circle: Vec<String>,
     },
     /// Its links, switches or interfaces cannot be.
     #[error(transparent)]
@@ -41,13 +41,12 @@ pub enum MachineError {
 /// Most switches of a circle that are named.
 const NAMED_MAX: usize = 12;
 
-fn through(circle: &[u32]) -> String {
-    let named = circle.iter().take(NAMED_MAX).map(u32::to_string);
-    let named: Vec<String> = named.collect();
+fn through(circle: &[String]) -> String {
+    let named = circle[..circle.len().min(NAMED_MAX)].join(", ");
     match circle.len() {
         0 => String::new(),
-        n if n > NAMED_MAX => format!(", in a single layer at switches {}, ...", named.join(", ")),
-        _ => format!(", in a single layer at switches {}", named.join(", ")),
+        n if n > NAMED_MAX => format!(", in a single layer at switches {named}, ..."),
+        _ => format!(", in a single layer at switches {named}"),
     }
 }
 
@@ -55,7 +54,7 @@ fn through(circle: &[u32]) -> String {
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
-    wiring: Wiring,
+    wiring: Arc<Wiring>,
     ways: Arc<W>,
     network: Network,
     deadlock: String,
@@ -84,7 +83,7 @@ impl Built {
                 routing,
                 delay,
             } => {
-                let wiring = form.wiring(*nodes);
+                let wiring = Arc::new(form.wiring(nodes.clone()));
                 let delay = network.ticks(*delay);
                 let lengths = (0..wiring.link_count()).map(|link| {
                     let between = wiring.target(link).min(wiring.target(wiring.reverse(link)));
@@ -119,7 +118,8 @@ impl Built {
                     "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
                     ways.classes()
                 );
-                let machine = Machine::new(spec, shape.wiring(), ways, network, said)?;
+                let wiring = Arc::clone(ways.wiring());
+                let machine = Machine::new(spec, wiring, ways, network, said)?;
                 Ok(Self::Dragonfly(Arc::new(machine)))
             }
         }
@@ -131,7 +131,7 @@ type Routed = (Table, String);
 
 fn minimal(
     form: &Form,
-    wiring: &Wiring,
+    wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
     channels: u32,
 ) -> Result<Routed, MachineError> {
@@ -141,7 +141,7 @@ fn minimal(
         return Err(MachineError::Layers {
             channels,
             layers: layers.count.into(),
-            circle: layers.circle,
+            circle: layers.circle.iter().map(|&at| form.name(at)).collect(),
         });
     }
     let rule = Rule {
@@ -156,7 +156,7 @@ fn minimal(
             })
         },
     };
-    let table = Table::new(wiring.clone(), lengths, rule)?;
+    let table = Table::new(Arc::clone(wiring), lengths, rule)?;
     let said = match layers.count {
         1 => "free of deadlock: the links that packets wait for close no circle".to_owned(),
         count => format!(
@@ -167,7 +167,7 @@ fn minimal(
     Ok((table, said))
 }
 
-fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, MachineError> {
+fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Routed, MachineError> {
     let ways = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
@@ -182,7 +182,7 @@ fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, Ma
             })
         },
     };
-    let table = Table::new(wiring.clone(), lengths, rule)?;
+    let table = Table::new(Arc::clone(wiring), lengths, rule)?;
     let said = "free of deadlock: no way leads up after it has led down".to_owned();
     Ok((table, said))
 }
@@ -190,7 +190,7 @@ fn up_down(form: &Form, wiring: &Wiring, lengths: Vec<u64>) -> Result<Routed, Ma
 impl<W: Ways> Machine<W> {
     fn new(
         spec: &GraphSpec,
-        wiring: Wiring,
+        wiring: Arc<Wiring>,
         ways: W,
         network: Network,
         deadlock: String,

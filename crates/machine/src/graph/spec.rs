@@ -2,7 +2,7 @@
 
 pub use crate::packets::spec::NetworkSpec;
 pub use isthmus_packet::ways::Routing as DragonflyRouting;
-pub use isthmus_topology::switches::Form;
+pub use isthmus_topology::switches::{Form, Nodes};
 use isthmus_units::Time;
 use strum::{EnumString, VariantNames};
 
@@ -13,8 +13,8 @@ pub enum Shape {
     Switches {
         /// How they are joined.
         form: Form,
-        /// Nodes at each switch.
-        nodes: u32,
+        /// The nodes at them.
+        nodes: Nodes,
         /// Which ways packets take.
         routing: Routing,
         /// What a signal takes along a link between switches.
@@ -43,7 +43,7 @@ impl Shape {
     /// Number of nodes; `None` if there are 2^32 or more.
     pub fn node_count(&self) -> Option<u32> {
         match self {
-            Self::Switches { form, nodes, .. } => form.switch_count().checked_mul(*nodes),
+            Self::Switches { form, nodes, .. } => nodes.count(form.switch_count()),
             Self::Dragonfly {
                 nodes,
                 routers,

@@ -3,6 +3,7 @@
 use super::{End, Header, LocalView, Run, Ways, drawn};
 use isthmus_kernel::Cycles;
 use isthmus_topology::{self as topology, Wiring};
+use std::sync::Arc;
 use strum::{EnumString, VariantNames};
 
 /// How packets find their way through a dragonfly (Kim, Dally, Scott and Abts, ISCA 2008, section
@@ -31,7 +32,7 @@ pub enum Routing {
 #[derive(Debug, Clone)]
 pub struct Dragonfly {
     shape: topology::Dragonfly,
-    wiring: Wiring,
+    wiring: Arc<Wiring>,
     routing: Routing,
     /// Of each pair of groups the global links from the first to the second, each with the router that
     /// it leaves and the one it enters.
@@ -84,11 +85,16 @@ impl Dragonfly {
         }
         Self {
             shape: *shape,
-            wiring,
+            wiring: Arc::new(wiring),
             routing,
             global: table,
             lengths: [local, global],
         }
+    }
+
+    /// Its nodes, routers and links.
+    pub fn wiring(&self) -> &Arc<Wiring> {
+        &self.wiring
     }
 
     fn group(&self, router: u32) -> u32 {
@@ -199,10 +205,12 @@ impl Ways for Dragonfly {
     }
 
     fn classes(&self) -> u32 {
-        match self.routing {
+        let most = match self.routing {
             Routing::Minimal => 2,
             Routing::Valiant | Routing::Ugal => 3,
-        }
+        };
+        // One more than there are groups to leave.
+        most.min(self.shape.groups())
     }
 
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {

@@ -3,8 +3,8 @@
 use super::{End, Header, Run, Ways};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
-use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Where a packet goes on from a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,9 @@ pub struct Rule<Start, Next> {
 /// to the next switch together. Whether they can wait for one another in a circle is not checked.
 #[derive(Debug, Clone)]
 pub struct Table {
-    wiring: Wiring,
+    wiring: Arc<Wiring>,
+    node_count: u32,
+    switches: usize,
     lengths: Vec<Cycles>,
     /// Of each node its switch and the links from there.
     nodes: Vec<(u32, Run)>,
@@ -166,8 +168,8 @@ const NOWHERE: Entry = Entry {
 };
 
 impl Table {
-    /// Follows a rule from everywhere to everywhere and keeps what it says. `lengths`: of each link the
-    /// ticks that a signal takes along it.
+    /// Follows a rule from every switch with nodes to every other and keeps what it says. `lengths`: of each
+    /// link the ticks that a signal takes along it.
     ///
     /// # Errors
     /// The first way that does not lead to its end.
@@ -175,7 +177,7 @@ impl Table {
     /// # Panics
     /// If there are not as many lengths as links.
     pub fn new<Start, Next>(
-        wiring: Wiring,
+        wiring: impl Into<Arc<Wiring>>,
         lengths: Vec<Cycles>,
         mut rule: Rule<Start, Next>,
     ) -> Result<Self, TableError>
@@ -183,6 +185,7 @@ impl Table {
         Start: FnMut(u32, u32) -> u16,
         Next: FnMut(u16, u32, u32) -> Option<Hop>,
     {
+        let wiring = wiring.into();
         assert_eq!(lengths.len(), wiring.link_count() as usize, "lengths");
         for (what, count) in [("classes", rule.classes), ("states", rule.states)] {
             if !(1..=KINDS_MAX).contains(&count) {
@@ -190,15 +193,21 @@ impl Table {
             }
         }
         let nodes = (0..wiring.node_count()).map(|node| at_switch(&wiring, node));
-        let nodes = nodes.collect::<Result<_, _>>()?;
+        let nodes = nodes.collect::<Result<Vec<(u32, Run)>, _>>()?;
         let switches = wiring.switch_count() as usize;
         let entries = u64::from(rule.states) * (switches as u64).pow(2);
         if entries > ENTRIES_MAX {
             return Err(TableError::TooLarge { entries });
         }
-        let neighbors =
-            (0..wiring.switch_count()).map(|switch| runs_out(&wiring, switch).collect());
-        let neighbors: Vec<BTreeMap<u32, Run>> = neighbors.collect();
+        let neighbors = (0..wiring.switch_count()).map(|switch| {
+            let mut runs: Vec<(u32, Run)> = runs_out(&wiring, switch).collect();
+            runs.sort_unstable_by_key(|&(vertex, _)| vertex);
+            runs
+        });
+        let neighbors: Vec<Vec<(u32, Run)>> = neighbors.collect();
+        let mut ends: Vec<u32> = nodes.iter().map(|&(switch, _)| switch).collect();
+        ends.sort_unstable();
+        ends.dedup();
         let mut table = Self {
             nodes,
             hops: vec![NOWHERE; usize::from(rule.states) * switches * switches],
@@ -206,19 +215,21 @@ impl Table {
             lengths,
             classes: rule.classes,
             longest: 2,
+            node_count: wiring.node_count(),
+            switches,
             wiring,
         };
-        for from in 0..switches as u32 {
-            for to in 0..switches as u32 {
-                table.follow(from, to, &neighbors, &mut rule)?;
+        let mut new = Vec::new();
+        for &from in &ends {
+            for &to in &ends {
+                table.follow(from, to, &neighbors, &mut rule, &mut new)?;
             }
         }
         Ok(table)
     }
 
     fn place(&self, state: u16, switch: u32, to: u32) -> usize {
-        let switches = self.wiring.switch_count() as usize;
-        (usize::from(state) * switches + switch as usize) * switches + to as usize
+        (usize::from(state) * self.switches + switch as usize) * self.switches + to as usize
     }
 
     /// Fills in what is new of the way from one switch to another.
@@ -226,14 +237,15 @@ impl Table {
         &mut self,
         from: u32,
         to: u32,
-        neighbors: &[BTreeMap<u32, Run>],
+        neighbors: &[Vec<(u32, Run)>],
         rule: &mut Rule<Start, Next>,
+        new: &mut Vec<usize>,
     ) -> Result<(), TableError>
     where
         Start: FnMut(u32, u32) -> u16,
         Next: FnMut(u16, u32, u32) -> Option<Hop>,
     {
-        let (nodes, switches) = (self.wiring.node_count(), self.wiring.switch_count());
+        let (nodes, switches) = (self.node_count, self.switches as u32);
         let among = |what, value: u32, count: u32| match value < count {
             true => Ok(()),
             false => Err(TableError::NotAmong {
@@ -249,7 +261,8 @@ impl Table {
         let start = self.place(0, from, to);
         self.start[start] = state;
         // What is new, up to the end or to what is known.
-        let (mut at, mut new) = (from, Vec::new());
+        new.clear();
+        let mut at = from;
         let known = loop {
             if at == to {
                 break 1;
@@ -267,9 +280,9 @@ impl Table {
             among("class", hop.class.into(), rule.classes.into())?;
             among("state", hop.state.into(), rule.states.into())?;
             among("switch", hop.to, switches)?;
-            let run = neighbors[at as usize]
-                .get(&(nodes + hop.to))
-                .ok_or(no_link)?;
+            let beside = &neighbors[at as usize];
+            let run = beside.binary_search_by_key(&(nodes + hop.to), |&(vertex, _)| vertex);
+            let run = beside[run.map_err(|_| no_link)?].1;
             self.hops[place] = Entry {
                 first: run.first,
                 links: run.links,
@@ -325,7 +338,7 @@ fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
 
 impl Ways for Table {
     fn node_count(&self) -> u32 {
-        self.wiring.node_count()
+        self.node_count
     }
 
     fn link_count(&self) -> u32 {
@@ -377,7 +390,7 @@ impl Ways for Table {
 
     #[inline]
     fn next(&self, header: &mut Header, at: End, _lot: impl FnOnce() -> u64) -> Run {
-        let switch = at.vertex - self.node_count();
+        let switch = at.vertex - self.node_count;
         let (to, last) = self.nodes[header.to as usize];
         if switch == to {
             header.class = 0;

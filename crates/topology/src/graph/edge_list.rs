@@ -12,11 +12,12 @@ struct Word {
 }
 
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<(String, usize)> = Vec::new();
     let mut index: HashMap<String, u32> = HashMap::new();
     let mut edges = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let at = |problem: GraphProblem| problem.at(number + 1);
+        let line_number = number + 1;
+        let at = |problem: GraphProblem| problem.at(line_number);
         let line = if number == 0 {
             line.trim_start_matches('\u{feff}')
         } else {
@@ -37,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
                 return Ok(known);
             }
             let number = names.len() as u32;
-            names.push(word.text.clone());
+            names.push((word.text.clone(), line_number));
             index.insert(word.text.clone(), number);
             Ok(number)
         };
@@ -59,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
             return Err(at(GraphProblem::SelfLoop { name }));
         }
         let attributes = attributes(rest, dictionary).map_err(at)?;
-        edges.push((from, to, attributes, number + 1));
+        edges.push((from, to, attributes, line_number));
     }
     build(names, edges)
 }
@@ -73,17 +74,19 @@ fn is_of_slurm(word: &str) -> bool {
 
 type ReadEdge = (u32, u32, Attributes, usize);
 
-fn build(names: Vec<String>, edges: Vec<ReadEdge>) -> Result<Graph, GraphError> {
+/// `names`: with the lines of their first mention.
+fn build(names: Vec<(String, usize)>, edges: Vec<ReadEdge>) -> Result<Graph, GraphError> {
     let place = by_number(&names).unwrap_or_else(|| (0..names.len() as u32).collect());
-    let mut sorted = vec![String::new(); names.len()];
+    let mut sorted = vec![(String::new(), 0); names.len()];
     for (name, &place) in names.into_iter().zip(&place) {
         sorted[place as usize] = name;
     }
     let mut graph = Graph::new();
-    for name in sorted {
-        graph
+    for (name, line) in sorted {
+        let node = graph
             .add_node(name, Attributes::new())
             .map_err(|problem| problem.at(1))?;
+        graph.set_node_line(node, line);
     }
     let edges = edges.into_iter().map(|(from, to, attributes, line)| {
         let edge = Edge {
@@ -92,18 +95,16 @@ fn build(names: Vec<String>, edges: Vec<ReadEdge>) -> Result<Graph, GraphError> 
         };
         (place[from as usize], place[to as usize], edge, line)
     });
-    graph
-        .add_edges(edges)
-        .map_err(|(problem, line)| problem.at(line))?;
+    graph.add_edges(edges)?;
     Ok(graph)
 }
 
 /// The number that each name is, when they are exactly those from 0 up.
-fn by_number(names: &[String]) -> Option<Vec<u32>> {
+fn by_number(names: &[(String, usize)]) -> Option<Vec<u32>> {
     let mut seen = vec![false; names.len()];
     names
         .iter()
-        .map(|name| {
+        .map(|(name, _)| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
             // "01" is not the name that node 1 would be written back with.

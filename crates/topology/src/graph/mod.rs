@@ -49,6 +49,8 @@ pub struct Graph {
     index: HashMap<String, u32>,
     /// Ascending, each neighbour once.
     neighbors: Vec<Vec<u32>>,
+    /// Of nodes and of edges the lines of the file; 0 where there is none.
+    lines: [Vec<usize>; 2],
 }
 
 impl Graph {
@@ -101,6 +103,7 @@ impl Graph {
         self.index.insert(name.clone(), index);
         self.graph.add_node(Node { name, attributes });
         self.neighbors.push(Vec::new());
+        self.lines[0].push(0);
         Ok(index)
     }
 
@@ -122,15 +125,17 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds many edges, each with what is to go with its error; in time of their number, whatever their
-    /// order.
-    pub(super) fn add_edges<P>(
+    /// Adds many edges, each with its line; in time of their number, whatever their order.
+    pub(super) fn add_edges(
         &mut self,
-        edges: impl IntoIterator<Item = (u32, u32, Edge, P)>,
-    ) -> Result<(), (GraphProblem, P)> {
-        for (from, to, edge, place) in edges {
+        edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,
+    ) -> Result<(), GraphError> {
+        for (from, to, edge, line) in edges {
             self.join(from, to, edge)
-                .map_err(|problem| (problem, place))?;
+                .map_err(|problem| problem.at(line))?;
+            if let Some(last) = self.lines[1].last_mut() {
+                *last = line;
+            }
             self.neighbors[from as usize].push(to);
             self.neighbors[to as usize].push(from);
         }
@@ -151,7 +156,30 @@ impl Graph {
         }
         let [from, to] = [from, to].map(|node| NodeIndex::new(node as usize));
         self.graph.add_edge(from, to, edge);
+        self.lines[1].push(0);
         Ok(())
+    }
+
+    /// Says on which line a node is.
+    pub(super) fn set_node_line(&mut self, node: u32, line: usize) {
+        self.lines[0][node as usize] = line;
+    }
+
+    /// The line of the file, from 1, that a node was read from; 0 if it was not.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn node_line(&self, node: u32) -> usize {
+        self.lines[0][node as usize]
+    }
+
+    /// The line of the file, from 1, that an edge was read from, by its place among the edges; 0 if it was
+    /// not.
+    ///
+    /// # Panics
+    /// When there is no such edge.
+    pub fn edge_line(&self, edge: usize) -> usize {
+        self.lines[1][edge]
     }
 
     /// Number of nodes.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Of each switch the layer of all ways to it.
+/// Of each switch the layer of all ways to it from switches with nodes. Nobody goes to a switch without nodes.
 ///
 /// A way is wholly in one layer, and within a layer the links that packets wait for while they hold others
 /// close no circle. The ways to one switch are a tree, so that they never do; those to the next switch join
@@ -131,11 +131,14 @@ fn trace(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
 }
 
 impl Layers {
-    pub(super) fn new(switches: u32, next: impl Fn(u32, u32) -> Option<u32>) -> Self {
+    /// `has_nodes`: of each switch whether ways begin and end there.
+    pub(super) fn new(has_nodes: &[bool], next: impl Fn(u32, u32) -> Option<u32>) -> Self {
+        let switches = has_nodes.len() as u32;
+        let ends = || (0..switches).filter(|&switch| has_nodes[switch as usize]);
         // Links between switches, numbered as they come.
         let mut links: Vec<(u32, u32)> = Vec::new();
         let mut numbers: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); switches as usize];
-        for to in 0..switches {
+        for to in ends() {
             for at in 0..switches {
                 let Some(there) = next(at, to) else { continue };
                 numbers[at as usize].entry(there).or_insert_with(|| {
@@ -151,13 +154,27 @@ impl Layers {
             count: 0,
             circle: Vec::new(),
         };
+        // The last switch to which a way led over each.
+        let mut crossed = vec![u32::MAX; switches as usize];
+        let mut waits: Vec<(u32, u32)> = Vec::new();
         for to in 0..switches {
-            let waits = (0..switches).filter_map(|at| {
-                let first = next(at, to)?;
+            if !has_nodes[to as usize] {
+                found.of.push(0);
+                continue;
+            }
+            for from in ends() {
+                let mut at = from;
+                while std::mem::replace(&mut crossed[at as usize], to) != to {
+                    let Some(there) = next(at, to) else { break };
+                    at = there;
+                }
+            }
+            waits.clear();
+            waits.extend((0..switches).filter_map(|at| {
+                let first = next(at, to).filter(|_| crossed[at as usize] == to)?;
                 let second = next(first, to)?;
                 Some((number(at, first), number(first, second)))
-            });
-            let waits: Vec<(u32, u32)> = waits.collect();
+            }));
             let layer = layers
                 .iter_mut()
                 .position(|layer| match layer.take(&waits) {

@@ -1,10 +1,12 @@
 //! Switches joined in any form, and ways through them that cannot wait for one another in a circle.
 
 mod layers;
+mod listed;
 mod shortest;
 mod up_down;
 
 pub use layers::Layers;
+pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
 pub use shortest::{Apart, Shortest};
 pub use up_down::UpDown;
 
@@ -29,21 +31,87 @@ pub enum Form {
         /// Switches in each dimension; dimension 0 varies fastest in their numbers.
         sizes: Vec<u32>,
     },
-    /// These pairs, each by a cable.
-    Cables(Vec<(u32, u32)>),
+    /// Each of these pairs by a cable, those that are there several times by as many.
+    Cables {
+        /// Number of switches.
+        switches: u32,
+        /// The pairs.
+        cables: Vec<(u32, u32)>,
+        /// The names of the switches; none if they are called by their numbers.
+        names: Vec<String>,
+    },
+}
+
+/// Which nodes there are at switches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nodes {
+    /// So many at each switch, those of a switch one after another.
+    Each(u32),
+    /// Of each node its switch.
+    At(Vec<u32>),
+}
+
+impl From<u32> for Nodes {
+    fn from(each: u32) -> Self {
+        Self::Each(each)
+    }
+}
+
+impl Nodes {
+    /// How many there are at so many switches; `None` if 2^32 or more.
+    pub fn count(&self, switches: u32) -> Option<u32> {
+        match self {
+            Self::Each(each) => switches.checked_mul(*each),
+            Self::At(at) => u32::try_from(at.len()).ok(),
+        }
+    }
+
+    /// The switch of each node.
+    fn at(&self, switches: u32) -> Vec<u32> {
+        match self {
+            Self::Each(each) => (0..switches * each).map(|node| node / each).collect(),
+            Self::At(at) => at.clone(),
+        }
+    }
 }
 
 impl Form {
-    /// Number of switches: of listed cables, up to the highest that is named.
+    /// These cables between the switches that they name and those with lower numbers.
+    pub fn of_cables(cables: Vec<(u32, u32)>) -> Self {
+        let last = cables.iter().flat_map(|&(a, b)| [a, b]).max();
+        Self::Cables {
+            switches: last.map_or(0, |last| last.saturating_add(1)),
+            cables,
+            names: Vec::new(),
+        }
+    }
+
+    /// Number of switches; `u32::MAX` stands for that and for more.
     pub fn switch_count(&self) -> u32 {
         match self {
-            Self::Ring { switches } => *switches,
-            Self::Torus { sizes } | Self::Mesh { sizes } => sizes.iter().product(),
-            Self::Cables(cables) => {
-                let ends = cables.iter().flat_map(|&(a, b)| [a, b]);
-                ends.max().map_or(0, |last| last + 1)
+            Self::Ring { switches } | Self::Cables { switches, .. } => *switches,
+            Self::Torus { sizes } | Self::Mesh { sizes } => {
+                sizes.iter().fold(1, |all, &size| all.saturating_mul(size))
             }
         }
+    }
+
+    /// What a switch is called.
+    pub fn name(&self, switch: u32) -> String {
+        let name = match self {
+            Self::Cables { names, .. } => names.get(switch as usize).cloned(),
+            _ => None,
+        };
+        name.unwrap_or_else(|| switch.to_string())
+    }
+
+    /// A switch that no way joins to switch 0.
+    pub fn apart(&self) -> Option<Apart> {
+        let switches = self.switch_count();
+        let wiring = self.wiring(0);
+        let reached = reached(&wiring, 0);
+        let from = (0..switches).find(|&switch| !reached[switch as usize])?;
+        Some(Apart { from, to: 0 })
     }
 
     /// The cables between switches; those of a grid dimension by dimension.
@@ -52,18 +120,19 @@ impl Form {
             Self::Ring { switches } => grid(&[*switches], true),
             Self::Torus { sizes } => grid(sizes, true),
             Self::Mesh { sizes } => grid(sizes, false),
-            Self::Cables(cables) => cables.clone(),
+            Self::Cables { cables, .. } => cables.clone(),
         }
     }
 
-    /// The network with so many nodes at each switch.
+    /// The network with so many nodes at each switch, or with these.
     ///
     /// # Panics
-    /// If a listed cable joins a switch to itself.
-    pub fn wiring(&self, nodes_per_switch: u32) -> Wiring {
+    /// If a listed cable joins a switch to itself, or a node is at no switch.
+    pub fn wiring(&self, nodes: impl Into<Nodes>) -> Wiring {
         let switches = self.switch_count();
-        let nodes = switches * nodes_per_switch;
-        let of_nodes = (0..nodes).map(|node| (node, nodes + node / nodes_per_switch));
+        let at = nodes.into().at(switches);
+        let nodes = at.len() as u32;
+        let of_nodes = (0..).zip(&at).map(|(node, &at)| (node, nodes + at));
         let between = self.cables().into_iter();
         let between = between.map(|(a, b)| (nodes + a, nodes + b));
         Wiring::new(
@@ -80,7 +149,7 @@ impl Form {
         let sizes = match self {
             Self::Ring { switches } => std::slice::from_ref(switches),
             Self::Torus { sizes } | Self::Mesh { sizes } => sizes,
-            Self::Cables(_) => return (at as usize + to as usize) % ways.len().max(1),
+            Self::Cables { .. } => return (at as usize + to as usize) % ways.len().max(1),
         };
         let mut step = 1;
         for &size in sizes {
@@ -129,16 +198,39 @@ impl fmt::Display for Form {
             Self::Ring { switches } => write!(f, "ring of {switches} switches"),
             Self::Torus { sizes } => write!(f, "{} torus", by(sizes)),
             Self::Mesh { sizes } => write!(f, "{} mesh", by(sizes)),
-            Self::Cables(cables) => {
-                write!(
-                    f,
-                    "{} switches with {} cables",
-                    self.switch_count(),
-                    cables.len()
-                )
+            Self::Cables {
+                switches, cables, ..
+            } => {
+                write!(f, "{switches} switches with {} cables", cables.len())
             }
         }
     }
+}
+
+/// Of each switch whether there are nodes at it.
+fn has_nodes(wiring: &Wiring) -> Vec<bool> {
+    let nodes = wiring.node_count();
+    let out = (0..wiring.switch_count()).map(|switch| wiring.out_of(nodes + switch));
+    out.map(|mut links| links.any(|link| wiring.target(link) < nodes))
+        .collect()
+}
+
+/// Which switches can be reached from one.
+fn reached(wiring: &Wiring, from: u32) -> Vec<bool> {
+    let mut seen = vec![false; wiring.switch_count() as usize];
+    let mut found = Vec::new();
+    if let Some(first) = seen.get_mut(from as usize) {
+        *first = true;
+        found.push(from);
+    }
+    while let Some(at) = found.pop() {
+        for other in neighbors(wiring, at) {
+            if !std::mem::replace(&mut seen[other as usize], true) {
+                found.push(other);
+            }
+        }
+    }
+    seen
 }
 
 /// The switches beside one, in the order of their cables, each once.
@@ -175,7 +267,7 @@ mod tests {
             }),
             18 + 16 + 12
         );
-        let listed = Form::Cables(vec![(0, 3), (3, 1)]);
+        let listed = Form::of_cables(vec![(0, 3), (3, 1)]);
         assert_eq!(
             (listed.switch_count(), listed.to_string()),
             (4, "4 switches with 2 cables".to_owned())

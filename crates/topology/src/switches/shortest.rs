@@ -44,6 +44,8 @@ pub struct Shortest {
     /// By the last switch and the present one; the last itself at itself.
     next: Vec<u32>,
     longest: u32,
+    /// Whether packets come from and go to a switch.
+    has_nodes: Vec<bool>,
 }
 
 impl Shortest {
@@ -58,6 +60,7 @@ impl Shortest {
             switches,
             next: vec![u32::MAX; (switches as usize).pow(2)],
             longest: 0,
+            has_nodes: super::has_nodes(wiring),
         };
         let mut distance = vec![u32::MAX; switches as usize];
         let mut queue = Vec::with_capacity(switches as usize);
@@ -106,7 +109,7 @@ impl Shortest {
     /// Layers of virtual channels, one for all ways to a switch, such that packets of a layer cannot wait
     /// for one another in a circle.
     pub fn layers(&self) -> Layers {
-        Layers::new(self.switches, |at, to| self.next(at, to))
+        Layers::new(&self.has_nodes, |at, to| self.next(at, to))
     }
 }
 
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn parts_that_nothing_joins_are_named() {
-        let form = Form::Cables(vec![(0, 1), (2, 3)]);
+        let form = Form::of_cables(vec![(0, 1), (2, 3)]);
         let apart = Shortest::new(&form, &form.wiring(1)).unwrap_err();
         assert_eq!(apart, Apart { from: 2, to: 0 });
         assert_eq!(apart.to_string(), "no way leads from switch 2 to switch 0");

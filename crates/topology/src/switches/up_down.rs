@@ -122,7 +122,7 @@ mod tests {
         for form in [
             Form::Ring { switches: 6 },
             Form::Torus { sizes: vec![4, 3] },
-            Form::Cables(vec![(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 0), (4, 5)]),
+            Form::of_cables(vec![(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 0), (4, 5)]),
         ] {
             let ways = UpDown::new(&form, &form.wiring(1)).unwrap();
             let switches = form.switch_count();

@@ -113,6 +113,16 @@ pub enum LayoutError {
         /// Nodes of the job.
         nodes: usize,
     },
+    /// Nodes that would send to themselves.
+    #[error("an offset of {offset} leads each of {nodes} nodes to itself")]
+    ToItself {
+        /// The job.
+        job: usize,
+        /// From a node to its partner.
+        offset: u32,
+        /// Its nodes.
+        nodes: usize,
+    },
     /// A node without a partner.
     #[error("{nodes} nodes do not make pairs")]
     OddNodes {
@@ -140,6 +150,7 @@ impl LayoutError {
             | Self::NoServers { job }
             | Self::HotNodeOutside { job, .. }
             | Self::Grid { job, .. }
+            | Self::ToItself { job, .. }
             | Self::OddNodes { job, .. } => Some(job),
         }
     }
@@ -334,6 +345,17 @@ fn check_traffic(
     match &job.traffic {
         Traffic::Uniform { .. } | Traffic::AllToAll { .. } | Traffic::AllReduce { .. } => {
             at_least(nodes.len(), 2)
+        }
+        &Traffic::Shift { offset, .. } => {
+            at_least(nodes.len(), 2)?;
+            match offset as usize % nodes.len() {
+                0 => Err(LayoutError::ToItself {
+                    job: number,
+                    offset,
+                    nodes: nodes.len(),
+                }),
+                _ => Ok(()),
+            }
         }
         Traffic::Neighbours { grid, .. } => {
             let product = grid

@@ -39,6 +39,7 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
             pause,
         } => Some((Plan::neighbours(grid, *wrap, message.get()), *pause)),
         Traffic::Uniform { .. }
+        | Traffic::Shift { .. }
         | Traffic::Checkpoint { .. }
         | Traffic::Io(_)
         | Traffic::Ping { .. } => None,
@@ -64,6 +65,18 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             targets: nodes.to_vec(),
             ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
         },
+        Traffic::Shift {
+            offset,
+            sizes,
+            arrivals,
+        } => {
+            let ahead = *offset as usize % nodes.len();
+            let partners = nodes.iter().cycle().skip(ahead).copied().map(Some);
+            Clients {
+                nodes: nodes.iter().copied().zip(partners).collect(),
+                ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
+            }
+        }
         Traffic::Checkpoint {
             period,
             volume,

@@ -147,6 +147,15 @@ pub enum Traffic {
         /// When a node asks.
         arrivals: Arrivals,
     },
+    /// Messages of each node to one other: that whose rank is so much higher, modulo the number of nodes.
+    Shift {
+        /// From rank to rank; no multiple of the number of nodes.
+        offset: u32,
+        /// Sizes of messages.
+        sizes: Sizes,
+        /// When a node asks.
+        arrivals: Arrivals,
+    },
     /// Rounds in which each node sends to each other one: first to the next rank, then to the one
     /// after it; a node goes on when it has sent and received.
     AllToAll {

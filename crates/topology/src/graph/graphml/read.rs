@@ -264,7 +264,8 @@ impl Parser {
                 }
             }
             Open::Node(name, attributes) => {
-                self.graph.add_node(name, attributes)?;
+                let node = self.graph.add_node(name, attributes)?;
+                self.graph.set_node_line(node, self.line);
             }
             Open::Edge(edge) => self.edges.push(edge),
             Open::Root | Open::Key(_) | Open::Graph | Open::Other => {}
@@ -310,9 +311,7 @@ impl Parser {
             };
             edges.push((find(&ends[0])?, find(&ends[1])?, edge, line));
         }
-        self.graph
-            .add_edges(edges)
-            .map_err(|(problem, line)| problem.at(line))?;
+        self.graph.add_edges(edges)?;
         Ok(self.graph)
     }
 }

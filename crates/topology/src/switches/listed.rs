@@ -1,0 +1,368 @@
+//! Switches and nodes from a list of vertices and edges, as files give them.
+
+use super::{Form, Nodes};
+use crate::graph::{Attributes, Graph, GraphError};
+use strum::{EnumString, VariantNames};
+use thiserror::Error;
+
+/// What vertices with one neighbour are, unless their attribute `role` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Leaves {
+    /// Switches as all others.
+    Switches,
+    /// Nodes.
+    Nodes,
+}
+
+/// Links beside one another at most.
+pub const WIDTH_MAX: u32 = 1024;
+
+/// Cables at most, those beside one another counted each.
+pub const CABLES_MAX: usize = 1 << 20;
+
+/// Characters of a name that an error shows.
+const NAME_MAX: usize = 60;
+
+/// Why a list makes no network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ListError {
+    /// It cannot be read.
+    #[error("{}", .0.problem)]
+    Graph(#[from] GraphError),
+    /// A width that is no number of links.
+    #[error("a width of {width} between {from:?} and {to:?}")]
+    Width {
+        /// Its line, from 1.
+        line: usize,
+        /// What is written.
+        width: String,
+        /// The one end.
+        from: String,
+        /// The other.
+        to: String,
+    },
+    /// More cables than there may be.
+    #[error("more than {CABLES_MAX} cables")]
+    Cables {
+        /// The line of the one that is too many.
+        line: usize,
+    },
+    /// An edge with a direction.
+    #[error("the edge from {from:?} to {to:?} has a direction")]
+    Directed {
+        /// Its line.
+        line: usize,
+        /// Where it starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+    },
+    /// A role that is none.
+    #[error("{name:?} has the role {role:?}")]
+    Role {
+        /// The line of the vertex.
+        line: usize,
+        /// The vertex.
+        name: String,
+        /// What is written.
+        role: String,
+    },
+    /// A node that no cable joins to anything.
+    #[error("nobody reaches node {name:?}: no cable leads to it")]
+    Alone {
+        /// Its line.
+        line: usize,
+        /// The node.
+        name: String,
+    },
+    /// A node that is not joined by one cable to one switch.
+    #[error("node {name:?} is joined to {other:?}, and not by one cable to one switch alone")]
+    Joined {
+        /// The line of the edge.
+        line: usize,
+        /// The node.
+        name: String,
+        /// The other end.
+        other: String,
+    },
+    /// Parts that nothing joins.
+    #[error("no way leads from {from:?} to {to:?}")]
+    Apart {
+        /// The line of the one.
+        line: usize,
+        /// A switch.
+        from: String,
+        /// Another.
+        to: String,
+    },
+    /// No switch at all.
+    #[error("no switch at all")]
+    NoSwitch,
+}
+
+impl ListError {
+    /// The line of the list, from 1, if it is one.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Graph(error) => Some(error.line),
+            Self::Width { line, .. }
+            | Self::Cables { line }
+            | Self::Directed { line, .. }
+            | Self::Role { line, .. }
+            | Self::Alone { line, .. }
+            | Self::Joined { line, .. }
+            | Self::Apart { line, .. } => Some(*line),
+            Self::NoSwitch => None,
+        }
+    }
+
+    /// What would be right.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Graph(_) => {
+                "write two names a line and perhaps a width, or paste GraphML".to_owned()
+            }
+            Self::Width { .. } => format!("give a width of 1 to {WIDTH_MAX}"),
+            Self::Cables { .. } => "give fewer or narrower edges".to_owned(),
+            Self::Directed { .. } => {
+                "list undirected edges, each once: cables lead both ways".to_owned()
+            }
+            Self::Role { .. } => "write \"node\" or \"switch\"".to_owned(),
+            Self::Alone { .. } | Self::Joined { .. } => {
+                "join each node to one switch by one cable, and to nothing else".to_owned()
+            }
+            Self::Apart { .. } => "join all switches".to_owned(),
+            Self::NoSwitch => "list two switches or more, or a switch with nodes".to_owned(),
+        }
+    }
+}
+
+/// A network as a list gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The switches, in the order of the list.
+    pub form: Form,
+    /// The nodes, in the order of the list; none if all vertices are switches.
+    pub nodes: Option<Nodes>,
+}
+
+/// Reads switches, nodes and the cables between them: from GraphML if the text begins as XML does, else from
+/// a list of edges, two names a line ([`Graph::from_edge_list`]). The attribute `width` of an edge, else its
+/// `weight`, says how many cables lie beside one another, and edges of the same ends add up; the attribute
+/// `role` of a vertex (`node` or `switch`) says what it is, else `leaves` does.
+///
+/// ```
+/// use isthmus_topology::switches::{Leaves, Nodes, listed};
+///
+/// let found = listed("left right 4\nleft a\nright b\n", Leaves::Nodes)?;
+/// assert_eq!(found.form.switch_count(), 2);
+/// assert_eq!(found.form.cables(), [(0, 1); 4]);
+/// assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1])));
+/// # Ok::<(), isthmus_topology::switches::ListError>(())
+/// ```
+///
+/// # Errors
+/// The first line that is wrong, or whose switch nothing joins to the first.
+pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
+    let graph = match text.trim_start().starts_with('<') {
+        true => Graph::from_graphml(text)?,
+        false => Graph::from_edge_list(text)?,
+    };
+    let name = |vertex: u32| -> String {
+        let name = graph.node(vertex).name.chars();
+        name.take(NAME_MAX).collect()
+    };
+    let mut is_node = Vec::new();
+    for vertex in 0..graph.node_count() {
+        is_node.push(match graph.node(vertex).attributes.get("role") {
+            None => leaves == Leaves::Nodes && graph.neighbors(vertex).len() == 1,
+            Some(role) if role == "node" => true,
+            Some(role) if role == "switch" => false,
+            Some(role) => {
+                return Err(ListError::Role {
+                    line: graph.node_line(vertex),
+                    name: name(vertex),
+                    role: role.clone(),
+                });
+            }
+        });
+    }
+    // The number of each vertex among those like it.
+    let mut counts = [0, 0];
+    let numbers = is_node.iter().map(|&node| {
+        let count = &mut counts[usize::from(node)];
+        *count += 1;
+        *count - 1
+    });
+    let numbers: Vec<u32> = numbers.collect();
+    let [switches, nodes] = counts;
+    if switches == 0 {
+        return Err(ListError::NoSwitch);
+    }
+    let mut cables = Vec::new();
+    let mut at: Vec<Option<u32>> = vec![None; nodes as usize];
+    for (place, (from, to, edge)) in graph.edges().enumerate() {
+        let line = graph.edge_line(place);
+        if edge.directed {
+            let (from, to) = (name(from), name(to));
+            return Err(ListError::Directed { line, from, to });
+        }
+        let width = width(&edge.attributes).map_err(|width| ListError::Width {
+            line,
+            width,
+            from: name(from),
+            to: name(to),
+        })?;
+        let [a, b] = [from, to].map(|vertex| numbers[vertex as usize]);
+        match [from, to].map(|vertex| is_node[vertex as usize]) {
+            [false, false] => cables.extend((0..width).map(|_| (a, b))),
+            [node, other] => {
+                let (vertex, beside) = if node { (from, to) } else { (to, from) };
+                let (own, switch) = if node { (a, b) } else { (b, a) };
+                let own = &mut at[own as usize];
+                if (node && other) || width > 1 || own.replace(switch).is_some() {
+                    return Err(ListError::Joined {
+                        line,
+                        name: name(vertex),
+                        other: name(beside),
+                    });
+                }
+            }
+        }
+        if cables.len() > CABLES_MAX {
+            return Err(ListError::Cables { line });
+        }
+    }
+    let vertex_of = |number: usize, node: bool| {
+        let mut vertices = (0..graph.node_count()).filter(|&v| is_node[v as usize] == node);
+        vertices.nth(number).unwrap_or(0)
+    };
+    if let Some(node) = at.iter().position(Option::is_none) {
+        let vertex = vertex_of(node, true);
+        return Err(ListError::Alone {
+            line: graph.node_line(vertex),
+            name: name(vertex),
+        });
+    }
+    let vertices = 0..graph.node_count();
+    let of_switches = vertices.filter(|&vertex| !is_node[vertex as usize]);
+    let form = Form::Cables {
+        switches,
+        cables,
+        names: of_switches.map(name).collect(),
+    };
+    if let Some(apart) = form.apart() {
+        let [from, to] = [apart.from, apart.to].map(|switch| vertex_of(switch as usize, false));
+        return Err(ListError::Apart {
+            line: graph.node_line(from),
+            from: name(from),
+            to: name(to),
+        });
+    }
+    Ok(Listed {
+        form,
+        nodes: (nodes > 0).then(|| Nodes::At(at.into_iter().flatten().collect())),
+    })
+}
+
+/// Cables of an edge; else what is written.
+fn width(attributes: &Attributes) -> Result<u32, String> {
+    let written = attributes.get("width").or_else(|| attributes.get("weight"));
+    let Some(written) = written else { return Ok(1) };
+    // NetworkX writes whole weights as 2.0, too.
+    match written.trim().parse::<f64>() {
+        Ok(width) if width.fract() == 0.0 && (1.0..=f64::from(WIDTH_MAX)).contains(&width) => {
+            Ok(width as u32)
+        }
+        _ => Err(written.chars().take(NAME_MAX).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_nodes_and_widths_are_read() {
+        let text = "# two switches\nleft right 2\nleft right\nleft a\nb right width=1\nleft c\n";
+        let all = listed(text, Leaves::Switches).unwrap();
+        assert_eq!((all.form.switch_count(), all.nodes), (5, None));
+        let found = listed(text, Leaves::Nodes).unwrap();
+        assert_eq!(found.form.cables(), [(0, 1); 3]);
+        assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1, 0])));
+        // A switch with nodes and nothing else.
+        let star = listed("s a\ns b\n", Leaves::Nodes).unwrap();
+        assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
+    }
+
+    #[test]
+    fn roles_go_before_leaves() {
+        let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"
+            attr.name="width"/><graph edgedefault="undirected">
+            <node id="a"><data key="r">node</data></node><node id="s"/>
+            <node id="t"><data key="r">switch</data></node>
+            <edge source="s" target="a"/><edge source="t" target="s"><data key="w">3</data></edge>
+            </graph></graphml>"#;
+        for leaves in [Leaves::Nodes, Leaves::Switches] {
+            let found = listed(text, leaves).unwrap();
+            assert_eq!(found.form.cables(), [(1, 0); 3]);
+            assert_eq!(found.nodes, Some(Nodes::At(vec![0])));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        let cases = [
+            (
+                "a b\nb c 0\n",
+                "a width of 0 between \"b\" and \"c\"",
+                Some(2),
+            ),
+            (
+                "a b 1.5\n",
+                "a width of 1.5 between \"a\" and \"b\"",
+                Some(1),
+            ),
+            (
+                "a b width=-1\n",
+                "a width of -1 between \"a\" and \"b\"",
+                Some(1),
+            ),
+            ("a b\n\nc d\n", "no way leads from \"c\" to \"a\"", Some(3)),
+            (
+                "a b\nb a\nb b\n",
+                "edge from node \"b\" to itself; an edge joins two different nodes",
+                Some(3),
+            ),
+            ("", "no switch at all", None),
+        ];
+        for (text, problem, line) in cases {
+            let error = listed(text, Leaves::Switches).unwrap_err();
+            assert_eq!((error.to_string().as_str(), error.line()), (problem, line));
+        }
+        let of_nodes = [
+            ("s t\ns a\na\n", None),
+            // A pair of leaves.
+            ("a b\n", Some(("no switch at all", None))),
+            (
+                "s t\ns u\ns a 2\n",
+                Some((
+                    "node \"a\" is joined to \"s\", and not by one cable to one switch alone",
+                    Some(3),
+                )),
+            ),
+        ];
+        for (text, wrong) in of_nodes {
+            let found =
+                listed(text, Leaves::Nodes).map_err(|error| (error.to_string(), error.line()));
+            let wrong = wrong.map(|(problem, line)| (problem.to_owned(), line));
+            assert_eq!(found.err(), wrong, "{text}");
+        }
+        let wide: String = (0..1200)
+            .map(|at| format!("s{at} s{} 1024\n", at + 1))
+            .collect();
+        let error = listed(&wide, Leaves::Switches).unwrap_err();
+        assert_eq!(error.line(), Some(1025));
+    }
+}
