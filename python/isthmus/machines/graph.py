@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from isthmus.machines.base import Channel, Machine, cycle_text
-from isthmus.machines.packets import EJECT, INJECT, INTERFACE, SERVER
+from isthmus.machines.packets import EJECT, INJECT, INTERFACE, SERVER, SWITCH_LINK
 from isthmus.wording import counted
 
 _CHANNELS = {
     "inject": INJECT,
-    "switch_link": Channel(
-        "switch → switch", "the links between switches", "one of the links between switches"
-    ),
+    "switch_link": SWITCH_LINK,
     "local_link": Channel(
         "within a group", "the links within groups", "one of the links within a group"
     ),

@@ -11,6 +11,9 @@ INJECT = Channel(
     "the links out of the I/O servers",
     "the link out of I/O server {server}",
 )
+SWITCH_LINK = Channel(
+    "switch → switch", "the links between switches", "one of the links between switches"
+)
 EJECT = Channel(
     "switch → node",
     "the links into the nodes",
