@@ -1,12 +1,12 @@
 //! Runs one point until its rules are met.
 
+use crate::known::{self, Known};
 use crate::limits::{BacklogLimit, HOPELESS};
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::{Collapse, EndedBy};
 use crate::rules::{PERIODS_MIN, Rules};
 use crate::subject::Subject;
-use crate::summary;
 use isthmus_kernel::Cycles;
 use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
@@ -315,15 +315,15 @@ impl Plan<'_> {
         let mut converged = true;
         let mut estimates = Vec::new();
         for name in of {
-            match summary::estimate(replications, self.rules, self.subject, name) {
-                summary::Known::Estimate(estimate) => {
+            match known::estimate(replications, self.rules, self.subject, name) {
+                Known::Estimate(estimate) => {
                     estimates.push((estimate, Target::relative(relative)));
                 }
-                summary::Known::TooFew => {
+                Known::TooFew => {
                     converged = false;
                     wanted.measures = Some(LENGTHEN_MIN);
                 }
-                summary::Known::Absent => {}
+                Known::Absent => {}
             }
         }
         let assessment = Precision::default().assess(&estimates);

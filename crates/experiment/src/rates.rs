@@ -1,11 +1,11 @@
 //! Offered, accepted and other rates of a point, with intervals of what is possible.
 
+use crate::known::finite;
 use crate::measurement::Measurement;
 use crate::recorders::Recorders;
 use crate::result::Measure;
 use crate::rules::Rules;
 use crate::subject::{Fate, Overlay, RateInfo, Subject};
-use crate::summary::finite;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, Events, Verdict};
 

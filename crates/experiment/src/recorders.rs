@@ -1,6 +1,6 @@
 //! What one replication remembers of what it saw.
 
-use crate::subject::{Fate, FlowInfo};
+use crate::flow::{Fate, FlowInfo};
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Backlog, Recorder};
 use std::sync::Arc;

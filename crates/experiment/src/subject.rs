@@ -1,12 +1,13 @@
 //! What a point of any kind of machine must offer to be measured.
 
 use crate::capacity::Capacity;
+pub use crate::flow::{Fate, FlowInfo};
+pub use crate::overlay::Overlay;
 use crate::recorders::Recorders;
 use crate::result::{Collapse, JobSummary, NodeUse};
 use crate::uses::Uses;
 use isthmus_kernel::Cycles;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A machine with its traffic: one point of a sweep, or one load of a search.
@@ -172,30 +173,6 @@ pub fn taken(
     (share / counted.len() as f64, (asked, times))
 }
 
-/// A flow of demands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FlowInfo {
-    /// Its name in verdicts.
-    pub name: Cow<'static, str>,
-    /// Demands between two samples of its backlog.
-    pub sample_every: u64,
-}
-
-/// What happened to demands, counted in demands but for bytes carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// Asked for.
-    Offered,
-    /// Completed.
-    Done,
-    /// Given up before they began.
-    Dropped,
-    /// Sent again.
-    Retried,
-    /// Bytes that arrived.
-    Carried,
-}
-
 /// A rate to report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
@@ -209,17 +186,4 @@ pub struct RateInfo {
     pub flows: Vec<usize>,
     /// In `unit`, for one demand, or byte carried, per cycle.
     pub scale: f64,
-}
-
-/// What the analytic model says of a point; empty where it says nothing.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overlay {
-    /// Means by name of the measure: latencies in microseconds, rates in their units.
-    pub measures: BTreeMap<String, f64>,
-    /// Utilisation by kind of channel.
-    pub utilisation: BTreeMap<String, f64>,
-    /// The load at which the first channel is full, in the unit of [`Subject::load`].
-    pub saturation: Option<f64>,
-    /// That channel, or its kind.
-    pub bottleneck: Option<String>,
 }

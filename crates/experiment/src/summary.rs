@@ -1,5 +1,6 @@
 //! From replications to the rows of the result.
 
+use crate::known::{finite, interval};
 use crate::measurement::Measurement;
 use crate::rates;
 use crate::recorders::Recorders;
@@ -7,79 +8,10 @@ use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, State, Verd
 use crate::rules::Rules;
 use crate::subject::{Counted, Overlay, Subject};
 use crate::uses::Uses;
-use isthmus_scenario::Intervals;
-use isthmus_statistics::{
-    BatchMeans, Error, Estimate, ReplicationMeans, SaturationTest, Summary, Verdict,
-};
-
-/// Observations that a measure must have in each replication before a run may stop on it.
-const SAMPLES_MIN: u64 = 50;
+use isthmus_statistics::{SaturationTest, Summary, Verdict};
 
 /// By how much more than they show the means of an undecided point may scatter upwards, at least.
 const STRETCH_UNDECIDED: f64 = 2.0;
-
-/// What is known of a measure during a run.
-pub(crate) enum Known {
-    /// Its mean and interval.
-    Estimate(Estimate),
-    /// It occurs, but too rarely so far.
-    TooFew,
-    /// This traffic cannot give it.
-    Absent,
-}
-
-/// The present estimate of the measure `name`.
-pub(crate) fn estimate(
-    replications: &[&Recorders],
-    rules: &Rules,
-    subject: &dyn Subject,
-    name: &str,
-) -> Known {
-    let names = subject.measures();
-    let Some(at) = names.iter().position(|other| other == name) else {
-        return Known::Absent;
-    };
-    if !subject.occurs(at) {
-        return Known::Absent;
-    }
-    let series = || {
-        let recorders = replications.iter();
-        recorders.map(|recorders| recorders.latencies[at].series())
-    };
-    if series().any(|series| series.count() < SAMPLES_MIN) {
-        return Known::TooFew;
-    }
-    match ReplicationMeans::new(series(), rules.warm_up()) {
-        // Half of the run is gone as warm-up and it may not have been enough.
-        Ok(means) if !means.warm_up_detected => Known::TooFew,
-        Ok(means) => match interval(&means, replications, at, rules) {
-            Ok((estimate, true)) => Known::Estimate(estimate),
-            Ok((_, false)) | Err(_) => Known::TooFew,
-        },
-        Err(_) => Known::TooFew,
-    }
-}
-
-/// The interval of a measure, and whether what it is made of is independent enough to stop on.
-fn interval(
-    means: &ReplicationMeans,
-    replications: &[&Recorders],
-    at: usize,
-    rules: &Rules,
-) -> Result<(Estimate, bool), Error> {
-    match (rules.stop.intervals, replications) {
-        (Intervals::BatchMeans, [only]) => {
-            let series = only.latencies[at].series();
-            let truncation = isthmus_statistics::Truncation {
-                observations: means.discarded[0],
-                detected: means.warm_up_detected,
-            };
-            let means = BatchMeans::from_series(series, truncation, rules.stop.confidence)?;
-            Ok((means.estimate, means.independent))
-        }
-        _ => Ok((means.estimate(rules.stop.confidence)?, true)),
-    }
-}
 
 /// Everything that a point's replications say.
 pub(crate) struct Report {
@@ -224,8 +156,4 @@ fn verdict(
         threshold: test.threshold,
         error_rate: test.alpha,
     }
-}
-
-pub(crate) fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
 }

@@ -1,7 +1,7 @@
 //! How busy the parts of a machine were, and which of them limits it.
 
+use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
-use crate::subject::Overlay;
 
 /// Share of the highest that another part must be taken for to be as full.
 const AS_FULL: f64 = 0.9;

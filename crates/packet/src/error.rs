@@ -1,6 +1,6 @@
 //! What can be wrong with rules.
 
-use crate::rules::CHANNELS_MAX;
+use crate::limits::CHANNELS_MAX;
 use std::fmt;
 
 /// What is wrong, and what would be right.

@@ -92,6 +92,7 @@
 mod counters;
 mod engine;
 mod error;
+mod limits;
 mod readings;
 mod rules;
 mod traffic;
@@ -100,6 +101,7 @@ pub mod ways;
 pub use counters::Counters;
 pub use engine::Engine;
 pub use error::Error;
+pub use limits::CHANNELS_MAX;
 pub use readings::{Adaptive, Age, AgeFrom, AgeTie, LinkLoad, LinkTie, lot};
-pub use rules::{CHANNELS_MAX, Interface, Late, Outputs, QUEUES_MAX, Rules, Switching, tie};
+pub use rules::{Interface, Late, Outputs, QUEUES_MAX, Rules, Switching, tie};
 pub use traffic::{Delivery, Handler, Kind, Lane, Message, Offers, PacketSeen};

@@ -1,12 +1,10 @@
 //! Times, lengths and choices.
 
 use crate::Error;
+use crate::limits::CHANNELS_MAX;
 use crate::readings::{Adaptive, Age, mixed};
 use crate::ways::{self, Ways};
 use isthmus_kernel::Cycles;
-
-/// Virtual channels that a link may have.
-pub const CHANNELS_MAX: u32 = 16;
 
 /// Message queues that a node may have.
 pub const QUEUES_MAX: u32 = 256;

@@ -1,7 +1,6 @@
 //! What can be wrong with a fabric, its rules and its packets.
 
-use crate::fabric::{RING_NODES_MAX, RINGS_MAX};
-use crate::rules::SYMBOLS_LIMIT;
+use crate::limits::{RING_NODES_MAX, RINGS_MAX, SYMBOLS_LIMIT};
 use isthmus_topology::rings::Segment;
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! Which node has an interface on which ring.
 
 use crate::Error;
+use crate::limits::{RING_NODES_MAX, RINGS_MAX};
 use isthmus_kernel::{Id, Table, id};
 use isthmus_topology::rings::Segment;
 
@@ -8,12 +9,6 @@ id! {
     /// An interface. The numbers of those of one node follow one another, in the order of its rings.
     pub struct InterfaceId;
 }
-
-/// Rings that a node may be on.
-pub const RINGS_MAX: usize = 32;
-
-/// Nodes on a ring at most.
-pub const RING_NODES_MAX: usize = 1 << 14;
 
 /// One interface: where a node is on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -87,6 +87,7 @@ mod counters;
 mod error;
 pub mod event;
 mod fabric;
+mod limits;
 mod rules;
 mod stall;
 pub mod symbol;
@@ -94,8 +95,9 @@ mod traffic;
 
 pub use counters::Counters;
 pub use error::Error;
-pub use fabric::{Fabric, Interface, InterfaceId, RING_NODES_MAX, RINGS_MAX};
-pub use rules::{ChangeFrom, FlowControl, Rules, SYMBOLS_LIMIT, Source};
+pub use fabric::{Fabric, Interface, InterfaceId};
+pub use limits::{RING_NODES_MAX, RINGS_MAX, SYMBOLS_LIMIT};
+pub use rules::{ChangeFrom, FlowControl, Rules, Source};
 pub use stall::{Stall, StallKind};
 pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 

@@ -1,11 +1,9 @@
 //! Lengths, depths and choices.
 
 use crate::Error;
+use crate::limits::SYMBOLS_LIMIT;
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
-
-/// Symbols of a send at most.
-pub const SYMBOLS_LIMIT: u32 = (1 << 14) - 1;
 
 /// Where a client's packets wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 
 use super::event::{Event, Kind};
 use super::group::{Group, Turn};
+pub(super) use super::lanes::NEVER;
 use super::lanes::{LaneId, Lanes};
 use super::links::Links;
 use super::messages::{MessageId, State};
@@ -16,8 +17,6 @@ use isthmus_kernel::{Cycles, Ran, Slab};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
-
-pub(super) const NEVER: Cycles = Cycles::MAX;
 
 /// Links from which on it pays to look ahead: what is known of fewer stays in the processor's caches.
 const LARGE: u32 = 4_096;

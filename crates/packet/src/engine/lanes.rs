@@ -1,7 +1,10 @@
 //! Numbers of lanes.
 
+use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
 use std::ops::Range;
+
+pub(super) const NEVER: Cycles = Cycles::MAX;
 
 id! {
     /// A lane.

@@ -1,8 +1,7 @@
 //! Links: what decides who gets one, and what is known of it besides.
 
-use super::core::NEVER;
 use super::group::Group;
-use super::lanes::{LaneId, Lanes};
+use super::lanes::{LaneId, Lanes, NEVER};
 use super::packets::Step;
 use crate::ways::{End, Run};
 use isthmus_kernel::Cycles;

@@ -1,12 +1,8 @@
 //! Messages from their offer to their delivery.
 
+pub(super) use super::ids::MessageId;
 use crate::traffic::{Kind, Message};
-use isthmus_kernel::{Cycles, id};
-
-id! {
-    /// The place of a message.
-    pub(super) struct MessageId;
-}
+use isthmus_kernel::Cycles;
 
 /// One message.
 #[derive(Debug, Clone, Copy)]

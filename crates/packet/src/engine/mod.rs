@@ -31,6 +31,7 @@ mod cut;
 mod equals;
 mod event;
 mod group;
+mod ids;
 mod lanes;
 mod links;
 mod messages;

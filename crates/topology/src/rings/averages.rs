@@ -4,36 +4,8 @@
 use super::flows::Flow;
 use super::grid::Grid;
 use super::table::Stretch;
+use super::told::{Averages, LinkUse};
 use super::{Fabric, Routes};
-
-/// Expected use of one link, or of the interface from which it leaves, per packet of the traffic.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LinkUse {
-    /// Crossings by send packets.
-    pub sends: f64,
-    /// Crossings by echo packets: each goes on from where its send packet left the ring to where
-    /// that had entered it.
-    pub echoes: f64,
-    /// Send packets that enter the ring here, from the client or from another ring.
-    pub starts: f64,
-    /// Those of them from the client.
-    pub entries: f64,
-    /// Send packets that leave the ring here, for the client or for another ring.
-    pub ends: f64,
-}
-
-/// What a packet of the traffic asks of the fabric on average.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Averages {
-    /// By number of the link.
-    pub links: Vec<LinkUse>,
-    /// Links that it crosses.
-    pub mean_links: f64,
-    /// Changes of ring on its way.
-    pub mean_changes: f64,
-    /// Probability of each number of links, from 0.
-    pub distances: Vec<f64>,
-}
 
 impl Routes {
     /// Averages over traffic in which `weight(source, destination)` is in proportion to the number

@@ -13,13 +13,13 @@ mod routes;
 mod shape;
 mod symmetry;
 mod table;
+mod told;
 mod tori;
 mod waiting;
 
-pub use averages::{Averages, LinkUse};
 pub use error::{MAX_NODES, RingsError, RoutesError};
 pub use fabric::{Fabric, Link};
 pub use failures::{Cause, Failure, pair, pair_count, sample_pairs};
 pub use routes::{MAX_TABLE_NODES, Routes};
 pub use shape::{Faults, Routing, Segment, Shape};
-pub use waiting::WaitCycle;
+pub use told::{Averages, LinkUse, WaitCycle};

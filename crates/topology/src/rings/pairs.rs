@@ -1,26 +1,23 @@
 //! What only a walk over all pairs of nodes tells.
 
 use super::Routes;
-use super::averages::{Averages, Sums, Uses};
-use super::waiting::{WaitCycle, Waits};
+use super::averages::{Sums, Uses};
+use super::told::AllPairs;
+use super::waiting::Waits;
 
-/// What a walk over all pairs of nodes tells, where it cannot be told from one node.
-#[derive(Debug, Clone)]
-pub(super) struct AllPairs {
-    /// Over traffic from every live node to every other one alike.
-    pub averages: Averages,
-    /// Whether queues can wait for one another in a circle.
-    pub waiting: Result<(), WaitCycle>,
-}
+impl Routes {
+    /// What all pairs of nodes tell, walked once.
+    pub(super) fn pairs(&self) -> &AllPairs {
+        self.pairs.get_or_init(|| self.walk())
+    }
 
-impl AllPairs {
-    pub fn walk(routes: &Routes) -> Self {
+    fn walk(&self) -> AllPairs {
         let mut sums = Sums::default();
-        let mut uses = Uses::new(routes.fabric());
-        let mut waits = Waits::new(routes.fabric());
-        routes.visit(
+        let mut uses = Uses::new(self.fabric());
+        let mut waits = Waits::new(self.fabric());
+        self.visit(
             |source, destination| {
-                sums.add(routes.distance(source, destination) as usize, 1.0);
+                sums.add(self.distance(source, destination) as usize, 1.0);
                 1.0
             },
             |flow| {
@@ -28,7 +25,7 @@ impl AllPairs {
                 waits.note(flow);
             },
         );
-        Self {
+        AllPairs {
             averages: sums.averages(uses.of_links()),
             waiting: waits.check(),
         }

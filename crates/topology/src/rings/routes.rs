@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::grid::{Grid, Kind};
-use super::pairs::AllPairs;
 use super::table::{Rule, Table};
+use super::told::AllPairs;
 use super::{Fabric, RoutesError, Routing, Segment};
 
 /// Most nodes of a fabric with a table of all pairs (about 200 MB with as many).
@@ -40,7 +40,7 @@ pub struct Routes {
     /// By node.
     live: Vec<bool>,
     /// What all pairs of nodes tell, once it has been asked for.
-    pairs: OnceLock<AllPairs>,
+    pub(super) pairs: OnceLock<AllPairs>,
 }
 
 #[derive(Debug, Clone)]
@@ -95,11 +95,6 @@ impl Routes {
             live,
             pairs: OnceLock::new(),
         })
-    }
-
-    /// What all pairs of nodes tell, walked once.
-    pub(super) fn pairs(&self) -> &AllPairs {
-        self.pairs.get_or_init(|| AllPairs::walk(self))
     }
 
     /// The fabric.

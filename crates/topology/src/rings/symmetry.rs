@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::flows::Flow;
 use super::grid::Grid;
 use super::routes::{Method, Routes};
-use super::waiting::WaitCycle;
+use super::told::WaitCycle;
 use crate::deadlock;
 
 impl Routes {

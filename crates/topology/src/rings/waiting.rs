@@ -1,51 +1,9 @@
 //! Whether the queues of a fabric can wait for one another in a circle.
 
-use std::fmt;
-
 use super::flows::Flow;
+use super::told::WaitCycle;
 use super::{Fabric, Routes};
 use crate::deadlock::Dependencies;
-
-/// Input queues that wait for one another in a circle: when all of them are full of packets for the
-/// next, none of these can move.
-///
-/// Rings themselves never block, as refused packets go round as busy echoes; so such a circle shows
-/// as packets that are sent again and again and refused each time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitCycle {
-    /// The interfaces of the queues, each by the number of its link.
-    pub interfaces: Vec<u32>,
-    /// For each of them its ring and its node.
-    pub places: Vec<(u32, u32)>,
-}
-
-impl WaitCycle {
-    pub(super) fn new(fabric: &Fabric, interfaces: &[usize]) -> Self {
-        let place = |&interface: &usize| {
-            let link = fabric.links()[interface];
-            (link.ring, link.from)
-        };
-        Self {
-            interfaces: interfaces.iter().map(|&link| link as u32).collect(),
-            places: interfaces.iter().map(place).collect(),
-        }
-    }
-}
-
-impl fmt::Display for WaitCycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "input queues can wait for one another in a circle: ")?;
-        for (ring, node) in &self.places {
-            write!(f, "node {node} on ring {ring} -> ")?;
-        }
-        match self.places.first() {
-            Some((ring, node)) => write!(f, "node {node} on ring {ring}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for WaitCycle {}
 
 impl Routes {
     /// Checks that no circle of waiting queues is possible under the rule, whatever the traffic.

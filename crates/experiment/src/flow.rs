@@ -1,0 +1,27 @@
+//! What demands are counted as.
+
+use std::borrow::Cow;
+
+/// A flow of demands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowInfo {
+    /// Its name in verdicts.
+    pub name: Cow<'static, str>,
+    /// Demands between two samples of its backlog.
+    pub sample_every: u64,
+}
+
+/// What happened to demands, counted in demands but for bytes carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Asked for.
+    Offered,
+    /// Completed.
+    Done,
+    /// Given up before they began.
+    Dropped,
+    /// Sent again.
+    Retried,
+    /// Bytes that arrived.
+    Carried,
+}
