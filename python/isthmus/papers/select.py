@@ -122,7 +122,8 @@ def _all_are(node: Selector, source: Source) -> Claim:
     if len(node.words) > 1:
         raise IsthmusError(f"{node.text!r}: too many words for a claim; write `{verdict}`")
     fixed = {**source.at, **node.conditions}
-    found = [p.verdict.verdict for p in points(result(source), fixed)] or ["no such point"]
+    found: list[str] = [p.verdict.verdict for p in points(result(source), fixed)]
+    found = found or ["no such point"]
     if verdict == "live":
         found = [verdict if v in ("stable", "saturated", "undecided") else v for v in found]
     open_ = verdict in ("stable", "saturated") and "undecided" in found

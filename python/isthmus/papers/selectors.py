@@ -219,7 +219,7 @@ def _verdict(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = points(result(source), fixed)
     if not found:
         _point(source, fixed)
-    verdicts = [p.verdict.verdict for p in found]
+    verdicts: list[str] = [p.verdict.verdict for p in found]
     share, open_ = (verdicts.count(v) / len(found) for v in (words[0], "undecided"))
     return Value(share, share, share + open_) if open_ else Value(share)
 

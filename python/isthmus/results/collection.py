@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 
 from isthmus import arguments
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
-from isthmus.results.check import VERDICTS
-from isthmus.results.schema import RunResult
+from isthmus.results.schema import RunResult, Verdict
 from isthmus.results.settings import Settings
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ class Results:
         else:
             run = replace(run, searches=chosen_searches(run, asked))
         if verdict is not None:
-            verdicts = {known_as("verdict", each, VERDICTS) for each in several(verdict)}
+            verdicts = {known_as("verdict", each, get_args(Verdict)) for each in several(verdict)}
             found = dict.fromkeys(run.points[i].verdict.verdict for i in points)
             points = [i for i in points if run.points[i].verdict.verdict in verdicts]
             if not points:

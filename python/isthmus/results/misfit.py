@@ -6,6 +6,8 @@ msgspec refuses such a document at once, but names neither the item of a list no
 from __future__ import annotations
 
 import json
+import operator
+import re
 from typing import Any
 
 import msgspec
@@ -45,11 +47,36 @@ def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
             return _expected(place, f"a list of {len(kind.item_types)}", value)
         items = ((each, item) for each, item in zip(kind.item_types, value, strict=True))
     else:
-        fits, name = _SCALARS.get(type(kind), (object, ""))
-        fits_not = not isinstance(value, fits) or (isinstance(value, bool) and name != "bool")
-        return _expected(place, name, value) if name and fits_not else None
+        return _scalar(kind, value, place)
     found = (_misfit(each, item, f"{place}[{n}]") for n, (each, item) in enumerate(items))
     return next((text for text in found if text), None)
+
+
+def _scalar(kind: Any, value: Any, place: str) -> str | None:
+    right = ""
+    if isinstance(kind, inspect.Metadata):
+        right = str((kind.extra_json_schema or {}).get("description", ""))
+        kind = kind.type
+    if isinstance(kind, inspect.LiteralType):
+        told = f"{cut(repr(value))}; there are {', '.join(map(str, kind.values))}"
+        return None if value in kind.values else _at(place) + told
+    fits: Any
+    fits, name = _SCALARS.get(type(kind), (object, ""))
+    if not isinstance(value, fits) or (isinstance(value, bool) and name != "bool"):
+        return _expected(place, name, value) if name else None
+    if right and not _is_within(kind, value):
+        return f"{_at(place)}{cut(repr(value))}; expected {right}"
+    return None
+
+
+def _is_within(kind: Any, value: Any) -> bool:
+    """Whether a number is in its range, or a text as long and of the form that it may be."""
+    if isinstance(kind, inspect.StrType):
+        short = kind.max_length is None or len(value) <= kind.max_length
+        return short and (kind.pattern is None or bool(re.search(kind.pattern, value)))
+    ends = ((kind.ge, operator.ge), (kind.gt, operator.gt), (kind.le, operator.le))
+    below = kind.lt is None or value < kind.lt
+    return below and all(end is None or holds(value, end) for end, holds in ends)
 
 
 def _object(kind: Any, value: Any, place: str) -> str | None:

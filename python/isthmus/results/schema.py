@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from isthmus.columns import cut
 from isthmus.errors import IsthmusError
@@ -40,6 +41,30 @@ __all__ = [
     "VerdictSummary",
 ]
 
+Verdict = Literal["stable", "saturated", "undecided", "collapsed"]
+"""Whether a point carries its load; `collapsed` where no message arrives any more."""
+Origin = Literal["simulation", "model"]
+"""Whose word a verdict is; one of the queueing model has no growth."""
+EndedBy = Literal["backlog", "memory"]
+"""What ended a point before its rules did."""
+Standstill = Literal["livelock", "deadlock"]
+"""How a machine came to deliver nothing: messages still move, or none does."""
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1, description="0 or more, below 2^63")]
+Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")]
+Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
+Span = Annotated[float, Meta(ge=0, description="0 or more")]
+Name = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
+]
+Text = Annotated[
+    str,
+    Meta(
+        max_length=20_000,
+        pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        description="no control characters, at most 20,000 in all",
+    ),
+]
+
 SCHEMA = 4
 """Version of the result schema that this package reads."""
 
@@ -51,11 +76,11 @@ CHANGES = 4
 class Axis:
     """A swept field."""
 
-    key: str
+    key: Text
     """Its key, for example ``machine.lanes.io_link``."""
-    label: str
+    label: Text
     """A short name for plots, for example ``I/O link lanes b``."""
-    unit: str | None
+    unit: Text | None
     """Unit of the numbers; ``None`` for counts, ratios and words."""
 
     @property
@@ -80,9 +105,9 @@ class Load:
 
     key: str
     """The field that sets it, such as ``workload.rate``."""
-    label: str
+    label: Text
     """In words: ``offered load per PE``."""
-    unit: str
+    unit: Text
     """``/ms`` or ``GB/s``."""
 
     @property
@@ -115,18 +140,15 @@ class Load:
 class VerdictSummary:
     """The verdict on saturation, with its grounds."""
 
-    origin: str
-    """``simulation`` or ``model``: a verdict of the queueing model has no growth."""
-    verdict: str
-    """``stable``, ``saturated`` or ``undecided``; ``collapsed`` where no message arrives any
-    more."""
+    origin: Origin
+    verdict: Verdict
     flow: str
     growth: float
     """Growth of the backlog per demand offered."""
     growth_low: float
     growth_high: float
     threshold: float
-    error_rate: float
+    error_rate: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +170,12 @@ class Measure:
     """One measured quantity at one point."""
 
     name: str
-    unit: str
+    unit: Text
     """``us``, ``1/ms``, ``1/us``, ``GB/s`` or ``MB/s``."""
     mean: float | None
     low: float | None
     high: float | None
-    samples: int
+    samples: Count
     percentiles: list[Percentile]
     analytic: float | None
     """The analytic model's value; ``None`` where it has none or is saturated."""
@@ -161,7 +183,7 @@ class Measure:
     """mean / analytic - 1."""
     target: float | None
     """Relative half-width asked for, if this measure was asked for."""
-    warmup_share: float
+    warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
     """The mean of each replication, which share their random numbers with those of other points."""
 
@@ -261,8 +283,7 @@ class NodeUse:
 class Collapse:
     """How a machine came to deliver nothing any more."""
 
-    kind: str
-    """``livelock`` if messages still move, ``deadlock`` if none does."""
+    kind: Standstill
     since_us: float
     """When the last message arrived, or a circle of queues was found that can never move again."""
     waiting: int
@@ -297,11 +318,10 @@ class PointResult:
     """Offered load, in the unit of the run's load; ``None`` in a closed loop."""
     verdict: VerdictSummary
     converged: bool
-    ended_by: str | None
-    """`backlog` or `memory` where that ended the point before its rules did."""
-    replications: int
-    messages: int
-    simulated_ms: float
+    ended_by: EndedBy | None
+    replications: Count
+    messages: Count
+    simulated_ms: Span
     measures: list[Measure] = field(repr=False)
     histograms: list[Histogram] = field(repr=False)
     channels: list[ChannelUse] = field(repr=False)
@@ -348,11 +368,10 @@ class Trial:
     """One load tried by a search."""
 
     load: float
-    verdict: str
+    verdict: Verdict
     growth: float
-    messages: int
-    ended_by: str | None
-    """What ended it early, as for a point."""
+    messages: Count
+    ended_by: EndedBy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +393,7 @@ class SearchResult:
     """The analytic model's saturation load."""
     analytic_bottleneck: str | None
     """The channel, or kind of channel, that is full first in the model."""
-    error_rate: float
+    error_rate: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,15 +402,15 @@ class RunResult:
 
     schema: int
     version: str
-    name: str
-    title: str
-    description: str
+    name: Name
+    title: Text
+    description: Text
     changes: list[FieldChange]
     """What overrides have changed of what title and description speak of."""
     digest: str
     seed: int
     quick: bool
-    confidence: float
+    confidence: Confidence
     load: Load
     """What all loads here are."""
     axes: list[Axis]
