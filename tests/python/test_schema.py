@@ -120,7 +120,7 @@ def _set(data, path, value):
         (("points", 3, "index"), 999, r"points\[3\].index: 999; expected 3, its place"),
         (("points", 1, "measures", 0, "mean"), -5.0, r"mean -5.0 is outside its interval"),
         (("points", 1, "measures", 0, "samples"), 10**18 * 20, r"samples: .*below 2\^63|samples"),
-        (("title",), "x" * 3_000_000, r"title: .xxx.*; expected no control characters, at most 20,000 in all"),
+        (("title",), "x" * 3_000_000, r"title: .xxx.*; expected no control characters, at most"),
         (("title",), "a\x1b[31m", r"title: 'a\\x1b\[31m'; expected no control characters"),
         (("axes",), [], r"load_axis: 1; there are 0 axes"),
         (("load_axis",), 9, r"load_axis: 9; there are 2 axes"),
