@@ -5,6 +5,7 @@ use super::jobs_table::{
     WorkloadTable,
 };
 use super::misfit::misfit;
+use crate::devices;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
@@ -73,6 +74,7 @@ pub(crate) fn jobs(
         ));
     }
     let mut traffic = JobsTraffic {
+        storage: devices::storage(settings, table.servers.device, "workload.servers.device")?,
         servers: servers(table.servers.placement),
         mapping: table.mapping,
         jobs,
