@@ -84,6 +84,7 @@ _TREE_CHANNELS = {
     "inject": "node → leaf switch",
     "eject": "leaf switch → node",
     "interface": "network interface",
+    "device": "device of an I/O server",
     "server": "I/O server",
 }
 _GRAPH_CHANNELS = {
@@ -93,6 +94,7 @@ _GRAPH_CHANNELS = {
     "global_link": "between groups",
     "eject": "switch → node",
     "interface": "network interface",
+    "device": "device of an I/O server",
     "server": "I/O server",
 }
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}

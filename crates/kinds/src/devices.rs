@@ -1,6 +1,6 @@
 //! What files say of disks, and of the devices behind the I/O servers of jobs, on whatever machine.
 
-use isthmus_scenario::format::{Describe, Kind, Problem, Settings};
+use isthmus_scenario::format::{Describe, Kind, Problem, Reason, Settings, Watch};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
@@ -146,4 +146,23 @@ pub(crate) fn storage(
             drain,
         },
     })
+}
+
+/// Tells `watch` of the fields that change nothing beside others; the device's table is at `path`.
+pub(crate) fn watch(watch: &mut Watch<'_>, storage: &StorageSpec, path: &str) {
+    let StorageSpec::Cache { hit_rate, .. } = storage else {
+        return;
+    };
+    let rate = format!("{path}.cache_hit_rate");
+    let causes = [&*rate];
+    for field in ["seek", "rotation", "transfer"] {
+        watch.field(
+            &format!("{path}.disk.{field}"),
+            (*hit_rate >= 1.0).then(|| Reason {
+                problem: format!("it has no effect with {rate} = 1: nothing comes from a disk"),
+                hint: format!("remove it, or set a lower {rate}"),
+                causes: &causes,
+            }),
+        );
+    }
 }

@@ -33,6 +33,7 @@ _PARTS = {
     "inject": ("the links out of the nodes", "the link out of node {a}"),
     "eject": ("the links into the nodes", "the link into node {b}"),
     "interface": ("the network interfaces", "the network interface of node {a}"),
+    "device": ("the devices of the I/O servers", "the device of I/O server {a}"),
     "switch_link": ("the links between switches", "one of the links between switches"),
     "local_link": ("the links within groups", "one of the links within a group"),
     "global_link": ("the links between groups", "one of the links between groups"),
@@ -44,6 +45,7 @@ _SERVER_PARTS = {
         "the network interfaces of the I/O servers",
         "the network interface of I/O server {server}",
     ),
+    "device": ("the devices of the I/O servers", "the device of I/O server {server}"),
 }
 
 

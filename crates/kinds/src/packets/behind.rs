@@ -2,11 +2,13 @@
 
 use super::Fabric;
 use super::message::Message;
+use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
 use isthmus_experiment::uses::{Part, fullest};
 use isthmus_kernel::Cycles;
 use isthmus_machine::packets::Network;
+use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_machine::storage::{Access, Model, StationCount, model};
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::Layout;
@@ -91,6 +93,22 @@ impl Devices {
     /// For how long a byte of a job takes a station of each kind, in ns.
     pub(super) fn per_byte(&self, message: &Message) -> [f64; 4] {
         self.served(message).per_byte
+    }
+
+    /// What a message takes beside the network's part on average: its device, and for a write the answer
+    /// in place of the acknowledgement.
+    pub(super) fn beside_ns(
+        &self,
+        network: &NetworkSpec,
+        rules: &Rules,
+        message: &Message,
+        switches: f64,
+    ) -> f64 {
+        let link = &rules.link;
+        let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
+        let packet = rules.packet_ns(network.nic.request.get() as f64);
+        let answer = rules.interface.software_ns + packet + switches * link.switch_ns;
+        self.served(message).alone + (1.0 - message.reads) * (answer - back)
     }
 
     /// How that follows from the description, for the messages of the first of the jobs.

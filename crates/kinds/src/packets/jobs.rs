@@ -27,6 +27,9 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 /// generator from ever getting on.
 const GAP_MIN: Time = Time::from_ns(1);
 
+/// The table of the devices behind I/O servers.
+pub(super) const DEVICE: &str = "workload.servers.device";
+
 /// How much open loops ask for.
 pub(crate) const LOAD_KEYS: &[&str] = &["workload.load"];
 
@@ -74,7 +77,7 @@ pub(crate) fn jobs(
         ));
     }
     let mut traffic = JobsTraffic {
-        storage: devices::storage(settings, table.servers.device, "workload.servers.device")?,
+        storage: devices::storage(settings, table.servers.device, DEVICE)?,
         servers: servers(table.servers.placement),
         mapping: table.mapping,
         jobs,

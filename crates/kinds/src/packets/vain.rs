@@ -1,5 +1,7 @@
 //! Fields of a network of packets that have no effect beside the values of others.
 
+use super::jobs::DEVICE;
+use crate::devices;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Traffic};
@@ -73,8 +75,9 @@ pub(crate) fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &Jobs
             }),
         );
     }
+    devices::watch(watch, &traffic.storage, DEVICE);
     watch.field(
-        "workload.servers.device.kind",
+        &format!("{DEVICE}.kind"),
         (!uses).then(|| Reason {
             problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
             hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
