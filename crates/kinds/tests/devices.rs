@@ -29,11 +29,11 @@ fn measure<'r>(point: &'r PointResult, name: &str) -> &'r Measure {
 }
 
 /// Four disks of 0.5 MB/s that only transfer, in units of a quarter of a message.
-const ARRAY: &str = "kind = \"array\"\ndisks = 4\nstripe_unit = \"16 KiB\"\n\
+const ARRAY: &str = "kind = \"array\"\ndisks = 4\nstripe_unit = \"800 B\"\n\
     disk = { seek = \"0 s\", rotation = \"0 s\", transfer = \"0.5 MB/s\" }";
 
 /// Eight clients of eight servers with any number of messages under way.
-const WRITES: &str = "[workload.jobs.io]\ntraffic = \"io\"\nmessage = \"64 KiB\"\nsizes = \"fixed\"\n\
+const WRITES: &str = "[workload.jobs.io]\ntraffic = \"io\"\nmessage = \"3200 B\"\nsizes = \"fixed\"\n\
     arrivals = \"open\"\noutstanding = \"unlimited\"";
 
 /// 8 servers of 2 MB/s take 16 MB/s, 2 MB/s for each of as many clients.
@@ -42,8 +42,8 @@ fn servers_saturate_at_what_their_devices_do() {
     let found = run(
         ARRAY,
         WRITES,
-        "[search]\nover = \"workload.load\"\nfrom = \"1 MB/s\"\nto = \"4 MB/s\"\nresolution = \"8%\"\n\
-         [stop]\nmessages_first = 2000\nmessages_max = 20000\nreplications = 4",
+        "[search]\nover = \"workload.load\"\nfrom = \"1 MB/s\"\nto = \"4 MB/s\"\nresolution = \"15%\"\n\
+         [stop]\nmessages_first = 1000\nmessages_max = 8000\nreplications = 3",
     );
     let search = &found.searches[0];
     let (low, high) = (
@@ -83,13 +83,13 @@ fn a_backlog_at_devices_is_saturation() {
     };
     let (device, server) = (of_kind("device"), of_kind("server"));
     assert!(device.busy > 0.97 && (device.busy - server.busy).abs() < 1e-9);
-    // Four disks for 32.768 ms each.
-    assert!((device.held_us.unwrap() / 32_768.0 - 1.0).abs() < 1e-6);
+    // Four disks for 1.6 ms each.
+    assert!((device.held_us.unwrap() / 1_600.0 - 1.0).abs() < 1e-6);
     // The network hardly knows.
     assert!(of_kind("interface").busy < 0.05);
 }
 
-/// Poisson writes to a single disk each, 65.536 ms, at half of what it does: M/D/1 waits for half of that
+/// Poisson writes to a single disk each, 3.2 ms, at half of what it does: M/D/1 waits for half of that
 /// (rho s / 2 (1 - rho)), beside the way there and back.
 #[test]
 fn a_disk_waits_as_queueing_theory_says() {
@@ -102,9 +102,9 @@ fn a_disk_waits_as_queueing_theory_says() {
         "[stop]\nmessages_max = 40000\nprecision = \"3%\"",
     );
     let response = measure(&result.points[0], "io.response");
-    let (s, rho) = (65_536.0, 0.5);
-    // 205 packets of 955.2 ns, the software twice, the answer.
-    let network = 1.88 + 0.105 + 204.0 * 0.9552 + 0.8 + 1.88 + 0.105 + 0.305;
+    let (s, rho) = (3_200.0, 0.5);
+    // Ten packets, one every 955.2 ns, the software twice, the answer.
+    let network = 1.88 + 0.105 + 9.0 * 0.9552 + 0.945 + 1.88 + 0.105 + 0.305;
     let expected = s + rho * s / (2.0 * (1.0 - rho)) + network;
     let mean = response.mean.unwrap();
     println!("{mean} us for {expected}");
@@ -141,33 +141,45 @@ fn capacity_knows_the_devices() {
     close(supply, 2.0);
     assert_eq!(
         basis,
-        "4 disks, 32.8 ms each for its part of a message of 65536 B"
+        "4 disks, 1.6 ms each for its part of a message of 3200 B"
     );
     let said = capacity(ARRAY, &jobs).remarks;
     let expected = "8 I/O servers together move at most 16 MB/s: their devices, not the network, are the \
                     limit.";
     assert!(said.iter().any(|remark| remark == expected), "{said:?}");
 
-    // 20 ms and 6.5536 ms at 10 MB/s for each 65,536 B; a tenth of that where 90% end in the cache.
+    // 20 ms and 0.32 ms at 10 MB/s for each 3,200 B; a tenth of that where 90% end in the cache.
     let disk = "disk = { transfer = \"10 MB/s\" }";
-    let one = 0.065_536 / 0.026_553_6;
+    let one = 0.003_2 / 0.020_32;
     close(part(&format!("kind = \"disk\"\n{disk}"), &jobs).1, one);
     let cache = format!("kind = \"cache\"\ncache_hit_rate = 0.9\n{disk}");
     close(part(&cache, &jobs).1, 10.0 * one);
 
-    // One unit of parity to three of data; exponential lengths of one unit on average are e^-k with k + 1
-    // units and more.
+    // One unit of parity to three of data.
     let parity = format!("{ARRAY}\nparity = 1");
-    let three = jobs.replace("64 KiB", "48 KiB");
+    let three = jobs.replace("3200 B", "2400 B");
     close(part(&parity, &three).1, 1.5);
+
+    // Of exponential lengths of one unit on average more than k units with e^-k: of four disks
+    // 1 + e^-1 + e^-2 + e^-3 seek for 10 ms.
+    let seeks = "kind = \"array\"\ndisks = 4\nstripe_unit = \"3200 B\"\n\
+                 disk = { seek = \"10 ms\", rotation = \"0 s\" }";
+    let exponential = jobs.replace("\"fixed\"", "\"exponential\"");
+    let touched: f64 = (0..4).map(|k| (-f64::from(k)).exp()).sum();
+    let supply = part(seeks, &exponential).1;
+    let expected = 0.003_2 / (touched * 0.010 / 4.0);
+    assert!(
+        (supply / expected - 1.0).abs() < 3e-3,
+        "{supply} for {expected}"
+    );
 
     let buffer =
         "kind = \"burst-buffer\"\ncapacity = \"6 MB\"\nabsorb = \"100 MB/s\"\ndrain = \"0.4 MB/s\"";
     let (_, supply, basis) = part(buffer, &jobs);
     close(supply, 0.4);
-    assert_eq!(basis, "a drain of 400 kB/s");
+    assert_eq!(basis, "a drain of 0.4 MB/s");
     let said = capacity(buffer, &jobs).remarks;
-    let expected = "A burst buffer of 6 MB is full after 10 s of 0.6 MB/s more than it drains; then writes \
-                    go at 400 kB/s.";
+    let expected = "A burst buffer of 6000000 B is full after 10 s of 0.6 MB/s more than it drains; then writes \
+                    go at 0.4 MB/s.";
     assert!(said.iter().any(|remark| remark == expected), "{said:?}");
 }
