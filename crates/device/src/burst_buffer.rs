@@ -1,6 +1,7 @@
 //! A fast buffer that drains into something slower.
 
 use crate::Busy;
+use crate::queue::LATEST;
 use crate::storage::{Access, Request};
 use isthmus_kernel::Cycles;
 use std::collections::{BTreeMap, VecDeque};
@@ -102,7 +103,7 @@ impl BurstBuffer {
             let until = self.drained.free;
             (self.held).push_back((until, request.stream, request.bytes));
         }
-        end.round() as Cycles
+        whole(end)
     }
 
     fn read(&mut self, request: &Request) -> Cycles {
@@ -114,13 +115,18 @@ impl BurstBuffer {
         let begin = from.free.max(request.time as f64);
         let end = begin + request.bytes as f64 * per_byte;
         from.take(request.time, begin, end);
-        end.round() as Cycles
+        whole(end)
     }
 
     /// What it does at a time each: taking in, draining, giving back, fetching from behind.
     pub(crate) fn busy(&self) -> [&Busy; 4] {
         [&self.written, &self.drained, &self.given, &self.fetched].map(|fluid| &fluid.busy)
     }
+}
+
+/// The nearest cycle.
+fn whole(time: f64) -> Cycles {
+    (time.round() as Cycles).min(LATEST)
 }
 
 /// One thing after another, at times that are no whole cycles.
@@ -133,7 +139,6 @@ struct Fluid {
 impl Fluid {
     fn take(&mut self, now: Cycles, from: f64, to: f64) {
         self.free = to;
-        self.busy
-            .take(now, from.round() as Cycles, to.round() as Cycles);
+        self.busy.take(now, whole(from), whole(to));
     }
 }

@@ -1,7 +1,10 @@
 //! One thing after another, first come, first served.
 
 use crate::Busy;
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, Gap};
+
+/// The latest time at which anything is done: no run comes to it, and others may be added to it.
+pub(crate) const LATEST: Cycles = Gap::MAX;
 
 /// What can do one thing at a time. Whoever is told first goes first, also of several in one cycle.
 #[derive(Debug, Clone, Default)]
@@ -15,8 +18,8 @@ impl Queue {
     /// done.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
-        let begin = self.free.max(ready);
-        self.free = begin + length;
+        let begin = self.free.max(ready).min(LATEST);
+        self.free = begin.saturating_add(length).min(LATEST);
         self.busy.take(now, begin, self.free);
         self.free
     }

@@ -466,6 +466,47 @@ fn a_burst_buffer_fills_and_then_drains() {
     assert_eq!(storage.busy()[1].cycles_in_all(), 2_000 + 2_000 + 100 + 810);
 }
 
+/// A device that never comes to an end of anything still answers with times that can be added to.
+#[test]
+fn what_takes_for_ever_is_done_late() {
+    let disk = Disk {
+        seek: 1e18,
+        rotation: 1e300,
+        per_byte: 1e15,
+    };
+    let burst = BurstTimes {
+        capacity: 1,
+        absorb: 1e15,
+        drain: 1e18,
+    };
+    let striping = Striping {
+        disks: 3,
+        unit: u64::MAX,
+        parity: 2,
+    };
+    for model in [
+        Model::Disk(disk),
+        Model::Array { striping, disk },
+        Model::BurstBuffer(burst),
+    ] {
+        for access in [Access::Write, Access::Read] {
+            let request = |time| Request {
+                time,
+                bytes: 1 << 45,
+                access,
+                stream: 0,
+            };
+            let requests: Vec<Request> = (0..50).map(request).collect();
+            let (done, storage) = served(&model, 1, &requests);
+            assert!(
+                done.iter().all(|&done| done > 1 << 59 && done <= Gap::MAX),
+                "{done:?}"
+            );
+            assert!(storage.busy().iter().all(|busy| busy.cycles_by(60) <= 60));
+        }
+    }
+}
+
 /// Four disks with units of 100 bytes: 700 bytes are two units each on three of them and one on the last;
 /// with one unit of parity in each row of four they are 3 rows, of which the last has a single unit and
 /// one like it: 10 units.

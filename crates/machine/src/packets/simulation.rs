@@ -2,7 +2,7 @@
 
 use super::network::{Network, NetworkError};
 use super::observe::{Completed, Observer, Packet, Stored};
-use crate::storage::{self, Access, Request, StationCount, Stores};
+use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
@@ -36,72 +36,28 @@ struct State {
     behind: Option<Behind>,
 }
 
-/// Devices behind servers, and what these say when one has taken what was written.
+/// Devices behind servers, and how these tell that one has taken what was written.
 #[derive(Debug)]
 struct Behind {
-    stores: Stores,
-    /// By job whether it writes to them and reads from them.
-    stored: Vec<bool>,
+    stores: JobStores,
     /// The queue of a server's interface in which answers wait.
     queue: u32,
     /// Bytes of an answer.
-    answer: u64,
+    bytes: u64,
 }
 
 impl Behind {
-    fn new(
-        network: &Network,
-        traffic: &JobsTraffic,
-        layout: &Layout,
-        nodes: u32,
-        queue: u32,
-        streams: Streams,
-    ) -> Option<Self> {
-        let model = storage::model(&traffic.storage, network.tick_us())?;
-        let servers = &layout.servers;
-        let jobs = traffic.jobs.iter();
-        Some(Self {
-            stores: Stores::new(&model, servers, nodes, streams),
-            stored: jobs.map(|job| job.traffic.stores_on(servers)).collect(),
-            queue,
-            answer: network.spec().nic.request.get(),
-        })
-    }
-
-    /// When the device is done with what has arrived at `time`, if it is for one.
-    fn done(&mut self, time: Cycles, demand: &Demand) -> Option<Cycles> {
-        if !self.stored[demand.job as usize] || !self.stores.stand_behind(demand.to) {
-            return None;
-        }
-        let request = Request {
-            time,
-            bytes: demand.bytes,
-            access: match demand.operation {
-                Operation::Write => Access::Write,
-                Operation::Read => Access::Read,
-            },
-            stream: demand.process,
-        };
-        Some(self.stores.serve(demand.to, &request))
-    }
-
     /// What the server of a write tells its client.
     fn answer(&self, demand: Demand) -> Message<Demand> {
         Message {
             from: demand.to,
             to: demand.from,
-            bytes: self.answer,
+            bytes: self.bytes,
             kind: Kind::Write,
             queue: self.queue,
             tag: demand,
         }
     }
-}
-
-/// Whether what goes between these nodes is the answer to a write, which goes the other way.
-#[inline]
-fn is_answer(from: u32, demand: &Demand) -> bool {
-    demand.operation == Operation::Write && from != demand.from
 }
 
 impl<W: Ways> Simulation<W> {
@@ -131,7 +87,13 @@ impl<W: Ways> Simulation<W> {
             })
             .collect();
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
-        let behind = Behind::new(network, traffic, layout, ways.node_count(), most, streams);
+        let cycle_us = network.tick_us();
+        let stores = JobStores::new(traffic, layout, cycle_us, ways.node_count(), streams);
+        let behind = stores.map(|stores| Behind {
+            stores,
+            queue: most,
+            bytes: network.spec().nic.request.get(),
+        });
         let queues_of_node = most + u32::from(behind.is_some());
         let rules = network.rules(queues_of_node, ways.classes());
         let ties = streams.seed("adaptive ties", 0);
@@ -250,7 +212,7 @@ impl<O: Observer> Driver<'_, O> {
         if demand.operation == Operation::Read {
             return false;
         }
-        let Some(done) = behind.done(now, &demand) else {
+        let Some(done) = behind.stores.done(now, &demand) else {
             return false;
         };
         offers.offer(done, behind.answer(demand));
@@ -310,7 +272,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
     /// What a device is to read is there when it is done.
     fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
         let behind = self.state.behind.as_mut();
-        let done = behind.and_then(|behind| behind.done(time, &message.tag));
+        let done = behind.and_then(|behind| behind.stores.done(time, &message.tag));
         done.unwrap_or(time)
     }
 
