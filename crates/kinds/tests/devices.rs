@@ -89,6 +89,31 @@ fn a_backlog_at_devices_is_saturation() {
     assert!(of_kind("interface").busy < 0.05);
 }
 
+/// A buffer of 100 kB that is asked to take 0.5 MB/s more than it drains is full after 0.2 s. No run is judged
+/// before three times of that, and then it is saturated; a larger load than the drain is carried until then.
+#[test]
+fn a_burst_buffer_is_judged_when_it_is_full() {
+    let buffer = "kind = \"burst-buffer\"\ncapacity = \"100 kB\"\nabsorb = \"10 MB/s\"\n\
+                  drain = \"0.5 MB/s\"";
+    let jobs = format!("{WRITES}\ndestinations = \"interleaved\"");
+    let run = |load: &str, stop: &str| {
+        let jobs = format!("{jobs}\nload = \"{load}\"");
+        run(buffer, &jobs, &format!("[stop]\nreplications = 3\n{stop}"))
+    };
+    let result = run("1 MB/s", "messages_first = 200\nmessages_max = 6000");
+    let point = &result.points[0];
+    assert!(point.simulated_ms >= 600.0, "{}", point.simulated_ms);
+    assert_eq!(point.verdict.verdict, State::Saturated);
+    assert_eq!(point.bottleneck.as_ref().unwrap().kind, "device");
+    let short = run(
+        "1 MB/s",
+        "rule = \"fixed\"\nmessages = 300\nwarmup = \"none\"",
+    );
+    assert_eq!(short.points[0].verdict.verdict, State::Undecided);
+    let light = run("0.4 MB/s", "messages_first = 1000\nmessages_max = 6000");
+    assert_eq!(light.points[0].verdict.verdict, State::Stable);
+}
+
 /// Poisson writes to a single disk each, 3.2 ms, at half of what it does: M/D/1 waits for half of that
 /// (rho s / 2 (1 - rho)), beside the way there and back.
 #[test]
