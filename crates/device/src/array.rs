@@ -1,7 +1,7 @@
 //! Several disks that share each request.
 
 use crate::queue::Queue;
-use crate::storage::{Access, Request};
+use crate::request::{Access, Request};
 use crate::{Busy, Disk};
 use isthmus_kernel::{Cycles, Stream, draw_below};
 

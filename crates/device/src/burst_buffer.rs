@@ -2,7 +2,7 @@
 
 use crate::Busy;
 use crate::queue::LATEST;
-use crate::storage::{Access, Request};
+use crate::request::{Access, Request};
 use isthmus_kernel::Cycles;
 use std::collections::{BTreeMap, VecDeque};
 

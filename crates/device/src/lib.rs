@@ -12,6 +12,7 @@ mod busy;
 mod disk;
 mod io_node;
 mod queue;
+mod request;
 mod storage;
 
 pub use array::Striping;
@@ -19,4 +20,5 @@ pub use burst_buffer::BurstTimes;
 pub use busy::Busy;
 pub use disk::Disk;
 pub use io_node::{IoNode, IoNodeTimes};
-pub use storage::{Access, Model, Request, Storage, Work};
+pub use request::{Access, Request};
+pub use storage::{Model, Storage, Work};

@@ -3,30 +3,9 @@
 use crate::array::{Array, Striping};
 use crate::burst_buffer::{BurstBuffer, BurstTimes};
 use crate::queue::Queue;
+use crate::request::{Access, Request};
 use crate::{Busy, Disk, IoNode, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles, Stream};
-
-/// Which way data go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Out of the device.
-    Read,
-    /// Into it.
-    Write,
-}
-
-/// What is asked of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
-    /// When.
-    pub time: Cycles,
-    /// How many bytes.
-    pub bytes: u64,
-    /// Which way they go.
-    pub access: Access,
-    /// For whom: requests of one number concern the same data.
-    pub stream: u32,
-}
 
 /// What a device is like, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
