@@ -12,6 +12,7 @@ use isthmus_workload::jobs::spec::{
     Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law,
     Targets, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -84,6 +85,7 @@ fn jobs(load: &Load) -> JobsTraffic {
         let mb_per_s = (400.0 * load.uniform).round() as u64;
         return JobsTraffic {
             servers: Servers::None,
+            storage: StorageSpec::None,
             mapping: Mapping::Shared,
             jobs: vec![job(
                 "uniform",
@@ -102,6 +104,7 @@ fn jobs(load: &Load) -> JobsTraffic {
     }
     JobsTraffic {
         servers: Servers::Clustered { count: nodes / 8 },
+        storage: StorageSpec::None,
         mapping: Mapping::Dedicated,
         jobs: vec![job(
             "io",

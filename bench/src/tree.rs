@@ -14,6 +14,7 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 /// A flit of two bytes on a link of 400 MB/s.
@@ -84,6 +85,7 @@ fn traffic(offered: f64) -> JobsTraffic {
     };
     JobsTraffic {
         servers: Servers::None,
+        storage: StorageSpec::None,
         mapping: Mapping::Shared,
         jobs: vec![Job {
             name: "uniform".to_owned(),

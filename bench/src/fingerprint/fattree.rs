@@ -14,6 +14,7 @@ use isthmus_workload::jobs::spec::{
     Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
     Targets, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 struct Watch {
@@ -75,6 +76,7 @@ fn one_job(servers: Servers, traffic: Traffic) -> JobsTraffic {
             _ => Mapping::Dedicated,
         },
         servers,
+        storage: StorageSpec::None,
         jobs: vec![Job {
             name: "job".to_owned(),
             nodes: JobNodes::All,

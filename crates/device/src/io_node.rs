@@ -1,5 +1,6 @@
 //! An I/O node: a processor with a disk cache in front of a disk.
 
+use crate::queue::Queue;
 use crate::{Busy, Disk};
 use isthmus_kernel::{Chance, Cycles, Stream};
 
@@ -20,8 +21,7 @@ pub struct IoNodeTimes {
 #[derive(Debug, Clone)]
 pub struct IoNode {
     stream: Stream,
-    disk_free: Cycles,
-    disk: Busy,
+    disk: Queue,
 }
 
 impl IoNode {
@@ -29,8 +29,7 @@ impl IoNode {
     pub fn new(stream: Stream) -> Self {
         Self {
             stream,
-            disk_free: 0,
-            disk: Busy::default(),
+            disk: Queue::default(),
         }
     }
 
@@ -50,15 +49,12 @@ impl IoNode {
         if !times.queued {
             return in_memory + access;
         }
-        let begin = self.disk_free.max(in_memory);
-        self.disk_free = begin + access;
-        self.disk.take(now, begin, self.disk_free);
-        self.disk_free
+        self.disk.take(now, in_memory, access)
     }
 
     /// For how long its disk works; never, where misses do not queue for it.
     pub fn disk(&self) -> &Busy {
-        &self.disk
+        self.disk.busy()
     }
 }
 

@@ -13,6 +13,7 @@ use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
     Spread, Targets, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 
 fn good(name: &str) -> Scenario {
     with_overrides(name, &[])
@@ -73,6 +74,7 @@ fn the_paper_network_is_what_the_defaults_describe() {
     };
     let traffic = JobsTraffic {
         servers: Servers::None,
+        storage: StorageSpec::None,
         mapping: Mapping::Dedicated,
         jobs: vec![compute],
     };

@@ -16,6 +16,7 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread, Targets, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 const REPLICATIONS: u64 = 4;
@@ -66,6 +67,7 @@ fn sizes(mean: u64) -> Sizes {
 fn one_job(traffic: Traffic, outstanding: Outstanding) -> JobsTraffic {
     JobsTraffic {
         servers: Servers::None,
+        storage: StorageSpec::None,
         mapping: Mapping::Shared,
         jobs: vec![Job {
             name: "job".to_owned(),

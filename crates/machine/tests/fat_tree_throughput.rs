@@ -19,6 +19,7 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 const PAYLOAD: u64 = 320;
@@ -92,6 +93,7 @@ fn accepted(spec: &FatTreeSpec, outstanding: Outstanding) -> f64 {
     let machine = Arc::new(Machine::new(spec).unwrap());
     let traffic = JobsTraffic {
         servers: Servers::None,
+        storage: StorageSpec::None,
         mapping: Mapping::Shared,
         jobs: vec![Job {
             name: "uniform".to_owned(),

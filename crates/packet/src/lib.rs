@@ -74,8 +74,10 @@
 //! 10. A packet is injected when the engine is ready and a link of the node can be had by the rules
 //!     of the switches; with circuits, if fewer than `in_flight` packets of the node hold lanes of
 //!     its links. It is injected when it starts on the link.
-//! 11. A read is a packet, the request, to the other node; there, `turnaround` ticks after its
-//!     arrival, the DMA of the data starts.
+//! 11. A read is a packet, the request, to the other node; there, `turnaround` ticks after the data are
+//!     to be had, the DMA of the data starts. They are when the request arrives, unless the handler says
+//!     later ([`Handler::requested`]). Of those that start in one tick that goes first whose request came
+//!     first.
 //! 12. A message is delivered when the last of its data has arrived. Its sender knows when the last
 //!     acknowledgement is back; a reader knows at once.
 //!

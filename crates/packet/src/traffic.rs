@@ -138,6 +138,13 @@ pub trait Handler {
     ) {
     }
 
+    /// The request of a read has arrived at `message.to`: when what it asks for is there to be sent, now
+    /// or later. Now by default.
+    #[inline]
+    fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
+        time
+    }
+
     /// All data of a message has arrived.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
 

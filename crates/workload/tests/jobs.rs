@@ -8,6 +8,7 @@ use isthmus_workload::jobs::spec::{
     Spread, Targets, Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Partners};
+use isthmus_workload::storage::StorageSpec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -26,6 +27,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
 fn jobs(servers: Servers, mapping: Mapping, jobs: Vec<Job>) -> JobsTraffic {
     JobsTraffic {
         servers,
+        storage: StorageSpec::None,
         mapping,
         jobs,
     }

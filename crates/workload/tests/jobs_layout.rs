@@ -7,6 +7,7 @@ use isthmus_workload::jobs::spec::{
     Targets, Traffic,
 };
 use isthmus_workload::jobs::{Layout, LayoutError};
+use isthmus_workload::storage::StorageSpec;
 
 fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
     Job {
@@ -21,6 +22,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
 fn jobs(servers: Servers, mapping: Mapping, jobs: Vec<Job>) -> JobsTraffic {
     JobsTraffic {
         servers,
+        storage: StorageSpec::None,
         mapping,
         jobs,
     }

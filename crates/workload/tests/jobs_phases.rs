@@ -7,6 +7,7 @@ use isthmus_workload::jobs::spec::{
     AllReduce, Destinations, Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Phase};
+use isthmus_workload::storage::StorageSpec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -24,6 +25,7 @@ fn only(traffic: Traffic) -> JobsTraffic {
 fn with(outstanding: Outstanding, traffic: Traffic) -> JobsTraffic {
     JobsTraffic {
         servers: Servers::Clustered { count: 2 },
+        storage: StorageSpec::None,
         mapping: Mapping::Dedicated,
         jobs: vec![Job {
             name: "job".to_owned(),

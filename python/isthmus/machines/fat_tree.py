@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from isthmus.machines.base import Channel, Machine, cycle_text
-from isthmus.machines.packets import EJECT, INJECT, INTERFACE, SERVER
+from isthmus.machines.packets import EJECT, INJECT, PLACES
 from isthmus.wording import counted
 
 _CHANNELS = {
@@ -21,8 +21,7 @@ _CHANNELS = {
         "one of the links down to level {level}",
     ),
     "eject": EJECT._replace(label="leaf switch → node"),
-    "interface": INTERFACE,
-    "server": SERVER,
+    **PLACES,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from isthmus.machines.base import Channel, Machine, cycle_text
-from isthmus.machines.packets import EJECT, INJECT, INTERFACE, SERVER, SWITCH_LINK
+from isthmus.machines.packets import EJECT, INJECT, PLACES, SWITCH_LINK
 from isthmus.wording import counted
 
 _CHANNELS = {
@@ -18,8 +18,7 @@ _CHANNELS = {
         "between groups", "the links between groups", "one of the links between groups"
     ),
     "eject": EJECT,
-    "interface": INTERFACE,
-    "server": SERVER,
+    **PLACES,
 }
 
 

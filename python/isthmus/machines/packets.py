@@ -28,4 +28,13 @@ INTERFACE = Channel(
     "the network interfaces of the I/O servers",
     "the network interface of I/O server {server}",
 )
+DEVICE = Channel(
+    "device of an I/O server",
+    "the devices of the I/O servers",
+    "the device of I/O server {a}",
+    "the devices of the I/O servers",
+    "the device of I/O server {server}",
+)
 SERVER = Channel("I/O server")
+PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
+"""What is in one place."""

@@ -205,7 +205,7 @@ class Histogram:
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """How busy a channel, disk, interface or server, or the mean one of a kind, was, 0 to 1."""
+    """How busy a channel or another part, or the mean one of a kind, was, 0 to 1."""
 
     kind: str
     from_: int | None
@@ -227,11 +227,11 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a channel between two places, not a disk, interface or server."""
+        """Whether it is a channel between two places, not a disk, device, interface or server."""
         return self.kind not in PLACES
 
 
-PLACES = ("disk", "interface", "server")
+PLACES = ("disk", "device", "interface", "server")
 """Kinds of use that are in one place."""
 
 

@@ -2,7 +2,7 @@
 
 use super::table::{Count, DeviceTable, LanesTable, MachineTable, PlacementWord};
 use isthmus_machine::hypercube::spec::{
-    DeviceSpec, DiskSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec,
+    DeviceSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec,
 };
 use isthmus_scenario::format::{Describe, Layer, Problem, Settings};
 use isthmus_units::Clock;
@@ -27,11 +27,7 @@ pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
             startup,
             access,
             cache_hit_rate,
-            disk: DiskSpec {
-                seek: disk.seek,
-                rotation: disk.rotation,
-                transfer: disk.transfer,
-            },
+            disk: disk.spec(),
             service,
         },
         faults: FaultSpec {

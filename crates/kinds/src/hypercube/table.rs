@@ -1,6 +1,7 @@
 //! `[machine]` and `[workload]` of a hypercube, as a file describes them. Letters are those of Fig. 2
 //! of the hypercube paper.
 
+use crate::devices::DiskTable;
 use isthmus_machine::hypercube::spec::Service;
 use isthmus_scenario::format::{Describe, Kind};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
@@ -107,20 +108,6 @@ pub(super) struct DeviceTable {
     pub(super) service: Service,
     #[describe(table)]
     pub(super) disk: DiskTable,
-}
-
-/// `[machine.device.disk]`.
-#[derive(Describe)]
-pub(super) struct DiskTable {
-    /// Mean seek time; with half a rotation the 20 ms of Table 1.
-    #[describe(label = "seek time", default = "12 ms")]
-    pub(super) seek: Time,
-    /// Time of one full rotation; the latency is uniform between zero and this.
-    #[describe(label = "rotation time", default = "16 ms")]
-    pub(super) rotation: Time,
-    /// Transfer rate of the medium.
-    #[describe(label = "disk transfer", absent = "transfer takes no time of its own")]
-    pub(super) transfer: Option<Bandwidth>,
 }
 
 /// `[machine.faults]`.

@@ -7,6 +7,8 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
 //! over it.
 
+use super::behind::{self, Devices};
+use super::message::Message;
 use super::{Bundle, Fabric, message, outstanding, rules};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
@@ -38,7 +40,8 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
         ..Capacity::default()
     };
     (capacity.remarks).extend(outstanding::remarks(fabric, &rules, traffic, layout));
-    let asked = Asked::new(fabric, traffic, layout, near.rate);
+    let devices = Devices::of(fabric.network(), &traffic.storage);
+    let asked = Asked::new(fabric, traffic, layout, near.rate, devices.as_ref());
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {
         Limit::Wire => "as fast as its link".to_owned(),
@@ -89,6 +92,24 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
             capacity
                 .parts
                 .push(part("I/O server, read from", known(read), near.rate, basis));
+        }
+    }
+    if let Some(devices) = &devices {
+        let busiest = busiest_device(&asked, layout);
+        if let Some((demand, each)) = busiest.filter(|&(_, each)| each > 0.0) {
+            let supply = demand / each;
+            let name = "device of an I/O server";
+            let basis = devices.basis(traffic, layout);
+            (capacity.parts).push(part(name, Some(demand), supply, basis));
+            capacity.remarks.extend(devices.remark(traffic, layout));
+            let count = layout.servers.len();
+            if supply < rules.wire_rate() {
+                capacity.remarks.push(format!(
+                    "{count} I/O servers together move at most {}: their devices, not the network, are \
+                     the limit.",
+                    bandwidth(supply * MB * count as f64)
+                ));
+            }
         }
     }
     for (name, demand) in asked.links {
@@ -216,6 +237,9 @@ struct Asked {
     written: Vec<f64>,
     /// Of each node to give for I/O.
     read: Vec<f64>,
+    /// Of each node the device behind it: the share of their time that stations of each kind are asked
+    /// for.
+    busy: Vec<[f64; 4]>,
     /// Of the busiest link of each kind between switches, and into a node.
     links: Vec<(String, f64)>,
     /// Whether closed loops are among those who ask.
@@ -225,7 +249,13 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
+    fn new(
+        fabric: &impl Fabric,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+        alone: f64,
+        devices: Option<&Devices>,
+    ) -> Self {
         let nodes = fabric.node_count() as usize;
         let with_links = fabric.node_count() <= NODES_MAX;
         let mut bundles: BTreeMap<u32, f64> = BTreeMap::new();
@@ -233,6 +263,7 @@ impl Asked {
             sent: vec![0.0; nodes],
             written: vec![0.0; nodes],
             read: vec![0.0; nodes],
+            busy: vec![[0.0; 4]; if devices.is_some() { nodes } else { 0 }],
             links: Vec::new(),
             closed: false,
             collective: false,
@@ -257,6 +288,11 @@ impl Asked {
             asked.closed |= limit.is_none();
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);
+            let stores = behind::stores(traffic, layout, job);
+            let served = match (devices.filter(|_| stores), Message::of(job)) {
+                (Some(devices), Some(message)) => Some(devices.per_byte(&message)),
+                _ => None,
+            };
             for partners in layout.partners(number, job) {
                 let client = partners.client;
                 let others = || {
@@ -275,6 +311,9 @@ impl Asked {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
                         asked.read[other as usize] += each * reads;
+                        for (kind, ns) in served.iter().flatten().enumerate() {
+                            asked.busy[other as usize][kind] += each * ns;
+                        }
                     }
                 }
                 if !with_links {
@@ -299,6 +338,16 @@ impl Asked {
         asked.links = busiest(fabric, &bundles);
         asked
     }
+}
+
+/// What is asked of the busiest device, and the share of its time that this takes of its busiest station.
+fn busiest_device(asked: &Asked, layout: &Layout) -> Option<(f64, f64)> {
+    let servers = layout.servers.iter().map(|&server| {
+        let server = server as usize;
+        let share = asked.busy[server].iter().copied().fold(0.0, f64::max);
+        (asked.written[server] + asked.read[server], share)
+    });
+    servers.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// Share of the data that the job's nodes read.

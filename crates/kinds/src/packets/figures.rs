@@ -1,11 +1,12 @@
 //! The use of links and nodes, in figures.
 
-use super::Fabric;
+use super::{Fabric, behind};
 use isthmus_experiment::result::NodeUse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
+use isthmus_workload::storage::StorageSpec;
 
 /// Most links that are listed one by one.
 const LINKS_LISTED_MAX: usize = 20_000;
@@ -17,6 +18,7 @@ pub(crate) fn uses(
     counted: &[Counted],
     fabric: &impl Fabric,
     servers: &[u32],
+    storage: &StorageSpec,
     overlay: &Overlay,
 ) -> Uses {
     let (network, tick_us) = (fabric.network(), fabric.network().tick_us());
@@ -62,8 +64,15 @@ pub(crate) fn uses(
     });
     let mut parts: Vec<Part> = links.into_iter().map(|(.., part)| part).collect();
     parts.extend(interfaces);
+    parts.extend(behind::parts(counted, fabric, servers, storage));
     let server_of = |part: &Part| servers.iter().copied().find(|&server| part.is_at(server));
-    let bottleneck = fullest(&parts).map(|part| part.bottleneck("packet", server_of(part)));
+    let bottleneck = fullest(&parts).map(|part| {
+        let holder = match part.kind.as_str() {
+            behind::DEVICE => "request",
+            _ => "packet",
+        };
+        part.bottleneck(holder, server_of(part))
+    });
     let of_servers: Vec<Part> = servers
         .iter()
         .filter_map(|&server| {

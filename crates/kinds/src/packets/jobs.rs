@@ -5,6 +5,7 @@ use super::jobs_table::{
     WorkloadTable,
 };
 use super::misfit::misfit;
+use crate::devices;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
@@ -25,6 +26,9 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 /// The shortest mean gap of an open loop: far below any message, far above what would keep a
 /// generator from ever getting on.
 const GAP_MIN: Time = Time::from_ns(1);
+
+/// The table of the devices behind I/O servers.
+pub(super) const DEVICE: &str = "workload.servers.device";
 
 /// How much open loops ask for.
 pub(crate) const LOAD_KEYS: &[&str] = &["workload.load"];
@@ -73,6 +77,7 @@ pub fn jobs(
         ));
     }
     let mut traffic = JobsTraffic {
+        storage: devices::storage(settings, table.servers.device, DEVICE)?,
         servers: servers(table.servers.placement),
         mapping: table.mapping,
         jobs,

@@ -1,6 +1,7 @@
 //! `[workload]` of a network of packets, as a file describes it: I/O servers, jobs and what each job does.
 //! Sections are those of the QsNET paper.
 
+use crate::devices::StorageTable;
 use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -55,6 +56,8 @@ pub(super) struct ServersTable {
     /// distances, these.
     #[describe(choice, label = "I/O servers", default = "none")]
     pub(super) placement: ServersWord,
+    #[describe(table)]
+    pub(super) device: StorageTable,
 }
 
 /// Which nodes are I/O servers, by the word of `workload.servers.placement`.
@@ -269,8 +272,8 @@ pub(super) enum ArrivalsTable {
 #[derive(Describe)]
 pub(super) struct UnderWay {
     /// Messages of a node of the job that may be under way, from being handed to its interface until
-    /// the last byte is there (with circuits: is acknowledged); the next in order is handed over when
-    /// it has been asked for and fewer are. Of an all-to-all exchanges, within a round.
+    /// the last byte is there (with circuits: is acknowledged; with a device behind the server: until its
+    /// answer is there); the next in order is handed over when it has been asked for and fewer are. Of an all-to-all exchanges, within a round.
     #[describe(
         label = "messages under way",
         derived = "1; with arrivals = \"open\" and machine.switching = \"cut-through\", and for neighbours, \"unlimited\"",

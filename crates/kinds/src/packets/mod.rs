@@ -1,6 +1,7 @@
 //! Networks of packets, whatever their form: what files say of their links and jobs, and what is
 //! measured. A kind of machine brings the form, as a [`Fabric`].
 
+mod behind;
 mod capacity;
 mod figures;
 mod format;

@@ -1,6 +1,7 @@
 //! What nodes can send with so many messages under way.
 
 use super::Fabric;
+use super::behind::{self, Devices};
 use super::message::Message;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
@@ -24,10 +25,15 @@ pub(super) fn remarks(
     if fabric.is_drawn() || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
+    let devices = Devices::of(fabric.network(), &traffic.storage);
     let jobs = traffic.jobs.iter().enumerate();
     let active = jobs.filter(|(_, job)| job.active);
     active
-        .filter_map(|(number, job)| remark(fabric, rules, layout, number, job))
+        .filter_map(|(number, job)| {
+            let devices = devices.as_ref();
+            let devices = devices.filter(|_| behind::stores(traffic, layout, job));
+            remark(fabric, rules, layout, number, job, devices)
+        })
         .collect()
 }
 
@@ -37,6 +43,7 @@ fn remark(
     layout: &Layout,
     number: usize,
     job: &Job,
+    devices: Option<&Devices>,
 ) -> Option<String> {
     if matches!(job.traffic, Traffic::Ping { .. }) {
         return None;
@@ -46,7 +53,16 @@ fn remark(
     let pairs: f64 = distances.values().sum();
     let mut ns = 0.0;
     for (&switches, share) in &distances {
-        ns += share / pairs * alone_ns(fabric, rules, &message, switches)?;
+        let network = alone_ns(fabric, rules, &message, switches)?;
+        let device = devices.map_or(0.0, |devices| {
+            devices.beside_ns(
+                fabric.network().spec(),
+                rules,
+                &message,
+                f64::from(switches),
+            )
+        });
+        ns += share / pairs * (network + device);
     }
     let bytes = message.sizes.mean;
     // A pause of its own keeps a closed loop from sending all it could.

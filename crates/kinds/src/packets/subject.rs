@@ -1,5 +1,6 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
+use super::behind::{self, Devices};
 use super::{Fabric, capacity, figures};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
@@ -12,7 +13,7 @@ use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::packets::ways::Ways;
 use isthmus_machine::packets::{
-    Completed, EngineError as Error, NetworkError, Observer, Packet, Phase, Simulation,
+    Completed, EngineError as Error, NetworkError, Observer, Packet, Phase, Simulation, Stored,
 };
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
@@ -52,7 +53,9 @@ pub fn subject<F: Fabric>(
         fabric: Arc::clone(fabric),
         names: names(traffic),
         flows: flows.chain([servers]).collect(),
-        io: traffic.jobs.iter().map(is_io).collect(),
+        data: (traffic.jobs.iter())
+            .map(|job| Data::of(traffic, &layout, job))
+            .collect(),
         phases: phases(traffic),
         open: traffic.jobs.iter().map(is_open).collect(),
         traffic: traffic.clone(),
@@ -123,6 +126,29 @@ pub(crate) fn is_io(job: &Job) -> bool {
     matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
 }
 
+/// Where the data of a job go to and come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// Nodes that are no I/O servers.
+    Nodes,
+    /// I/O servers, where what has arrived is stored.
+    Servers,
+    /// Devices behind them, so that what is written counts when it has been taken.
+    Devices,
+}
+
+impl Data {
+    fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
+        if behind::stores(traffic, layout, job) {
+            return Self::Devices;
+        }
+        match is_io(job) {
+            true => Self::Servers,
+            false => Self::Nodes,
+        }
+    }
+}
+
 /// Whether a job asks for messages however many of it wait.
 fn is_open(job: &Job) -> bool {
     match &job.traffic {
@@ -151,8 +177,8 @@ struct Point<F> {
     names: Vec<String>,
     /// One for each job, then that of the I/O servers.
     flows: Vec<FlowInfo>,
-    /// Which jobs move data to or from the I/O servers.
-    io: Vec<bool>,
+    /// Where the data of each job go to and come from.
+    data: Vec<Data>,
     /// Which jobs ask for messages however many wait.
     open: Vec<bool>,
     /// Of each job the position of its phases among the names.
@@ -190,7 +216,7 @@ impl<F: Fabric> Subject for Point<F> {
         );
         Box::new(Running {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
-            io: self.io.clone(),
+            data: self.data.clone(),
             open: self.open.clone(),
             phases: self.phases.clone(),
             sent: vec![0; self.fabric.node_count() as usize],
@@ -201,9 +227,11 @@ impl<F: Fabric> Subject for Point<F> {
         self.fabric.network().tick_us()
     }
 
-    /// Any run: closed loops fill no delays of their own.
+    /// Any run: closed loops fill no delays of their own. With devices one in which what they hold at
+    /// first has been filled.
     fn cycles_min(&self) -> Cycles {
-        0
+        let devices = Devices::of(self.fabric.network(), &self.traffic.storage);
+        devices.map_or(0, |devices| devices.ticks_min(&self.traffic, &self.layout))
     }
 
     fn senders(&self) -> u64 {
@@ -315,12 +343,23 @@ impl<F: Fabric> Subject for Point<F> {
         capacity::capacity(&*self.fabric, &self.traffic, &self.layout)
     }
 
+    /// Of devices the closed forms of networks know nothing.
     fn overlay(&self) -> Overlay {
+        if self.data.contains(&Data::Devices) {
+            return Overlay::default();
+        }
         self.fabric.overlay(&self.traffic, &self.layout)
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        figures::uses(counted, &*self.fabric, &self.layout.servers, overlay)
+        let storage = &self.traffic.storage;
+        figures::uses(
+            counted,
+            &*self.fabric,
+            &self.layout.servers,
+            storage,
+            overlay,
+        )
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
@@ -345,7 +384,7 @@ impl<F: Fabric> Subject for Point<F> {
 
 struct Running<W: Ways> {
     simulation: Simulation<W>,
-    io: Vec<bool>,
+    data: Vec<Data>,
     open: Vec<bool>,
     phases: Vec<Option<usize>>,
     /// Bytes that have arrived for the processes of each node.
@@ -356,7 +395,7 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut seen = Seen {
             recorders,
-            io: &self.io,
+            data: &self.data,
             open: &self.open,
             phases: &self.phases,
             sent: &mut self.sent,
@@ -389,9 +428,11 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
             })
             .collect()
         };
+        let mut devices = taken(&counters.dma, &counters.sent);
+        devices.extend(behind::counts(self.simulation.counted_behind()));
         Counts {
             held: taken(&counters.held, &counters.packets),
-            devices: taken(&counters.dma, &counters.sent),
+            devices,
             channels: counters.busy,
             held_cycles: None,
             nodes: self.sent.iter().map(|&bytes| (0, bytes)).collect(),
@@ -404,9 +445,22 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
     }
 }
 
+impl Seen<'_> {
+    /// Data of a job have arrived for a process of this node.
+    #[inline]
+    fn carry(&mut self, job: usize, client: u32, bytes: u64) {
+        let flows = &mut self.recorders.flows;
+        flows[job].carry(bytes);
+        if self.data[job] != Data::Nodes {
+            flows[self.data.len()].carry(bytes);
+        }
+        self.sent[client as usize] += bytes;
+    }
+}
+
 struct Seen<'a> {
     recorders: &'a mut Recorders,
-    io: &'a [bool],
+    data: &'a [Data],
     open: &'a [bool],
     phases: &'a [Option<usize>],
     sent: &'a mut [u64],
@@ -422,15 +476,20 @@ impl Observer for Seen<'_> {
 
     #[inline]
     fn packet(&mut self, packet: &Packet) {
-        let (job, recorders) = (packet.job as usize, &mut *self.recorders);
-        recorders.part();
-        recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
-        recorders.flows[job].carry(packet.bytes);
-        if self.io[job] {
-            let servers = self.io.len();
-            recorders.flows[servers].carry(packet.bytes);
+        let (job, data) = (packet.job as usize, self.data[packet.job as usize]);
+        if data == Data::Devices && packet.answer {
+            return;
         }
-        self.sent[packet.client as usize] += packet.bytes;
+        self.recorders.part();
+        self.recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
+        // What a device has to take counts when it has.
+        if data != Data::Devices || packet.to == packet.client {
+            self.carry(job, packet.client, packet.bytes);
+        }
+    }
+
+    fn stored(&mut self, stored: &Stored) {
+        self.carry(stored.job as usize, stored.client, stored.bytes);
     }
 
     fn completed(&mut self, completed: &Completed) {

@@ -1,8 +1,10 @@
 //! Fields of a network of packets that have no effect beside the values of others.
 
+use super::jobs::DEVICE;
+use crate::devices;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
-use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Traffic};
 
 /// Tells `watch` of them.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
@@ -52,11 +54,19 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
     });
     let of_jobs: Vec<String> = of_jobs.collect();
     let mut causes: Vec<&str> = of_jobs.iter().map(String::as_str).collect();
-    causes.push("workload.active");
-    for key in ["machine.nic.request", "machine.nic.read_turnaround"] {
+    causes.extend(["workload.active", "workload.servers.placement"]);
+    // Devices answer writes with packets as long as requests.
+    let stores = |job: &Job| matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. });
+    let uses = traffic.servers != Servers::None
+        && (traffic.jobs.iter()).any(|job| job.active && stores(job));
+    let answers = traffic.storage.is_some() && uses;
+    for (key, used) in [
+        ("machine.nic.request", reads || answers),
+        ("machine.nic.read_turnaround", reads),
+    ] {
         watch.field(
             key,
-            (!reads).then(|| Reason {
+            (!used).then(|| Reason {
                 problem: "it has no effect: no job reads".to_owned(),
                 hint: "remove it, or set read_ratio above 0 in a job with traffic = \"io\" or \
                        \"hot-spot\""
@@ -65,4 +75,13 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
             }),
         );
     }
+    devices::watch(watch, &traffic.storage, DEVICE);
+    watch.field(
+        &format!("{DEVICE}.kind"),
+        (!uses).then(|| Reason {
+            problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
+            hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
+            causes: &causes,
+        }),
+    );
 }

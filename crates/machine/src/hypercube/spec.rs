@@ -1,6 +1,7 @@
 //! What a machine is made of: plain values, no behaviour.
 
 use isthmus_units::{Bandwidth, Bytes, Time};
+pub use isthmus_workload::storage::DiskSpec;
 use strum::{EnumString, VariantNames};
 
 /// Lanes of each kind of link of the interface of Fig. 2 of the hypercube paper.
@@ -66,17 +67,6 @@ pub enum Service {
     Delay,
     /// Cache misses queue for the I/O node's one disk, first come first served.
     Queue,
-}
-
-/// A disk.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DiskSpec {
-    /// Mean seek time.
-    pub seek: Time,
-    /// Time of one full rotation; the latency is uniform between zero and this.
-    pub rotation: Time,
-    /// Transfer rate of the medium; `None`: transfer takes no time of its own.
-    pub transfer: Option<Bandwidth>,
 }
 
 /// Start-up overhead, I/O node and disk.

@@ -10,9 +10,10 @@ mod routed;
 mod simulation;
 pub mod spec;
 
+pub use crate::storage::StationCount;
 pub use isthmus_packet::{Counters, Error as EngineError, ways};
 pub use isthmus_workload::jobs::Phase;
 pub use network::{Network, NetworkError};
-pub use observe::{Completed, Observer, Packet};
+pub use observe::{Completed, Observer, Packet, Stored};
 pub use routed::{Routed, RoutedError, follow};
 pub use simulation::Simulation;

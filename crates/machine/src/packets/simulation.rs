@@ -1,7 +1,8 @@
 //! Jobs running on a network of packets.
 
 use super::network::{Network, NetworkError};
-use super::observe::{Completed, Observer, Packet};
+use super::observe::{Completed, Observer, Packet, Stored};
+use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
@@ -31,6 +32,32 @@ struct State {
     told: Vec<u64>,
     /// Messages on their way to the engine.
     demands: Vec<Demand>,
+    /// What stands behind the servers.
+    behind: Option<Behind>,
+}
+
+/// Devices behind servers, and how these tell that one has taken what was written.
+#[derive(Debug)]
+struct Behind {
+    stores: JobStores,
+    /// The queue of a server's interface in which answers wait.
+    queue: u32,
+    /// Bytes of an answer.
+    bytes: u64,
+}
+
+impl Behind {
+    /// What the server of a write tells its client.
+    fn answer(&self, demand: Demand) -> Message<Demand> {
+        Message {
+            from: demand.to,
+            to: demand.from,
+            bytes: self.bytes,
+            kind: Kind::Write,
+            queue: self.queue,
+            tag: demand,
+        }
+    }
 }
 
 impl<W: Ways> Simulation<W> {
@@ -60,10 +87,20 @@ impl<W: Ways> Simulation<W> {
             })
             .collect();
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
+        let cycle_us = network.tick_us();
+        let stores = JobStores::new(traffic, layout, cycle_us, ways.node_count(), streams);
+        let behind = stores.map(|stores| Behind {
+            stores,
+            queue: most,
+            bytes: network.spec().nic.request.get(),
+        });
+        let queues_of_node = most + u32::from(behind.is_some());
+        let rules = network.rules(queues_of_node, ways.classes());
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
-            engine: Engine::new(Arc::clone(ways), network.rules(most, ways.classes()), ties)?,
+            engine: Engine::new(Arc::clone(ways), rules, ties)?,
             state: State {
+                behind,
                 several: (0..queues.len() as u32).any(|process| source.in_order(process)),
                 told: vec![0; queues.len()],
                 queues,
@@ -107,9 +144,20 @@ impl<W: Ways> Simulation<W> {
         self.under_way() > 0
     }
 
-    /// Counts from now on what links and network interfaces do.
+    /// Counts from now on what links, network interfaces and devices do.
     pub fn restart_counts(&mut self) {
         self.engine.count_from_now();
+        let now = self.engine.now();
+        if let Some(behind) = &mut self.state.behind {
+            behind.stores.restart_counts(now);
+        }
+    }
+
+    /// What the devices behind servers have done since then: by server, then by kind of station.
+    pub fn counted_behind(&self) -> Vec<StationCount> {
+        let behind = self.state.behind.as_ref();
+        let now = self.engine.now();
+        behind.map_or_else(Vec::new, |behind| behind.stores.counted(now))
     }
 
     /// What links and network interfaces have done since [`Simulation::restart_counts`].
@@ -133,6 +181,44 @@ fn message(demand: Demand, queue: u32) -> Message<Demand> {
 }
 
 impl<O: Observer> Driver<'_, O> {
+    /// Whether a message that has arrived is a write for a device or the answer to one. The write is not
+    /// complete before the answer has come to its client.
+    fn is_taken_behind(
+        &mut self,
+        delivery: &Delivery<Demand>,
+        offers: &mut Offers<Demand>,
+    ) -> bool {
+        let demand = delivery.message.tag;
+        let (state, now) = (&mut *self.state, delivery.arrived);
+        let Some(behind) = state.behind.as_mut() else {
+            return false;
+        };
+        if is_answer(delivery.message.from, &demand) {
+            state.tell_offered(demand.process, now, self.observer);
+            self.observer.stored(&Stored {
+                job: demand.job,
+                client: demand.from,
+                bytes: demand.bytes,
+            });
+            self.observer.completed(&Completed {
+                job: demand.job,
+                response: now - demand.asked,
+                network: now - demand.time,
+            });
+            (state.source).completed(now, &demand, &mut state.demands);
+            self.tell_and_offer(offers);
+            return true;
+        }
+        if demand.operation == Operation::Read {
+            return false;
+        }
+        let Some(done) = behind.stores.done(now, &demand) else {
+            return false;
+        };
+        offers.offer(done, behind.answer(demand));
+        true
+    }
+
     /// Tells of the phases that have ended and offers the messages that follow.
     #[inline]
     fn tell_and_offer(&mut self, offers: &mut Offers<Demand>) {
@@ -183,8 +269,18 @@ struct Driver<'a, O> {
 impl<O: Observer> Handler for Driver<'_, O> {
     type Tag = Demand;
 
+    /// What a device is to read is there when it is done.
+    fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
+        let behind = self.state.behind.as_mut();
+        let done = behind.and_then(|behind| behind.stores.done(time, &message.tag));
+        done.unwrap_or(time)
+    }
+
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = delivery.message.tag;
+        if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
+            return;
+        }
         let state = &mut *self.state;
         state.tell_offered(demand.process, delivery.arrived, self.observer);
         self.observer.completed(&Completed {
@@ -208,7 +304,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (message.tag, &mut *self.state);
-        if state.in_order(&demand) {
+        if state.in_order(&demand) && !is_answer(message.from, &demand) {
             (state.source).handed(time, &demand, &mut state.demands);
             state.offer(offers);
         }
@@ -231,6 +327,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
                 to: packet.to,
                 bytes: packet.payload.into(),
                 latency: packet.arrived - packet.injected,
+                answer: is_answer(packet.from, &packet.tag),
             });
         }
     }

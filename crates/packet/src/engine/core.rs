@@ -512,7 +512,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             return;
         }
         if !message.data {
-            return self.reply(state.message, now);
+            let there = handler.requested(now, &message.message);
+            return self.reply(state.message, there);
         }
         let delivery = Delivery {
             message: message.message,

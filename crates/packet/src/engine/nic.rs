@@ -35,8 +35,8 @@ pub(super) struct Nic {
     pub received: u64,
     /// Messages by queue: the first is being sent or will be next.
     queues: Vec<VecDeque<MessageId>>,
-    /// Reads whose requests have arrived and whose turnaround has not passed.
-    replies: VecDeque<MessageId>,
+    /// Reads whose requests have arrived and whose data do not start yet, and when, in order of time.
+    replies: VecDeque<(Cycles, MessageId)>,
     /// Messages to be generated and when, in order of time.
     to_come: VecDeque<(Cycles, MessageId)>,
 }
@@ -107,8 +107,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         message
     }
 
-    /// The request of a read has arrived: its server is to send the data.
-    pub(super) fn reply(&mut self, message: MessageId, now: Cycles) {
+    /// The request of a read has arrived: its server is to send the data, which are to be had at
+    /// `there`.
+    pub(super) fn reply(&mut self, message: MessageId, there: Cycles) {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
@@ -119,12 +120,13 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         state.packets = packets.packets(state.bytes);
         state.arrived = 0;
         let server = state.message.to;
-        self.nics[server as usize].replies.push_back(message);
         let interface = &self.rules.interface;
-        self.queue.push(
-            now + interface.turnaround,
-            Event::new(Kind::Start, server, interface.queues),
-        );
+        let start = there + interface.turnaround;
+        let replies = &mut self.nics[server as usize].replies;
+        let at = replies.partition_point(|&(earlier, _)| earlier <= start);
+        replies.insert(at, (start, message));
+        self.queue
+            .push(start, Event::new(Kind::Start, server, interface.queues));
     }
 
     /// The DMA of the first message of a queue starts.
@@ -132,7 +134,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let nic = &mut self.nics[node as usize];
         let message = match nic.queues.get(queue as usize) {
             Some(queue) => queue[0],
-            None => nic.replies.pop_front().expect("an event for each reply"),
+            None => nic.replies.pop_front().expect("an event for each reply").1,
         };
         nic.turns.push_back(message);
         self.look_at_nic(node);

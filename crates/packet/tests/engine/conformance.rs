@@ -180,7 +180,7 @@ impl<const CIRCUIT: bool> Candidate for Slow<CIRCUIT> {
                 };
                 Answers {
                     messages: messages(follow_ups).collect(),
-                    reminders: Vec::new(),
+                    ..Answers::default()
                 }
             });
         }

@@ -129,8 +129,9 @@ pub struct Load {
     window: u64,
     /// Most bytes of a message.
     bytes: u64,
-    /// In sixteenths: reads, messages to node 0, generations that are answered.
-    sixteenths: [u32; 3],
+    /// In sixteenths: reads, messages to node 0, generations that are answered, reads whose data are
+    /// there later than their requests.
+    sixteenths: [u32; 4],
     pub seed: u64,
 }
 
@@ -141,7 +142,7 @@ pub fn load() -> impl Strategy<Value = Load> {
         prop_oneof![Just(1u64), 2u64..40],
         prop_oneof![Just(1u64), 2u64..3000],
         prop_oneof![0u64..30, 30u64..400],
-        [0u32..17, 0u32..17, 0u32..17],
+        [0u32..17, 0u32..17, 0u32..17, 0u32..17],
         any::<u64>(),
     )
         .prop_map(
@@ -226,6 +227,13 @@ impl Source {
     fn answer(&mut self, told: &Told) -> Answers {
         self.told.push(told.clone());
         let time = match *told {
+            Told::Requested { time, .. } => {
+                let later = self.chance(3).then(|| time + self.below(120));
+                return Answers {
+                    there: later,
+                    ..Answers::default()
+                };
+            }
             Told::Delivered {
                 tag,
                 completed,
@@ -276,6 +284,13 @@ impl Handler for Source {
             tag: message.tag,
         };
         self.offer(&told, offers);
+    }
+
+    fn requested(&mut self, time: Cycles, message: &Message<u32>) -> Cycles {
+        let tag = message.tag;
+        self.answer(&Told::Requested { time, tag })
+            .there
+            .unwrap_or(time)
     }
 
     fn delivered(&mut self, delivery: &Delivery<u32>, offers: &mut Offers<u32>) {

@@ -89,7 +89,7 @@ fn engine_and_reference_tell_the_same() {
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
     let [age_ties, link_ties] = [const { [const { Cell::new(0u64) }; 3] }; 2];
-    let behind = Cell::new(0u64);
+    let [behind, overtaken] = [const { Cell::new(0u64) }; 2];
     let add = |cell: &Cell<u64>, more: u64| cell.set(cell.get() + more);
     let mut runner = TestRunner::new(Config {
         cases,
@@ -131,6 +131,7 @@ fn engine_and_reference_tell_the_same() {
                 add(&sooner, cases.sooner);
                 add(&ahead, cases.ahead);
                 add(&behind, cases.behind);
+                add(&overtaken, cases.overtaken);
                 for rule in 0..3 {
                     add(&age_ties[rule], cases.age_ties[rule]);
                     add(&link_ties[rule], cases.link_ties[rule].get());
@@ -158,12 +159,13 @@ fn engine_and_reference_tell_the_same() {
     );
     println!(
         "{} of them with output buffers: {} packets waited there, {} left their input sooner than over a \
-         link, {} crossed ahead of their tails; {} reminders",
+         link, {} crossed ahead of their tails; {} reminders; {} reads overtook others at their server",
         outputs.get(),
         waited.get(),
         sooner.get(),
         ahead.get(),
         reminded.get(),
+        overtaken.get(),
     );
     let counts = |of: &[Cell<u64>; 3]| of.each_ref().map(Cell::get);
     println!(
@@ -176,6 +178,6 @@ fn engine_and_reference_tell_the_same() {
     assert!(counts(&age_ties).iter().all(|&ties| ties > 50));
     assert!(counts(&link_ties).iter().all(|&ties| ties > 200) && behind.get() > 200);
     assert!(outputs.get() > 40 && waited.get() > 1_000 && sooner.get() > 1_000);
-    assert!(ahead.get() > 1_000 && reminded.get() > 500);
+    assert!(ahead.get() > 1_000 && reminded.get() > 500 && overtaken.get() > 200);
     assert!(packets.get() > 10_000 && circuits.get() > 100 && held.get() > 100_000);
 }

@@ -160,6 +160,7 @@ impl LayoutError {
 ///
 /// ```
 /// use isthmus_workload::Outstanding;
+/// use isthmus_workload::storage::StorageSpec;
 /// use isthmus_workload::jobs::Layout;
 /// use isthmus_workload::jobs::spec::{Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic};
 /// use isthmus_units::{Bytes, Time};
@@ -174,6 +175,7 @@ impl LayoutError {
 /// };
 /// let traffic = JobsTraffic {
 ///     servers: Servers::Distributed { count: 8, stride: None, offset: 0 },
+///     storage: StorageSpec::None,
 ///     mapping: Mapping::Dedicated,
 ///     jobs: vec![job("lower", 1), job("upper", 2)],
 /// };

@@ -74,6 +74,7 @@ pub struct Process {
 /// use isthmus_workload::jobs::spec::{AllReduce, Job, JobNodes, JobsTraffic, Mapping, Servers};
 /// use isthmus_workload::jobs::spec::Traffic;
 /// use isthmus_workload::Outstanding;
+/// use isthmus_workload::storage::StorageSpec;
 /// use isthmus_workload::jobs::{JobsSource, Layout};
 ///
 /// let reduce = Traffic::AllReduce {
@@ -83,6 +84,7 @@ pub struct Process {
 /// };
 /// let traffic = JobsTraffic {
 ///     servers: Servers::None,
+///     storage: StorageSpec::None,
 ///     mapping: Mapping::Dedicated,
 ///     jobs: vec![Job {
 ///         name: "reduce".to_owned(),

@@ -1,6 +1,7 @@
 //! What jobs ask for, and where they run: plain values, no behaviour.
 
 use crate::Outstanding;
+use crate::storage::StorageSpec;
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
@@ -211,6 +212,20 @@ pub enum Traffic {
     },
 }
 
+impl Traffic {
+    /// Whether it writes to and reads from what stands behind these servers.
+    pub fn stores_on(&self, servers: &[u32]) -> bool {
+        match self {
+            Self::Io(io) => match &io.targets {
+                Targets::Servers(_) => true,
+                Targets::HotNode(hot) => servers.contains(hot),
+            },
+            Self::Checkpoint { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// A job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
@@ -235,6 +250,8 @@ pub struct Job {
 pub struct JobsTraffic {
     /// The I/O servers.
     pub servers: Servers,
+    /// What stands behind each of them.
+    pub storage: StorageSpec,
     /// Whether jobs may run on I/O servers and on the same nodes.
     pub mapping: Mapping,
     /// The jobs.

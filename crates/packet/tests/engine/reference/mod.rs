@@ -267,13 +267,17 @@ impl<'n> Reference<'n> {
             transfer.arrived = 0;
             transfer.unsent = bytes;
             transfer.packets = packets;
+            let tag = transfer.message.tag;
+            let time = self.now;
+            let there = answer(&Told::Requested { time, tag }).there;
             let interface = &self.rules.interface;
-            let start = (
-                self.now + interface.turnaround,
-                interface.queues,
-                flight.message,
-            );
-            self.nodes[flight.to as usize].starts.push(start);
+            let start = there.unwrap_or(time) + interface.turnaround;
+            let starts = &mut self.nodes[flight.to as usize].starts;
+            let later = starts
+                .iter()
+                .any(|&(time, queue, _)| queue == interface.queues && time > start);
+            self.cases.overtaken += u64::from(later);
+            starts.push((start, interface.queues, flight.message));
             return;
         }
         transfer.delivered = true;

@@ -30,6 +30,8 @@ pub struct Cases {
     pub sooner: u64,
     /// Packets that crossed while their tails were still to come.
     pub ahead: u64,
+    /// Reads whose data start before those of another one that was asked for sooner.
+    pub overtaken: u64,
 }
 
 impl Reference<'_> {

@@ -16,6 +16,11 @@ pub enum Told {
         node: u32,
         tag: u32,
     },
+    /// The request of a read has arrived.
+    Requested {
+        time: Cycles,
+        tag: u32,
+    },
     Packet {
         tag: u32,
         from: u32,
@@ -37,11 +42,13 @@ pub enum Told {
     },
 }
 
-/// What is offered in answer: messages and when, and reminders.
+/// What is offered in answer: messages and when, reminders, and for a request when what it asks for is
+/// there, if that is not now.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     pub messages: Vec<(Cycles, Message<u32>)>,
     pub reminders: Vec<(Cycles, u32, u32)>,
+    pub there: Option<Cycles>,
 }
 
 /// Answers to what is told.

@@ -1,0 +1,261 @@
+//! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
+
+use super::Fabric;
+use super::message::Message;
+use isthmus_analytic::fattree::Rules;
+use isthmus_experiment::capacity::number;
+use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
+use isthmus_experiment::uses::{Part, fullest};
+use isthmus_kernel::Cycles;
+use isthmus_machine::packets::Network;
+use isthmus_machine::packets::spec::NetworkSpec;
+use isthmus_machine::storage::{Access, Model, StationCount, model};
+use isthmus_units::Bytes;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Sizes, Spread};
+use isthmus_workload::storage::StorageSpec;
+use std::collections::BTreeMap;
+
+/// The kind of their parts, as results name it.
+pub(crate) const DEVICE: &str = "device";
+
+/// Times that a message takes alone at its device which a run must last before it is judged. The test
+/// compares the two halves of a run, so that what fills at first must be full well within the first.
+const ALONE_MIN: f64 = 5.0;
+
+/// The same of the time in which a burst buffer fills.
+const FILLS_MIN: f64 = 3.0;
+
+/// Points at which a distribution of sizes is looked at.
+const SIZES: u32 = 512;
+
+/// Whether a job writes to and reads from devices.
+pub(super) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
+    traffic.storage.is_some() && job.traffic.stores_on(&layout.servers)
+}
+
+/// The active jobs that do, by their places among all, and their messages.
+fn jobs<'t>(
+    traffic: &'t JobsTraffic,
+    layout: &'t Layout,
+) -> impl Iterator<Item = (usize, &'t Job, Message)> {
+    let jobs = traffic.jobs.iter().enumerate();
+    let active = jobs.filter(move |(_, job)| job.active && stores(traffic, layout, job));
+    active.filter_map(|(number, job)| Some((number, job, Message::of(job)?)))
+}
+
+/// What devices do for the messages of one job, in ns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Served {
+    /// For how long a byte takes a station of each kind.
+    per_byte: [f64; 4],
+    /// A message alone.
+    alone: f64,
+}
+
+/// The devices of a machine.
+pub(super) struct Devices {
+    model: Model,
+    spec: StorageSpec,
+    tick_ns: f64,
+}
+
+impl Devices {
+    /// Those behind its servers, if anything is.
+    pub(super) fn of(network: &Network, spec: &StorageSpec) -> Option<Self> {
+        Some(Self {
+            model: model(spec, network.tick_us())?,
+            spec: *spec,
+            tick_ns: network.tick_us() * 1e3,
+        })
+    }
+
+    /// What they do for messages of these sizes, of which such a share are reads: means over sizes that
+    /// are equally likely, so that nothing depends on how a device's time follows from the size.
+    fn served(&self, message: &Message) -> Served {
+        let sizes = sizes(message.sizes);
+        let bytes: f64 = sizes.iter().map(|&bytes| bytes as f64).sum();
+        let mut served = Served::default();
+        for (access, part) in [
+            (Access::Read, message.reads),
+            (Access::Write, 1.0 - message.reads),
+        ] {
+            for work in sizes.iter().map(|&bytes| self.model.work(access, bytes)) {
+                for (of, each) in served.per_byte.iter_mut().zip(work.each) {
+                    *of += part * each * self.tick_ns / bytes;
+                }
+                served.alone += part * work.alone * self.tick_ns / sizes.len() as f64;
+            }
+        }
+        served
+    }
+
+    /// For how long a byte of a job takes a station of each kind, in ns.
+    pub(super) fn per_byte(&self, message: &Message) -> [f64; 4] {
+        self.served(message).per_byte
+    }
+
+    /// What a message takes beside the network's part on average: its device, and for a write the answer
+    /// in place of the acknowledgement.
+    pub(super) fn beside_ns(
+        &self,
+        network: &NetworkSpec,
+        rules: &Rules,
+        message: &Message,
+        switches: f64,
+    ) -> f64 {
+        let link = &rules.link;
+        let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
+        let packet = rules.packet_ns(network.nic.request.get() as f64);
+        let answer = rules.interface.software_ns + packet + switches * link.switch_ns;
+        self.served(message).alone + (1.0 - message.reads) * (answer - back)
+    }
+
+    /// How that follows from the description, for the messages of the first of the jobs.
+    pub(super) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
+        let Some((.., message)) = jobs(traffic, layout).next() else {
+            return String::new();
+        };
+        let ms = number(self.served(&message).alone / 1e6);
+        let size = message.sizes.mean;
+        match self.spec {
+            StorageSpec::None => String::new(),
+            StorageSpec::Disk(_) => format!("{ms} ms for a message of {size}"),
+            StorageSpec::Cache { hit_rate, .. } => format!(
+                "{ms} ms for a message of {size}, of which {}% end in the cache",
+                number(hit_rate * 100.0)
+            ),
+            StorageSpec::Array { disks, .. } => {
+                format!("{disks} disks, {ms} ms each for its part of a message of {size}")
+            }
+            StorageSpec::BurstBuffer { drain, .. } => format!("a drain of {drain}"),
+        }
+    }
+
+    /// A sentence on what devices do before they do what their capacity says.
+    pub(super) fn remark(&self, traffic: &JobsTraffic, layout: &Layout) -> Option<String> {
+        let written = written(traffic, layout);
+        let StorageSpec::BurstBuffer {
+            capacity,
+            absorb,
+            drain,
+        } = self.spec
+        else {
+            return None;
+        };
+        let surplus =
+            written.min(absorb.bits_per_s() as f64 / 8e9) - drain.bits_per_s() as f64 / 8e9;
+        let fills = fill_ns(&self.spec, written)?;
+        Some(format!(
+            "A burst buffer of {capacity} is full after {} s of {} MB/s more than it drains; then writes go \
+             at {drain}.",
+            number(fills / 1e9),
+            number(surplus * 1e3),
+        ))
+    }
+
+    /// Ticks that a run must last before it is judged.
+    pub(super) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
+        let alone = jobs(traffic, layout).map(|(.., message)| self.served(&message).alone);
+        let alone = ALONE_MIN * alone.fold(0.0, f64::max);
+        let fills = fill_ns(&self.spec, written(traffic, layout)).unwrap_or(0.0);
+        (alone.max(FILLS_MIN * fills) / self.tick_ns).ceil() as Cycles
+    }
+}
+
+/// The ns after which a burst buffer is full that is written to at so many bytes per ns; `None` if it
+/// never is.
+fn fill_ns(spec: &StorageSpec, written: f64) -> Option<f64> {
+    let &StorageSpec::BurstBuffer {
+        capacity,
+        absorb,
+        drain,
+    } = spec
+    else {
+        return None;
+    };
+    let [absorb, drain] = [absorb, drain].map(|rate| rate.bits_per_s() as f64 / 8e9);
+    let surplus = written.min(absorb) - drain;
+    (surplus > 0.0).then(|| capacity.get() as f64 / surplus)
+}
+
+/// Sizes of messages that are equally likely.
+fn sizes(sizes: Sizes) -> Vec<u64> {
+    let mean = sizes.mean.get() as f64;
+    let whole = |bytes: f64| (bytes.round() as u64).max(1);
+    let at = |n: u32| (f64::from(n) + 0.5) / f64::from(SIZES);
+    match sizes.spread {
+        Spread::Fixed => vec![sizes.mean.max(Bytes::new(1)).get()],
+        Spread::Exponential => (0..SIZES)
+            .map(|n| whole(-mean * (-at(n)).ln_1p()))
+            .collect(),
+        Spread::Uniform => (0..SIZES).map(|n| whole(2.0 * mean * at(n))).collect(),
+    }
+}
+
+/// How busy the devices were, one part each: that of its stations that was fullest. What they did
+/// follows the interfaces of the nodes in what was counted.
+pub(super) fn parts(
+    counted: &[Counted],
+    fabric: &impl Fabric,
+    servers: &[u32],
+    spec: &StorageSpec,
+) -> Vec<Part> {
+    let tick_us = fabric.network().tick_us();
+    let Some(model) = model(spec, tick_us) else {
+        return Vec::new();
+    };
+    let (lanes, kinds) = model.stations();
+    let first = fabric.node_count() as usize;
+    let of_server = |(number, &server): (usize, &u32)| {
+        let stations: Vec<Part> = (0..kinds)
+            .map(|kind| {
+                let at = first + number * kinds + kind;
+                let of = |counts: &Counts| counts.devices[at];
+                let (busy, by) = taken(counted, tick_us, lanes as u32, of);
+                Part {
+                    kind: DEVICE.to_owned(),
+                    from: server,
+                    to: None,
+                    utilisation: busy,
+                    busy,
+                    held: Some(by),
+                }
+            })
+            .collect();
+        fullest(&stations).or(stations.first()).cloned()
+    };
+    servers.iter().enumerate().filter_map(of_server).collect()
+}
+
+/// What was counted of the devices of a simulation.
+pub(super) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
+    let stations = counted.into_iter();
+    stations
+        .map(|station| Taken {
+            cycles: station.cycles,
+            times: station.times,
+            asked: station.asked,
+        })
+        .collect()
+}
+
+/// The most that a server is asked to take in by jobs whose load does not follow what they get, in bytes
+/// per ns.
+fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
+    let mut written = BTreeMap::<u32, f64>::new();
+    for (number, job, message) in jobs(traffic, layout) {
+        let Some(rate) = message.offered else {
+            continue;
+        };
+        for partners in layout.partners(number, job) {
+            let client = partners.client;
+            let others = partners.others.iter().filter(|&&other| other != client);
+            let count = others.clone().count();
+            for &other in others {
+                *written.entry(other).or_default() += rate * (1.0 - message.reads) / count as f64;
+            }
+        }
+    }
+    written.into_values().fold(0.0, f64::max)
+}
