@@ -167,14 +167,15 @@ class Job(Described):
     """
 
     traffic: str | None = key("traffic")
-    """``"uniform"``, ``"all-to-all"``, ``"all-reduce"``, ``"neighbours"``, ``"checkpoint"``,
-    ``"io"``, ``"hot-spot"`` or ``"ping"``. Must be given."""
+    """``"uniform"``, ``"shift"``, ``"all-to-all"``, ``"all-reduce"``, ``"neighbours"``,
+    ``"checkpoint"``, ``"io"``, ``"hot-spot"`` or ``"ping"``. Must be given."""
     nodes: str | Sequence[int | str] | None = key("nodes")
     """``"all"``, ``"part 1 of 2"``, or node numbers and runs of them such as ``"0-31"``."""
     message: str | None = key("message")
     """Length of a message or its mean, such as ``"1 MB"``; of all-reduce that of the vector."""
     sizes: str | None = key("sizes")
-    """How lengths spread: ``"fixed"``, ``"exponential"``, ``"uniform"`` (uniform, io, hot-spot)."""
+    """How lengths spread: ``"fixed"``, ``"exponential"``, ``"uniform"`` (uniform, shift, io,
+    hot-spot)."""
     arrivals: str | None = key("arrivals")
     """``"closed"``: the next message when one is complete; ``"open"``: at times of its own."""
     outstanding: int | str | None = key("outstanding")
@@ -208,6 +209,8 @@ class Job(Described):
     """What each node writes at a checkpoint, such as ``"5 MB"``."""
     both_ways: bool | None = key("both_ways")
     """Whether both nodes of a pair send (ping)."""
+    offset: int | None = key("offset")
+    """From the rank of a node to that of the one it sends to (shift)."""
 
 
 @dataclass(frozen=True, kw_only=True)
