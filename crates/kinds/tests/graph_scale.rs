@@ -4,6 +4,15 @@ use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
 use std::time::Instant;
 
+/// Seconds of processor time, or of any where the system does not tell them.
+fn seconds(start: Instant) -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let ns = told
+        .ok()
+        .and_then(|told| told.split(' ').next()?.parse::<f64>().ok());
+    ns.map_or(start.elapsed().as_secs_f64(), |ns| ns / 1e9)
+}
+
 /// 100,000 nodes at 4,000 switches, whose routes are all made, put in layers and followed:
 /// `cargo test --release -p isthmus-kinds --test graph_scale -- --ignored --nocapture`.
 #[test]
@@ -20,6 +29,7 @@ fn a_hundred_thousand_nodes_are_checked_in_seconds() {
         "graph = \"cables\"\ncables = [{}]\nvirtual_channels = 16",
         cables.join(", ")
     );
+    let mut longest: f64 = 0.0;
     for (name, form) in [
         ("torus", torus),
         ("mesh", mesh),
@@ -35,17 +45,17 @@ fn a_hundred_thousand_nodes_are_checked_in_seconds() {
             "version = 1\nname = \"g\"\n[machine]\nkind = \"graph\"\n{form}\nnodes_per_switch = 25\n{channels}\n\
              [workload.jobs.u]\ntraffic = \"uniform\"\n"
         );
-        let start = Instant::now();
-        let scenario = KINDS
-            .parse(&text, "g.toml", &[])
-            .unwrap_or_else(|error| panic!("{error}"));
-        let read = start.elapsed();
+        let clock = Instant::now();
+        let start = seconds(clock);
+        let scenario = KINDS.parse(&text, "g.toml", &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let experiment = Experiment::new(&KINDS, scenario, Options::default());
         let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let built = start.elapsed();
+        let built = seconds(clock) - start;
         assert!(!experiment.capacity().is_empty());
-        let checked = start.elapsed();
-        println!("{name}: read in {read:?}, built by {built:?}, checked by {checked:?}");
-        assert!(checked.as_secs_f64() < 5.0, "{name}: {checked:?}");
+        let checked = seconds(clock) - start;
+        println!("{name}: built in {built:.2} s, checked by {checked:.2} s");
+        longest = checked.max(longest);
     }
+    assert!(longest < 5.0, "{longest} s");
 }
