@@ -10,7 +10,7 @@ use isthmus_workload::jobs::spec::{
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Partners};
 use isthmus_workload::storage::StorageSpec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 const TICK: Time = Time::from_ps(100);
 
@@ -468,6 +468,41 @@ fn pings_go_from_each_first_node_to_its_second() {
     };
     assert_eq!(pairs(false), [(5, 0), (2, 3)]);
     assert_eq!(pairs(true), [(5, 0), (0, 5), (2, 3), (3, 2)]);
+}
+
+/// Ranks, not numbers of nodes, are counted on, and around the end of the list.
+#[test]
+fn shifted_nodes_send_to_one_other_each() {
+    let shift = |offset: u32| {
+        let sizes = Sizes {
+            mean: Bytes::new(1000),
+            spread: Spread::Fixed,
+        };
+        let traffic = Traffic::Shift {
+            offset,
+            sizes,
+            arrivals: CLOSED,
+        };
+        let nodes = JobNodes::Listed(vec![7, 2, 5]);
+        jobs(
+            Servers::None,
+            Mapping::Shared,
+            vec![job("s", nodes, traffic)],
+        )
+    };
+    for (offset, to) in [(1, [2, 5, 7]), (2, [5, 7, 2]), (7, [2, 5, 7])] {
+        let traffic = shift(offset);
+        let all = run(&mut source(&traffic, 8), 1_000_000, |_| 500, nothing);
+        let pairs: BTreeSet<(u32, u32)> =
+            all.iter().map(|demand| (demand.from, demand.to)).collect();
+        let expected = [7, 2, 5].into_iter().zip(to);
+        assert_eq!(pairs, expected.collect(), "{offset}");
+    }
+    let error = Layout::new(&shift(6), 8).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "an offset of 6 leads each of 3 nodes to itself"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith
   isthmus init sci fabric.toml          rings of SCI, to a new file
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
+  isthmus init graph mine.toml --graph net.graphml
 
 KIND is the kind of machine; hypercube if left out. `isthmus check --fields` lists what else a
 scenario may say.
@@ -31,9 +32,16 @@ scenario may say.
 )
 @click.argument("kind", type=click.Choice(KINDS), default="hypercube")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-def command(kind: str, file: Path | None) -> None:
+@click.option(
+    "--graph",
+    type=click.Path(path_type=Path),
+    help="Put a graph into it: GraphML or an edge list, two names a line and perhaps a width.",
+)
+def command(kind: str, file: Path | None, graph: Path | None) -> None:
     """Print a scenario, or write it where nothing is."""
     text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
+    if graph is not None:
+        text = _with_graph(kind, text, graph)
     if file is None or str(file) == "-":
         from isthmus.cli.streams import document
 
@@ -47,3 +55,36 @@ def command(kind: str, file: Path | None) -> None:
     except FileExistsError:
         raise IsthmusError(f"{file}: there is one already; give another name") from None
     voice().note(f"written to {file}; isthmus check {file} says what it would run")
+
+
+def _with_graph(kind: str, text: str, graph: Path) -> str:
+    """The scenario with the graph of a file in place of the torus."""
+    import re
+
+    from isthmus.core import read_text
+    from isthmus.errors import IsthmusError
+
+    if kind != "graph":
+        raise IsthmusError("--graph: only with the kind graph; write isthmus init graph")
+    lines = [
+        'graph = "edges"                   # the list below',
+        '# leaves = "switches"             # or "nodes": what vertices with one neighbour are',
+        "# nodes_per_switch = 1            # where there are no nodes in the list",
+        f"edges = {_quoted(read_text(graph))}",
+    ]
+    old = re.compile(r"^graph = .*\nsize = .*\nnodes_per_switch = .*\n", re.MULTILINE)
+    return old.sub(lambda _: "\n".join(lines) + "\n", text)
+
+
+def _quoted(text: str) -> str:
+    """Text of several lines in TOML, as it is if that can be."""
+    shown = text.replace("\r\n", "\n").replace("\n", "").replace("\t", "")
+    if "'''" not in shown and shown.isprintable() and not text.endswith("'"):
+        return f"'''\n{text}'''"
+
+    def escaped(letter: str) -> str:
+        if letter in "\n\t" or (letter.isprintable() and letter not in '\\"'):
+            return letter
+        return f"\\U{ord(letter):08X}"
+
+    return '"""\n' + "".join(map(escaped, text)) + '"""'

@@ -17,7 +17,8 @@ use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Largest machine whose links are looked at.
 const NODES_MAX: u32 = 1024;
@@ -293,13 +294,19 @@ impl Asked {
                 (Some(devices), Some(message)) => Some(devices.per_byte(&message)),
                 _ => None,
             };
+            // Of those that clients have in common, whether each node is one.
+            let mut among: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
                 let client = partners.client;
                 let others = || {
                     let all = partners.others.iter().copied();
                     all.filter(|&other| other != client)
                 };
-                let count = others().count();
+                if !Arc::ptr_eq(&among.0, &partners.others) {
+                    let nodes = partners.others.iter().copied().collect();
+                    among = (Arc::clone(&partners.others), nodes);
+                }
+                let count = partners.others.len() - usize::from(among.1.contains(&client));
                 if count == 0 {
                     continue;
                 }

@@ -140,9 +140,9 @@ pub struct Table {
     lengths: Vec<Cycles>,
     /// Of each node its switch and the links from there.
     nodes: Vec<(u32, Run)>,
-    /// By state, switch and the switch to come to.
+    /// By state, the switch to come to and the present one.
     hops: Vec<Entry>,
-    /// By the first switch and the last.
+    /// By the last switch and the first.
     start: Vec<u16>,
     classes: u16,
     longest: u32,
@@ -220,8 +220,8 @@ impl Table {
             wiring,
         };
         let mut new = Vec::new();
-        for &from in &ends {
-            for &to in &ends {
+        for &to in &ends {
+            for &from in &ends {
                 table.follow(from, to, &neighbors, &mut rule, &mut new)?;
             }
         }
@@ -229,7 +229,7 @@ impl Table {
     }
 
     fn place(&self, state: u16, switch: u32, to: u32) -> usize {
-        (usize::from(state) * self.switches + switch as usize) * self.switches + to as usize
+        (usize::from(state) * self.switches + to as usize) * self.switches + switch as usize
     }
 
     /// Fills in what is new of the way from one switch to another.
@@ -458,26 +458,25 @@ mod tests {
             })
         };
         assert_eq!(
-            row(1, |_, from, last| to(if from == 1 && last == 2 {
-                0
-            } else {
-                1
-            }))
+            row(1, |state, from, last| match (from, last) {
+                (1, 2) => to(0),
+                _ => along(state, from, last),
+            })
             .unwrap_err()
             .to_string(),
             "the route from switch 0 to switch 2 goes around for ever"
         );
         assert_eq!(
             row(1, |_, _, _| to(u32::MAX - 2)).unwrap_err().to_string(),
-            "the route from switch 0 to switch 1 names switch 4294967293; there are 3, from 0"
+            "the route from switch 1 to switch 0 names switch 4294967293; there are 3, from 0"
         );
         assert_eq!(
             error(|_, from, to| along(0, from, to).map(|hop| Hop { class: 2, ..hop })),
-            "the route from switch 0 to switch 1 names class 2; there are 2, from 0"
+            "the route from switch 1 to switch 0 names class 2; there are 2, from 0"
         );
         assert_eq!(
             error(|_, from, to| along(0, from, to).map(|hop| Hop { state: 1, ..hop })),
-            "the route from switch 0 to switch 1 names state 1; there are 1, from 0"
+            "the route from switch 1 to switch 0 names state 1; there are 1, from 0"
         );
         assert_eq!(
             row(0, along).unwrap_err().to_string(),

@@ -1,7 +1,5 @@
 //! Layers of virtual channels.
 
-use std::collections::BTreeMap;
-
 /// Of each switch the layer of all ways to it from switches with nodes. Nobody goes to a switch without nodes.
 ///
 /// A way is wholly in one layer, and within a layer the links that packets wait for while they hold others
@@ -137,17 +135,23 @@ impl Layers {
         let ends = || (0..switches).filter(|&switch| has_nodes[switch as usize]);
         // Links between switches, numbered as they come.
         let mut links: Vec<(u32, u32)> = Vec::new();
-        let mut numbers: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); switches as usize];
+        // By the switch that it leaves: that it leads to, ascending, and its number.
+        let mut numbers: Vec<Vec<(u32, u32)>> = vec![Vec::new(); switches as usize];
+        let find = |of: &[(u32, u32)], there: u32| of.binary_search_by_key(&there, |&(to, _)| to);
         for to in ends() {
             for at in 0..switches {
                 let Some(there) = next(at, to) else { continue };
-                numbers[at as usize].entry(there).or_insert_with(|| {
+                let known = &mut numbers[at as usize];
+                if let Err(place) = find(known, there) {
+                    known.insert(place, (there, links.len() as u32));
                     links.push((at, there));
-                    links.len() as u32 - 1
-                });
+                }
             }
         }
-        let number = |at: u32, there: u32| numbers[at as usize][&there];
+        let number = |at: u32, there: u32| {
+            let known = &numbers[at as usize];
+            known[find(known, there).unwrap_or_else(|place| place)].1
+        };
         let mut layers: Vec<Layer> = Vec::new();
         let mut found = Self {
             of: Vec::with_capacity(switches as usize),

@@ -11,6 +11,7 @@ pub use shortest::{Apart, Shortest};
 pub use up_down::UpDown;
 
 use crate::Wiring;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// How switches are joined: plain values.
@@ -146,6 +147,9 @@ impl Form {
     /// the order of their cables. On grids dimension by dimension, of two directions from even places
     /// the one, from odd places the other; elsewhere any by turns.
     pub fn choice(&self, at: u32, to: u32, ways: &[u32]) -> usize {
+        if ways.len() == 1 {
+            return 0;
+        }
         let sizes = match self {
             Self::Ring { switches } => std::slice::from_ref(switches),
             Self::Torus { sizes } | Self::Mesh { sizes } => sizes,
@@ -166,6 +170,72 @@ impl Form {
             step *= size;
         }
         0
+    }
+}
+
+/// A grid, by whose places a way goes dimension by dimension.
+struct Grid<'f> {
+    sizes: &'f [u32],
+    closed: bool,
+}
+
+impl Grid<'_> {
+    fn of(form: &Form) -> Option<Grid<'_>> {
+        let (sizes, closed) = match form {
+            Form::Ring { switches } => (std::slice::from_ref(switches), true),
+            Form::Torus { sizes } => (&sizes[..], true),
+            Form::Mesh { sizes } => (&sizes[..], false),
+            Form::Cables { .. } => return None,
+        };
+        Some(Grid { sizes, closed })
+    }
+
+    /// Of each switch its place in each dimension.
+    fn places(&self) -> Vec<u32> {
+        let switches: u32 = self.sizes.iter().product();
+        let place = |mut switch: u32| {
+            self.sizes.iter().map(move |size| {
+                let place = switch % size;
+                switch /= size;
+                place
+            })
+        };
+        (0..switches).flat_map(place).collect()
+    }
+
+    /// The next switch of the way from one to another, at these places: what [`Form::choice`] takes of the
+    /// shortest ways.
+    fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
+        let mut step = 1;
+        for (&size, (&from, &to)) in self.sizes.iter().zip(here.iter().zip(there)) {
+            if from != to {
+                let ahead = if to > from {
+                    to - from
+                } else {
+                    to + size - from
+                };
+                let up = match (2 * ahead).cmp(&size) {
+                    _ if !self.closed => to > from,
+                    Ordering::Less => true,
+                    Ordering::Equal => from % 2 == 0,
+                    Ordering::Greater => false,
+                };
+                return match up {
+                    true if from + 1 == size => at - from * step,
+                    true => at + step,
+                    false if from == 0 => at + (size - 1) * step,
+                    false => at - step,
+                };
+            }
+            step *= size;
+        }
+        at
+    }
+
+    /// Links of the longest way.
+    fn longest(&self) -> u32 {
+        let far = |size: &u32| if self.closed { size / 2 } else { size - 1 };
+        self.sizes.iter().map(far).sum()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One of the shortest ways from every switch to every other.
 
-use super::{Form, Layers, neighbors};
+use super::{Form, Grid, Layers, neighbors};
 use crate::Wiring;
 use std::fmt;
 
@@ -55,13 +55,18 @@ impl Shortest {
     /// The first two switches that no way joins.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
         let switches = wiring.switch_count();
-        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
         let mut ways = Self {
             switches,
             next: vec![u32::MAX; (switches as usize).pow(2)],
             longest: 0,
             has_nodes: super::has_nodes(wiring),
         };
+        if let Some(grid) = Grid::of(form) {
+            ways.follow(&grid);
+            return Ok(ways);
+        }
+        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
+        let mut nearer = Vec::new();
         let mut distance = vec![u32::MAX; switches as usize];
         let mut queue = Vec::with_capacity(switches as usize);
         for to in 0..switches {
@@ -86,14 +91,29 @@ impl Shortest {
             for at in (0..switches).filter(|&at| at != to) {
                 let here = distance[at as usize];
                 ways.longest = ways.longest.max(here);
-                let nearer = beside[at as usize].iter().copied();
-                let nearer: Vec<u32> = nearer
-                    .filter(|&n| distance[n as usize] + 1 == here)
-                    .collect();
+                let beside = beside[at as usize].iter().copied();
+                nearer.clear();
+                nearer.extend(beside.filter(|&n| distance[n as usize] + 1 == here));
                 ways.next[(to * switches + at) as usize] = nearer[form.choice(at, to, &nearer)];
             }
         }
         Ok(ways)
+    }
+
+    /// The ways of a grid, which need no search.
+    fn follow(&mut self, grid: &Grid<'_>) {
+        let places = grid.places();
+        let place = |switch: u32| {
+            let dimensions = grid.sizes.len();
+            &places[switch as usize * dimensions..][..dimensions]
+        };
+        let mut next = self.next.iter_mut();
+        for to in 0..self.switches {
+            for (at, next) in (0..self.switches).zip(&mut next) {
+                *next = grid.next(at, place(at), place(to));
+            }
+        }
+        self.longest = grid.longest();
     }
 
     /// The switch to go to at `at` on the way to `to`; `None` there.
@@ -133,6 +153,42 @@ mod tests {
         }
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
         assert_eq!(ways.longest(), 5);
+    }
+
+    /// Nearest first, and of several what the form chooses.
+    #[test]
+    fn ways_of_grids_are_those_that_a_search_finds() {
+        for sizes in [
+            vec![2],
+            vec![7],
+            vec![4, 2],
+            vec![5, 4, 3],
+            vec![3, 6],
+            vec![2, 2, 2, 3],
+        ] {
+            let torus = Form::Torus {
+                sizes: sizes.clone(),
+            };
+            for form in [torus, Form::Mesh { sizes }] {
+                let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
+                let cables = Form::of_cables(form.cables());
+                let found = Shortest::new(&cables, &cables.wiring(1)).unwrap();
+                let links = |ways: &Shortest, from: u32, to: u32| {
+                    std::iter::successors(Some(from), |&at| ways.next(at, to)).count()
+                };
+                let (wiring, switches) = (form.wiring(1), form.switch_count());
+                for (at, to) in (0..switches).flat_map(|at| (0..switches).map(move |to| (at, to))) {
+                    assert_eq!(links(&ways, at, to), links(&found, at, to), "{form}");
+                    if at != to {
+                        let mut nearer = neighbors(&wiring, at);
+                        nearer.retain(|&n| links(&found, n, to) < links(&found, at, to));
+                        let chosen = nearer[form.choice(at, to, &nearer)];
+                        assert_eq!(ways.next(at, to), Some(chosen), "{form}: {at} to {to}");
+                    }
+                }
+                assert_eq!(ways.longest(), found.longest());
+            }
+        }
     }
 
     #[test]

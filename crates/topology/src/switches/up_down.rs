@@ -56,9 +56,12 @@ impl UpDown {
             next: vec![NOWHERE; 2 * (switches as usize).pow(2)],
             longest: 0,
         };
+        let mut nearer = Vec::new();
+        let mut down = vec![u32::MAX; switches as usize];
+        let mut any = down.clone();
         for to in 0..switches {
-            let mut down = vec![u32::MAX; switches as usize];
-            let mut any = down.clone();
+            down.fill(u32::MAX);
+            any.fill(u32::MAX);
             down[to as usize] = 0;
             // Downwards a way leads to later places: those behind are known first.
             for &at in order.iter().rev() {
@@ -78,12 +81,12 @@ impl UpDown {
                     if here == u32::MAX {
                         continue;
                     }
-                    let nearer = beside[at as usize].iter().copied();
-                    let nearer = nearer.filter(|&n| match is_up(at, n) {
+                    let beside = beside[at as usize].iter().copied();
+                    nearer.clear();
+                    nearer.extend(beside.filter(|&n| match is_up(at, n) {
                         true => !gone_down && any[n as usize].saturating_add(1) == here,
                         false => down[n as usize].saturating_add(1) == here,
-                    });
-                    let nearer: Vec<u32> = nearer.collect();
+                    }));
                     let next = nearer[form.choice(at, to, &nearer)];
                     let place = ways.place(gone_down, at, to);
                     ways.next[place] = (next, !is_up(at, next));

@@ -119,7 +119,8 @@ impl Network for Groups {
     }
 
     fn classes(&self) -> u32 {
-        2 + u32::from(self.routing != Routing::Minimal)
+        let most = 2 + u32::from(self.routing != Routing::Minimal);
+        most.min(self.shape.groups())
     }
 
     fn length(&self, link: u32) -> Cycles {
