@@ -4,5 +4,6 @@
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
+pub mod jobs;
 pub mod packets;
 pub mod sci;

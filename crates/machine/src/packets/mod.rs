@@ -4,12 +4,10 @@
 //! ([`isthmus_packet::ways`]) a [`Simulation`] lets jobs run on it and tells an [`Observer`] what happens.
 
 mod network;
-mod observe;
 mod simulation;
 pub mod spec;
 
+pub use crate::jobs::{Completed, Observer, Packet, Phase};
 pub use isthmus_packet::{Counters, Error as EngineError, ways};
-pub use isthmus_workload::jobs::Phase;
 pub use network::{Network, NetworkError};
-pub use observe::{Completed, Observer, Packet};
 pub use simulation::Simulation;
