@@ -104,6 +104,7 @@ mod bandwidths;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
+mod jobs;
 mod outstanding;
 mod packets;
 mod runs;

@@ -14,7 +14,7 @@ use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
+use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Traffic};
 use std::collections::BTreeMap;
 
 /// Largest machine whose links are looked at.
@@ -318,18 +318,6 @@ fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f
         busiest.1 = busiest.1.max(each);
     }
     kinds.into_values().collect()
-}
-
-/// The nodes that ask a job's data, those that nothing can be asked of left out.
-pub(crate) fn askers(job: &Job, nodes: &[u32]) -> usize {
-    let hot = match &job.traffic {
-        Traffic::Io(Io {
-            targets: Targets::HotNode(hot),
-            ..
-        }) => Some(hot),
-        _ => None,
-    };
-    nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
 #[cfg(test)]

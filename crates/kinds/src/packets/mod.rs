@@ -4,10 +4,7 @@
 mod capacity;
 mod figures;
 mod format;
-mod jobs;
-mod jobs_table;
 mod message;
-mod misfit;
 mod network;
 mod outstanding;
 mod rules;
@@ -15,23 +12,40 @@ mod subject;
 mod table;
 mod vain;
 
+pub(crate) use crate::jobs::{is_io, names};
 pub(crate) use format::tables;
-pub(crate) use jobs::jobs;
 pub(crate) use message::{Message, Times};
 pub(crate) use network::{derived, network};
 pub(crate) use rules::rules;
-pub(crate) use subject::{flaw, is_io, names, subject};
+pub(crate) use subject::{flaw, subject};
 pub(crate) use table::{CHANNELS_MAX, NetworkTable};
 pub(crate) use vain::watch;
 
+use crate::jobs::Nodes;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
+use isthmus_scenario::format::{Problem, Settings};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// The jobs of a file, checked against the network of so many nodes that they run on.
+pub(crate) fn jobs(
+    settings: &Settings,
+    network: &NetworkSpec,
+    nodes: u32,
+) -> Result<JobsTraffic, Problem> {
+    let nodes = Nodes {
+        count: nodes,
+        can_send: network.injection_bandwidth(),
+        one_by_one: matches!(network.switching, Switching::Circuit { .. }),
+    };
+    crate::jobs::jobs(settings, nodes)
+}
 
 /// The form of a network: where links lead, which packets take, and how far it is.
 pub(crate) trait Fabric: Debug + Send + Sync + 'static {

@@ -1,31 +1,20 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
 use super::{Fabric, capacity, figures};
+use crate::jobs::{self, Ears, Measured};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
 use isthmus_experiment::subject::{
-    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
 };
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
 use isthmus_machine::packets::ways::Ways;
-use isthmus_machine::packets::{
-    Completed, EngineError as Error, NetworkError, Observer, Packet, Phase, Simulation,
-};
-use isthmus_units::Time;
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Arrivals, Job, JobsTraffic, Traffic};
-use std::borrow::Cow;
+use isthmus_machine::packets::{EngineError as Error, NetworkError, Observer, Simulation};
+use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
-
-/// What is measured of each job: messages from being asked for, and from being handed to the
-/// network; packets from their injection.
-const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
-
-/// Bytes per microsecond and node are MB/s.
-const UNIT: &str = "MB/s";
 
 /// A machine with the jobs of `traffic`.
 ///
@@ -35,28 +24,10 @@ pub(crate) fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,
 ) -> Result<Arc<dyn Subject>, Flaw> {
-    let layout = Layout::new(traffic, fabric.node_count()).map_err(|error| Flaw {
-        field: "workload.jobs",
-        problem: error.to_string(),
-        hint: "place servers and jobs elsewhere".to_owned(),
-    })?;
-    let flows = traffic.jobs.iter().map(|job| FlowInfo {
-        name: Cow::Owned(job.name.clone()),
-        sample_every: 1,
-    });
-    let servers = FlowInfo {
-        name: Cow::Borrowed("servers"),
-        sample_every: 1,
-    };
+    let (nodes, tick_us) = (fabric.node_count(), fabric.network().tick_us());
     Ok(Arc::new(Point {
+        jobs: Measured::new(traffic, nodes, tick_us)?,
         fabric: Arc::clone(fabric),
-        names: names(traffic),
-        flows: flows.chain([servers]).collect(),
-        io: traffic.jobs.iter().map(is_io).collect(),
-        phases: phases(traffic),
-        open: traffic.jobs.iter().map(is_open).collect(),
-        traffic: traffic.clone(),
-        layout,
     }))
 }
 
@@ -81,99 +52,10 @@ pub(crate) fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
-/// The names of all latencies of these jobs, in the order in which results list them: the phases of
-/// those jobs that have any come last.
-pub(crate) fn names(traffic: &JobsTraffic) -> Vec<String> {
-    let jobs = traffic.jobs.iter();
-    let messages =
-        jobs.flat_map(|job| QUANTITIES.map(|quantity| format!("{}.{quantity}", job.name)));
-    let phased = traffic.jobs.iter().filter(|job| has_phases(job));
-    messages
-        .chain(phased.map(|job| format!("{}.phase", job.name)))
-        .collect()
-}
-
-/// Whether a job goes on in phases, each of which ends with the last of its processes: the rounds
-/// of a collective operation, the checkpoints of a checkpoint.
-fn has_phases(job: &Job) -> bool {
-    matches!(
-        job.traffic,
-        Traffic::AllToAll { .. }
-            | Traffic::AllReduce { .. }
-            | Traffic::Neighbours { .. }
-            | Traffic::Checkpoint { .. }
-    )
-}
-
-/// Of each job the position of its phases among the names.
-fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
-    let mut next = QUANTITIES.len() * traffic.jobs.len();
-    let jobs = traffic.jobs.iter();
-    jobs.map(|job| {
-        has_phases(job).then(|| {
-            next += 1;
-            next - 1
-        })
-    })
-    .collect()
-}
-
-/// Whether the data of a job goes to or comes from I/O servers.
-pub(crate) fn is_io(job: &Job) -> bool {
-    matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
-}
-
-/// Whether a job asks for messages however many of it wait.
-fn is_open(job: &Job) -> bool {
-    match &job.traffic {
-        Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
-        Traffic::Uniform { arrivals, .. } => matches!(arrivals, Arrivals::Open { .. }),
-        Traffic::Checkpoint { .. } => true,
-        _ => false,
-    }
-}
-
-/// What an open loop asks for, in MB/s.
-fn offered(arrivals: Arrivals) -> Option<f64> {
-    match arrivals {
-        Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
-        Arrivals::Closed { .. } => None,
-    }
-}
-
 #[derive(Debug)]
 struct Point<F> {
     fabric: Arc<F>,
-    traffic: JobsTraffic,
-    layout: Layout,
-    names: Vec<String>,
-    /// One for each job, then that of the I/O servers.
-    flows: Vec<FlowInfo>,
-    /// Which jobs move data to or from the I/O servers.
-    io: Vec<bool>,
-    /// Which jobs ask for messages however many wait.
-    open: Vec<bool>,
-    /// Of each job the position of its phases among the names.
-    phases: Vec<Option<usize>>,
-}
-
-impl<F: Fabric> Point<F> {
-    /// Period, volume of a node and number of nodes of each job of checkpoints.
-    fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
-        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
-        let active = jobs.filter(|(job, _)| job.active);
-        active.filter_map(|(job, nodes)| match &job.traffic {
-            Traffic::Checkpoint { period, volume, .. } => {
-                Some((*period, volume.get(), nodes.len()))
-            }
-            _ => None,
-        })
-    }
-
-    /// MB/s that a byte per tick is.
-    fn mb_per_s(&self) -> f64 {
-        1.0 / self.fabric.network().tick_us()
-    }
+    jobs: Measured,
 }
 
 impl<F: Fabric> Subject for Point<F> {
@@ -181,17 +63,14 @@ impl<F: Fabric> Subject for Point<F> {
         let simulation = Simulation::new(
             self.fabric.network(),
             self.fabric.ways(),
-            &self.traffic,
-            &self.layout,
+            &self.jobs.traffic,
+            &self.jobs.layout,
             seed,
             replication,
         );
         Box::new(Running {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
-            io: self.io.clone(),
-            open: self.open.clone(),
-            phases: self.phases.clone(),
-            sent: vec![0; self.fabric.node_count() as usize],
+            ears: self.jobs.ears(self.fabric.node_count()),
         })
     }
 
@@ -209,154 +88,70 @@ impl<F: Fabric> Subject for Point<F> {
     }
 
     fn measures(&self) -> &[String] {
-        &self.names
+        self.jobs.measures()
     }
 
     fn occurs(&self, measure: usize) -> bool {
-        let of_phases = || self.phases.iter().position(|&at| at == Some(measure));
-        let job = match measure / QUANTITIES.len() {
-            job if job < self.traffic.jobs.len() => Some(job),
-            _ => of_phases(),
-        };
-        job.is_some_and(|job| self.traffic.jobs[job].active)
+        self.jobs.occurs(measure)
     }
 
     fn flows(&self) -> &[FlowInfo] {
-        &self.flows
+        self.jobs.flows()
     }
 
     fn limits_itself(&self) -> bool {
-        let mut jobs = self.traffic.jobs.iter().zip(&self.open);
-        !jobs.any(|(job, open)| job.active && *open)
+        self.jobs.limits_itself()
     }
 
-    /// Data of each job for each of its nodes, and of all I/O for each server.
     fn rates(&self) -> Vec<RateInfo> {
-        let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
-            name: Cow::Owned(name),
-            unit: UNIT,
-            fate: Fate::Carried,
-            flows: vec![flow],
-            scale: self.mb_per_s() / nodes.max(1) as f64,
-        };
-        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
-        let mut rates: Vec<RateInfo> = jobs
-            .enumerate()
-            .filter(|(_, (job, _))| job.active)
-            .map(|(number, (job, nodes))| {
-                per_node(format!("{}.accepted", job.name), number, nodes.len())
-            })
-            .collect();
-        let servers = self.layout.servers.len();
-        if servers > 0 {
-            let flow = self.flows.len() - 1;
-            rates.push(per_node("servers.accepted".to_owned(), flow, servers));
-        }
-        rates
+        self.jobs.rates()
     }
 
-    /// What the nodes of all open loops ask for, per node that asks.
     fn load(&self) -> Option<f64> {
-        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
-        let open = jobs
-            .filter(|(job, _)| job.active)
-            .filter_map(|(job, nodes)| {
-                let load = match &job.traffic {
-                    Traffic::Io(io) => offered(io.arrivals)?,
-                    Traffic::Uniform { arrivals, .. } => offered(*arrivals)?,
-                    Traffic::Checkpoint { period, volume, .. } => volume.get() as f64 / period.us(),
-                    _ => return None,
-                };
-                Some((load, capacity::askers(job, nodes) as f64))
-            });
-        let open: Vec<(f64, f64)> = open.collect();
-        let first = open.first()?.0;
-        if open.iter().all(|(load, _)| *load == first) {
-            return Some(first);
-        }
-        let nodes: f64 = open.iter().map(|(_, nodes)| nodes).sum();
-        let offered: f64 = open.iter().map(|(load, nodes)| load * nodes).sum();
-        Some(offered / nodes.max(1.0))
+        self.jobs.load()
     }
 
-    /// The longest period of the checkpoints.
     fn period(&self) -> Cycles {
-        let periods = self.checkpoints().map(|(period, ..)| period.us());
-        let longest = periods.fold(0.0, f64::max);
-        (longest / self.fabric.network().tick_us()).ceil() as Cycles
+        self.jobs.period()
     }
 
     fn period_messages(&self) -> u64 {
-        let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
-            return 0;
-        };
-        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
-        let active = jobs.filter(|(job, _)| job.active);
-        active
-            .map(|(job, nodes)| match &job.traffic {
-                Traffic::Checkpoint {
-                    period,
-                    volume,
-                    message,
-                    ..
-                } if *period == longest => {
-                    volume.get().div_ceil(message.get()) * nodes.len() as u64
-                }
-                _ => 0,
-            })
-            .sum()
+        self.jobs.period_messages()
     }
 
     fn capacity(&self) -> Capacity {
-        capacity::capacity(&*self.fabric, &self.traffic, &self.layout)
+        capacity::capacity(&*self.fabric, &self.jobs.traffic, &self.jobs.layout)
     }
 
     fn overlay(&self) -> Overlay {
-        self.fabric.overlay(&self.traffic, &self.layout)
+        (self.fabric).overlay(&self.jobs.traffic, &self.jobs.layout)
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        figures::uses(counted, &*self.fabric, &self.layout.servers, overlay)
+        figures::uses(counted, &*self.fabric, &self.jobs.layout.servers, overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
-        figures::nodes(counted, self.mb_per_s())
+        jobs::nodes(counted, self.jobs.mb_per_s())
     }
 
     fn jobs(&self) -> Vec<JobSummary> {
-        let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
-        jobs.map(|(job, nodes)| JobSummary {
-            name: job.name.clone(),
-            active: job.active,
-            io: is_io(job),
-            nodes: nodes.clone(),
-        })
-        .collect()
+        self.jobs.jobs()
     }
 
     fn servers(&self) -> Vec<u32> {
-        self.layout.servers.clone()
+        self.jobs.servers()
     }
 }
 
 struct Running<W: Ways> {
     simulation: Simulation<W>,
-    io: Vec<bool>,
-    open: Vec<bool>,
-    phases: Vec<Option<usize>>,
-    /// Bytes that have arrived for the processes of each node.
-    sent: Vec<u64>,
+    ears: Ears,
 }
 
 impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let mut seen = Seen {
-            recorders,
-            io: &self.io,
-            open: &self.open,
-            phases: &self.phases,
-            sent: &mut self.sent,
-        };
+        let mut seen = self.ears.with(recorders);
         let left = self.simulation.run_until(&mut seen, until);
         left || seen.finished()
     }
@@ -371,7 +166,7 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
 
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
-        self.sent.fill(0);
+        self.ears.restart_counts();
     }
 
     fn counts(&self) -> Counts {
@@ -390,63 +185,12 @@ impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
             devices: taken(&counters.dma, &counters.sent),
             channels: counters.busy,
             held_cycles: None,
-            nodes: self.sent.iter().map(|&bytes| (0, bytes)).collect(),
+            nodes: self.ears.nodes(),
         }
     }
 
     /// Ways close no cycle of channels: kinds have none that do.
     fn collapse(&self) -> Option<Collapse> {
         None
-    }
-}
-
-struct Seen<'a> {
-    recorders: &'a mut Recorders,
-    io: &'a [bool],
-    open: &'a [bool],
-    phases: &'a [Option<usize>],
-    sent: &'a mut [u64],
-}
-
-impl Observer for Seen<'_> {
-    fn offered(&mut self, job: u32) {
-        // A closed loop has no backlog that could grow.
-        if self.open[job as usize] {
-            self.recorders.offer(job as usize);
-        }
-    }
-
-    #[inline]
-    fn packet(&mut self, packet: &Packet) {
-        let (job, recorders) = (packet.job as usize, &mut *self.recorders);
-        recorders.part();
-        recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
-        recorders.flows[job].carry(packet.bytes);
-        if self.io[job] {
-            let servers = self.io.len();
-            recorders.flows[servers].carry(packet.bytes);
-        }
-        self.sent[packet.client as usize] += packet.bytes;
-    }
-
-    fn completed(&mut self, completed: &Completed) {
-        let (job, recorders) = (completed.job as usize, &mut *self.recorders);
-        recorders.delivered += 1;
-        recorders.latencies[QUANTITIES.len() * job].push(completed.response);
-        recorders.latencies[QUANTITIES.len() * job + 1].push(completed.network);
-        if self.open[job] {
-            recorders.flows[job].complete();
-        }
-    }
-
-    fn phase(&mut self, phase: &Phase) {
-        if let Some(at) = self.phases[phase.job as usize] {
-            self.recorders.latencies[at].push(phase.ended - phase.begun);
-        }
-    }
-
-    #[inline]
-    fn finished(&self) -> bool {
-        self.recorders.finished()
     }
 }
