@@ -117,10 +117,9 @@ impl Built {
         (self.row.summary)(&*self.built)
     }
 
-    /// The machine, if it is of this kind.
+    /// The machine, if it is built as those of this kind.
     pub fn as_<K: Kind>(&self) -> Option<&K::Built> {
-        let is_of = self.row.format.name() == K::NAME;
-        is_of.then(|| of_kind::<K>(&*self.built))
+        self.built.downcast_ref()
     }
 }
 
@@ -162,7 +161,7 @@ impl Kinds {
     /// The kind of a scenario's machines.
     pub(crate) fn of(&self, scenario: &Scenario) -> &'static Row {
         let mut rows = self.rows.iter();
-        let row = rows.find(|row| row.format.name() == scenario.kind());
+        let row = rows.find(|row| row.format.form() == scenario.form());
         row.unwrap_or_else(|| unreachable!("a scenario was read by the formats of its kinds"))
     }
 }

@@ -105,6 +105,7 @@ mod devices;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
+mod jobs;
 mod outstanding;
 pub mod packets;
 mod runs;
@@ -112,10 +113,12 @@ pub mod sci;
 
 use isthmus_experiment::{Kinds, Row};
 
-/// All of them, in the order of the reference.
+/// All of them, in the order of the reference; fabrics of rings twice, since those on which jobs run have files of
+/// another form.
 pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<hypercube::Hypercube>(),
     Row::of::<sci::Sci>(),
     Row::of::<fattree::FatTree>(),
     Row::of::<graph::Graph>(),
+    Row::of::<sci::SciJobs>(),
 ]);

@@ -1,5 +1,5 @@
 //! Files that are wrong, and the one line that says so: the cases of `bad.toml`, `bad_sci.toml`,
-//! `bad_fattree.toml` and `bad_graph.toml`.
+//! `bad_sci_jobs.toml`, `bad_fattree.toml` and `bad_graph.toml`.
 
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Place;
@@ -29,10 +29,11 @@ struct Case {
 }
 
 /// One suite for each kind of machine.
-fn suites() -> [Suite; 4] {
+fn suites() -> [Suite; 5] {
     [
         include_str!("bad.toml"),
         include_str!("bad_sci.toml"),
+        include_str!("bad_sci_jobs.toml"),
         include_str!("bad_fattree.toml"),
         include_str!("bad_graph.toml"),
     ]

@@ -69,7 +69,14 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
         "workload",
         "sci",
         "`[workload]` of an SCI fabric",
-        "What the nodes send each other.",
+        "What the nodes send each other, in files without jobs.",
+    ),
+    (
+        "workload",
+        "sci-jobs",
+        "`[workload]` of an SCI fabric with jobs",
+        "The jobs and I/O servers, as of a fat tree, and how messages become transactions: in files \
+         with a table `[workload.jobs.NAME]`.",
     ),
     (
         "workload",
@@ -200,7 +207,9 @@ fn page() -> String {
 /// Where the field applies, beyond what the part of the page says.
 fn only(field: &FieldInfo, machine: &str) -> String {
     let mut conditions = Vec::new();
-    if field.machine != machine {
+    if field.machine == "sci-jobs" && machine.is_empty() {
+        conditions.push("machine.kind = \"sci\"` and `workload.jobs".to_owned());
+    } else if field.machine != machine {
         conditions.push(format!("machine.kind = \"{}\"", field.machine));
     }
     if !field.applies.is_empty() {

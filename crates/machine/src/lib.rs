@@ -4,6 +4,7 @@
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
+pub mod jobs;
 pub mod packets;
 pub mod sci;
 pub mod storage;

@@ -312,7 +312,7 @@ fn choose_schema(
         Some(Node {
             tree: Tree::Text(kind),
             origin,
-        }) => formats.schema(kind).ok_or_else(|| {
+        }) => formats.schema(kind, root).ok_or_else(|| {
             let names = formats.names();
             let known = crate::value::alternatives(names);
             let hint = match closest(kind, names.iter().copied()) {

@@ -17,7 +17,7 @@ impl Formats {
             for field in named.fields() {
                 let wrong = in_field(&named, field).into_iter();
                 flaws.extend(
-                    wrong.map(|what| format!("{}: {}: {what}", schema.kind.name, field.key)),
+                    wrong.map(|what| format!("{}: {}: {what}", schema.kind.form, field.key)),
                 );
             }
         }

@@ -1,6 +1,7 @@
 //! The kinds of machine that files may describe, and the schemas of their files.
 
 use crate::describe::Rows;
+use crate::document::Node;
 use crate::field::{Default, Field};
 use crate::kind::Row;
 use crate::kind_schema::{KindKeys, Schema};
@@ -21,8 +22,14 @@ pub struct Formats {
 impl Formats {
     /// Kinds of machine, in the order of the reference.
     pub fn new(rows: Vec<Row>) -> Self {
+        let mut names: Vec<&'static str> = Vec::new();
+        for row in &rows {
+            if !names.contains(&row.name) {
+                names.push(row.name);
+            }
+        }
         Self {
-            names: rows.iter().map(Row::name).collect(),
+            names,
             rows,
             schemas: OnceLock::new(),
         }
@@ -52,10 +59,26 @@ impl Formats {
         })
     }
 
-    /// The schema for a machine of this kind.
-    pub(crate) fn schema(&'static self, kind: &str) -> Option<Arc<Schema>> {
-        let mut schemas = self.schemas().iter();
-        schemas.find(|schema| schema.kind.name == kind).cloned()
+    /// The schema for a file with a machine of this kind, which may depend on whether it has named tables.
+    pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
+        let of_kind = || {
+            let schemas = self.schemas().iter();
+            schemas.filter(|schema| schema.kind.name == kind)
+        };
+        let has_tables = |schema: &&Arc<Schema>| {
+            let named = schema.named();
+            named.is_some_and(|named| named.table.split('.').try_fold(file, Node::get).is_some())
+        };
+        (of_kind().find(has_tables))
+            .or_else(|| of_kind().next())
+            .cloned()
+    }
+
+    /// Whether another format describes the same kind of machine and comes before.
+    pub(crate) fn is_second(&self, row: &Row) -> bool {
+        let mut rows = self.rows.iter();
+        let first = rows.find(|other| other.name == row.name);
+        first.is_some_and(|first| first.form != row.form)
     }
 
     /// The schema of the first kind, to go on with where the file names none.
@@ -91,6 +114,11 @@ impl Formats {
     fn keys(&'static self, kind: &Row) -> KindKeys {
         let (before, after) = self.fields_of(kind);
         let rows = before.into_iter().chain(kind.named_rows(ANY)).chain(after);
-        (kind.name, rows.map(|row| row.key).collect())
+        KindKeys {
+            name: kind.name,
+            form: kind.form,
+            named: kind.tables.named.map(|named| named.table),
+            keys: rows.map(|row| row.key).collect(),
+        }
     }
 }

@@ -36,11 +36,11 @@ impl Formats {
                 definitions.insert(name, definition(row));
             }
             definitions.insert(
-                schema.kind.name.to_owned(),
-                of_file.schema(&self.kind_field()),
+                schema.kind.form.to_owned(),
+                of_file.schema(&self.kind_field(), self.is_second(&schema.kind)),
             );
         }
-        let kinds = self.rows().iter().map(|kind| refer_to(kind.name));
+        let kinds = self.rows().iter().map(|kind| refer_to(kind.form));
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Scenario of isthmus",
@@ -66,11 +66,12 @@ impl OfFile<'_> {
         if self.schemas.iter().all(has) {
             return row.key.to_string();
         }
-        format!("{}.{}", self.kind.name, row.key.replace(ANY, ANY_IN_WORDS))
+        format!("{}.{}", self.kind.form, row.key.replace(ANY, ANY_IN_WORDS))
     }
 
-    /// A file with a machine of this kind.
-    fn schema(&self, kind_field: &Field) -> Value {
+    /// A file with a machine of this kind; where it `needs_tables`, another form has those without named
+    /// tables.
+    fn schema(&self, kind_field: &Field, needs_tables: bool) -> Value {
         let kind = self.kind;
         let field = |row: &Field| refer_to(&self.name_of(row));
         let axis = |row: &Field| refer_to(&axis_of(&self.name_of(row)));
@@ -95,6 +96,9 @@ impl OfFile<'_> {
         let mut file = Table::of(&self.rows, field).schema(kind);
         file["properties"]["sweep"] = sweep;
         file["required"] = json!(["version", "name", "machine"]);
+        if let Some(named) = kind.tables.named.filter(|_| needs_tables) {
+            file["allOf"] = json!([present(named.table, &json!(true))]);
+        }
         let machine = &mut file["properties"]["machine"];
         machine["required"] = json!(["kind"]);
         machine["properties"]["kind"] = json!({

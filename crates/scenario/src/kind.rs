@@ -16,6 +16,9 @@ use crate::value::Value;
 pub trait Format: 'static {
     /// The word after `machine.kind =`.
     const NAME: &'static str;
+    /// What the reference calls files of this form, where several formats describe one kind of machine
+    /// under its name: a file with a named table is read by the one that has it, others by the first.
+    const FORM: &'static str = Self::NAME;
     /// The fields of its tables.
     const TABLES: Tables;
     /// The machine as plain values.
@@ -102,6 +105,7 @@ pub struct LoadValue {
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     pub(crate) name: &'static str,
+    pub(crate) form: &'static str,
     pub(crate) tables: Tables,
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
@@ -113,6 +117,7 @@ impl Row {
     pub const fn of<F: Format>() -> Self {
         Self {
             name: F::NAME,
+            form: F::FORM,
             tables: F::TABLES,
             build: |settings| {
                 let machine = F::machine(settings)?;
@@ -127,6 +132,11 @@ impl Row {
     /// The word after `machine.kind =`.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// What the reference calls its files, no two alike.
+    pub const fn form(&self) -> &'static str {
+        self.form
     }
 
     /// How the kind says how much is asked of the machine.

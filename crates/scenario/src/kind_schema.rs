@@ -26,8 +26,18 @@ pub(crate) struct Schema {
     of_kinds: Arc<[KindKeys]>,
 }
 
-/// The word of a kind of machine and the keys of its fields.
-pub(crate) type KindKeys = (&'static str, Vec<Arc<str>>);
+/// What files of one form may have.
+#[derive(Debug)]
+pub(crate) struct KindKeys {
+    /// The word of the kind of machine.
+    pub(crate) name: &'static str,
+    /// The form.
+    pub(crate) form: &'static str,
+    /// The table around its named tables.
+    pub(crate) named: Option<&'static str>,
+    /// The keys of its fields.
+    pub(crate) keys: Vec<Arc<str>>,
+}
 
 impl Schema {
     /// The schema of files without named tables; their rows would stand at `named_at`.
@@ -132,16 +142,20 @@ impl Schema {
 
     /// Problem and hint about `path` if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
-        let others = self
-            .of_kinds
-            .iter()
-            .filter(|(kind, _)| *kind != self.kind.name);
-        let has = |keys: &[Arc<str>]| keys.iter().any(|key| named::leads_to(path, key));
-        let (other, _) = others.into_iter().find(|(_, keys)| has(keys))?;
-        Some((
-            format!("no such key with machine.kind = \"{}\"", self.kind.name),
-            format!("it belongs to machine.kind = \"{other}\""),
-        ))
+        let has = |other: &&KindKeys| other.keys.iter().any(|key| named::leads_to(path, key));
+        let others = || self.of_kinds.iter().filter(has);
+        let twin = others().find(|o| o.name == self.kind.name && o.form != self.kind.form);
+        let own = self.named().map(|named| named.table);
+        let hint = match twin.map(|twin| (twin.named, own)) {
+            Some((Some(table), _)) => format!("it belongs to files with [{table}.NAME]"),
+            Some((None, Some(table))) => format!("it belongs to files without [{table}.NAME]"),
+            _ => {
+                let other = others().find(|other| other.name != self.kind.name)?;
+                format!("it belongs to machine.kind = \"{}\"", other.name)
+            }
+        };
+        let problem = format!("no such key with machine.kind = \"{}\"", self.kind.name);
+        Some((problem, hint))
     }
 
     /// The problem with `path` if it goes through a name that the file does not have.

@@ -197,6 +197,12 @@ impl Scenario {
         self.base.schema().kind.name
     }
 
+    /// What the reference calls files of this form: the word of the kind of machine, or one of its own
+    /// where files with named tables are described in another way.
+    pub fn form(&self) -> &'static str {
+        self.base.schema().kind.form
+    }
+
     /// How this kind of machine says how much is asked of it.
     pub fn loads(&self) -> Loads {
         self.base.schema().kind.tables.loads

@@ -28,7 +28,8 @@ pub struct FieldInfo {
     pub meaning: String,
     /// Where it applies only beside another value, `workload.arrival = "bursty"`; else empty.
     pub applies: String,
-    /// The only kind of machine that has it in this form, `sci`; empty if all have.
+    /// The only kind of machine that has it in this form, `sci`, or the files with such a machine that
+    /// have it, `sci-jobs`; empty if all have.
     pub machine: String,
 }
 
@@ -56,11 +57,17 @@ impl Formats {
             let own = |kind: &Row| info_of(kind, &kind.own(field.clone()));
             self.rows().iter().map(own).collect()
         };
+        // Files of several forms say the same of a machine.
+        let firsts = self.rows().iter().filter(|kind| !self.is_second(kind));
+        let machines = firsts.flat_map(|kind| {
+            let rows = (kind.tables.machine)().into_iter();
+            rows.map(|field| info_of(kind, &field))
+        });
         let before = Rows::of::<HeadTable>("").into_iter();
         before
             .chain([self.kind_field()])
             .map(|field| info(&field))
-            .chain(of_kinds(|kind| (kind.tables.machine)()))
+            .chain(machines)
             .chain(of_kinds(workload))
             .chain(sweep_reference())
             .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
@@ -70,7 +77,7 @@ impl Formats {
 
 fn info_of(kind: &Row, field: &Field) -> FieldInfo {
     FieldInfo {
-        machine: kind.name.to_owned(),
+        machine: kind.form.to_owned(),
         ..info(field)
     }
 }

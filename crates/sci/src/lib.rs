@@ -77,7 +77,8 @@
 //! # Within a cycle
 //! First crossbars that are done release their input slots. Then all interfaces look at what has
 //! come: sends for them, good echoes, busy echoes. Then clients generate their packets, in the
-//! order in which they were offered, and move up. Then crossbars begin transfers. Last, outputs
+//! order in which they were offered, and move up. What a handler is to be reminded of
+//! ([`Offers::remind`]) has its turn among them. Then crossbars begin transfers. Last, outputs
 //! choose what leaves. What one phase frees the next can use, in the same cycle.
 //!
 //! Nothing is drawn at random here: all chance is in the packets offered and the routes they bring.

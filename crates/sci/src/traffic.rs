@@ -81,6 +81,9 @@ pub struct Dropped<T> {
     pub time: Cycles,
 }
 
+/// The length of what is no packet but a reminder.
+pub(crate) const REMINDER: u32 = 0;
+
 /// Takes the packets that a handler offers in answer to what it is told.
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
@@ -122,6 +125,22 @@ impl<T: Copy> Offers<T> {
             tag: packet.tag,
             end: self.segments.len() as u32,
         });
+    }
+
+    /// Asks to be reminded at `time`, the present cycle or a later one, of something that concerns
+    /// `node`, the one that the handler was told about. Only handlers with
+    /// [`REMINDED`](Handler::REMINDED) may.
+    #[inline]
+    pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
+        let (class, route) = (Class::Request, [].as_slice());
+        let reminder = Packet {
+            node,
+            class,
+            symbols: REMINDER,
+            route,
+            tag,
+        };
+        self.offer(time, reminder);
     }
 
     /// The packets offered and their times.
@@ -168,6 +187,9 @@ pub trait Handler {
     /// What is attached to a packet.
     type Tag: Copy;
 
+    /// Whether it asks to be reminded of anything ([`Offers::remind`]). No by default.
+    const REMINDED: bool = false;
+
     /// A packet has been generated: its cycle has come. The place to offer the node's next one.
     /// Does nothing by default.
     #[inline]
@@ -186,6 +208,18 @@ pub trait Handler {
     /// A packet was dropped. Does nothing by default.
     #[inline]
     fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
+
+    /// The time of a reminder has come, as if its node had generated a packet then. Does nothing by
+    /// default.
+    #[inline]
+    fn reminded(
+        &mut self,
+        _node: u32,
+        _time: Cycles,
+        _tag: Self::Tag,
+        _offers: &mut Offers<Self::Tag>,
+    ) {
+    }
 
     /// Whether the run may end. Asked once per hop or more often. No by default.
     #[inline]

@@ -1,5 +1,6 @@
 //! When one PE asks.
 
+use crate::gaps::Gaps;
 use crate::spec::Arrival;
 use isthmus_kernel::{Chance, Cycles, Gap, Stream};
 use isthmus_units::Clock;
@@ -12,11 +13,9 @@ pub struct Arrivals {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Exponential {
+    Open {
         mean: f64,
-    },
-    Deterministic {
-        gap: f64,
+        gaps: Gaps,
     },
     Bursty {
         gap: f64,
@@ -33,11 +32,13 @@ impl Arrivals {
     /// The process `arrival` at the clock of the machine.
     pub fn new(arrival: Arrival, clock: Clock) -> Self {
         let kind = match arrival {
-            Arrival::Exponential { mean } => Kind::Exponential {
+            Arrival::Exponential { mean } => Kind::Open {
                 mean: clock.cycles_exact(mean),
+                gaps: Gaps::Exponential,
             },
-            Arrival::Deterministic { gap } => Kind::Deterministic {
-                gap: clock.cycles_exact(gap),
+            Arrival::Deterministic { gap } => Kind::Open {
+                mean: clock.cycles_exact(gap),
+                gaps: Gaps::Equal { phases: 1.0 },
             },
             Arrival::Bursty {
                 mean,
@@ -77,14 +78,10 @@ impl Arrivals {
     /// Cycles from the start of the run to a first demand.
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
-            Kind::Exponential { mean } | Kind::Closed { think: mean, .. } => {
+            Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),
+            Kind::Closed { think: mean, .. } | Kind::Bursty { silence: mean, .. } => {
                 gap.exponential(mean, stream)
             }
-            // A phase uniform over one gap.
-            Kind::Deterministic { gap: length } => {
-                gap.fixed(length * isthmus_kernel::unit_interval(stream))
-            }
-            Kind::Bursty { silence, .. } => gap.exponential(silence, stream),
         }
     }
 
@@ -93,10 +90,8 @@ impl Arrivals {
     #[inline]
     pub fn next(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
-            Kind::Exponential { mean } | Kind::Closed { think: mean, .. } => {
-                gap.exponential(mean, stream)
-            }
-            Kind::Deterministic { gap: length } => gap.fixed(length),
+            Kind::Open { mean, gaps } => gaps.next(mean, gap, stream),
+            Kind::Closed { think, .. } => gap.exponential(think, stream),
             Kind::Bursty {
                 gap: inner,
                 silence,

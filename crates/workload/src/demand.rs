@@ -1,6 +1,7 @@
 //! What one PE asks for.
 
 use crate::arrival::Arrivals;
+use crate::others::Others;
 use crate::spec::{FileLayout, HotSpot, TrafficSpec};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform};
 use isthmus_units::Clock;
@@ -64,7 +65,7 @@ pub struct Traffic {
     gather: Chance,
     collective: bool,
     layout: FileLayout,
-    others: Option<Uniform>,
+    others: Option<Others>,
     group: u32,
 }
 
@@ -99,7 +100,7 @@ impl Traffic {
             gather: Chance::new(if gather.is_finite() { gather } else { 0.0 }),
             collective: collectives.broadcast + collectives.scatter + collectives.gather > 0.0,
             layout: spec.layout,
-            others: (pes > 1).then(|| Uniform::below(pes - 1)),
+            others: Others::among(pes),
             group: collectives.group.clamp(1, pes.max(1)),
         }
     }
@@ -151,9 +152,8 @@ impl Traffic {
         {
             return Demand::Message { to: target };
         }
-        let other = others.draw(stream);
         Demand::Message {
-            to: other + u32::from(other >= pe),
+            to: others.draw(pe, stream),
         }
     }
 
@@ -163,8 +163,7 @@ impl Traffic {
     /// In a machine of one PE.
     pub fn receiver(&mut self, pe: u32) -> u32 {
         let others = self.others.expect("a machine of several PEs");
-        let other = others.draw(&mut self.sources[pe as usize].stream);
-        other + u32::from(other >= pe)
+        others.draw(pe, &mut self.sources[pe as usize].stream)
     }
 
     fn io_demand(&mut self, pe: u32) -> Demand {
@@ -205,11 +204,12 @@ impl Traffic {
                 Location::Remote(target)
             };
         }
-        if io_nodes < 2 || self.local.draw(stream) {
-            return Location::Local;
+        match Others::among(io_nodes) {
+            Some(others) if !self.local.draw(stream) => {
+                Location::Remote(others.draw(asked, stream))
+            }
+            _ => Location::Local,
         }
-        let other = Uniform::below(io_nodes - 1).draw(stream);
-        Location::Remote(other + u32::from(other >= asked))
     }
 
     /// The PEs of a scatter or gather of `pe`: itself and its successors in number.

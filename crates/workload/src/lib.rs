@@ -5,7 +5,9 @@
 
 mod arrival;
 mod demand;
+mod gaps;
 pub mod jobs;
+mod others;
 mod outstanding;
 pub mod packets;
 pub mod spec;

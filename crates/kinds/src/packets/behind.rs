@@ -2,6 +2,7 @@
 
 use super::Fabric;
 use super::message::Message;
+use crate::jobs::stores;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
@@ -28,11 +29,6 @@ const FILLS_MIN: f64 = 3.0;
 
 /// Points at which a distribution of sizes is looked at.
 const SIZES: u32 = 512;
-
-/// Whether a job writes to and reads from devices.
-pub(super) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
-    traffic.storage.is_some() && job.traffic.stores_on(&layout.servers)
-}
 
 /// The active jobs that do, by their places among all, and their messages.
 fn jobs<'t>(

@@ -7,16 +7,17 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
 //! over it.
 
-use super::behind::{self, Devices};
+use super::behind::Devices;
 use super::message::Message;
 use super::{Bundle, Fabric, message, outstanding, rules};
+use crate::jobs::stores;
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Targets, Traffic};
+use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Traffic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -289,7 +290,7 @@ impl Asked {
             asked.closed |= limit.is_none();
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);
-            let stores = behind::stores(traffic, layout, job);
+            let stores = stores(traffic, layout, job);
             let served = match (devices.filter(|_| stores), Message::of(job)) {
                 (Some(devices), Some(message)) => Some(devices.per_byte(&message)),
                 _ => None,
@@ -377,18 +378,6 @@ fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f
         busiest.1 = busiest.1.max(each);
     }
     kinds.into_values().collect()
-}
-
-/// The nodes that ask a job's data, those that nothing can be asked of left out.
-pub(crate) fn askers(job: &Job, nodes: &[u32]) -> usize {
-    let hot = match &job.traffic {
-        Traffic::Io(Io {
-            targets: Targets::HotNode(hot),
-            ..
-        }) => Some(hot),
-        _ => None,
-    };
-    nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
 #[cfg(test)]

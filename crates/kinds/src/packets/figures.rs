@@ -1,7 +1,6 @@
 //! The use of links and nodes, in figures.
 
 use super::{Fabric, behind};
-use isthmus_experiment::result::NodeUse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -10,8 +9,6 @@ use isthmus_workload::storage::StorageSpec;
 
 /// Most links that are listed one by one.
 const LINKS_LISTED_MAX: usize = 20_000;
-/// Most nodes that are listed one by one.
-const NODES_LISTED_MAX: usize = 4096;
 
 /// How busy links, network interfaces and I/O servers were.
 pub(crate) fn uses(
@@ -107,24 +104,4 @@ fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -
         Switching::Circuit { .. } => each * classes,
         Switching::CutThrough { .. } => 1,
     }
-}
-
-/// What arrived for the processes of each node, given the MB/s that a byte per tick is.
-pub(crate) fn nodes(counted: &[Counted], mb_per_s: f64) -> Vec<NodeUse> {
-    let count = counted.first().map_or(0, |first| first.counts.nodes.len());
-    if count > NODES_LISTED_MAX {
-        return Vec::new();
-    }
-    (0..count)
-        .map(|node| {
-            let rates = counted
-                .iter()
-                .map(|counted| counted.counts.nodes[node].1 as f64 / counted.cycles as f64);
-            NodeUse {
-                node: node as u32,
-                offered: None,
-                accepted: rates.sum::<f64>() / counted.len() as f64 * mb_per_s,
-            }
-        })
-        .collect()
 }

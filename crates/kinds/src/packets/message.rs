@@ -50,7 +50,7 @@ impl Message {
     }
 
     /// Mean number of packets of so much data each.
-    fn packets(&self, payload: f64) -> f64 {
+    pub fn packets(&self, payload: f64) -> f64 {
         let ratio = self.bytes / payload;
         match self.sizes.spread {
             Spread::Fixed => ratio.ceil().max(1.0),
@@ -64,7 +64,7 @@ impl Message {
     }
 
     /// Mean of its data when each packet is padded to a multiple of a block.
-    fn padded(&self, block: f64) -> f64 {
+    pub fn padded(&self, block: f64) -> f64 {
         match self.sizes.spread {
             _ if block <= 1.0 => self.bytes,
             Spread::Fixed => (self.bytes / block).ceil() * block,

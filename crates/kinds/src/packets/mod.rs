@@ -5,10 +5,7 @@ mod behind;
 mod capacity;
 mod figures;
 mod format;
-mod jobs;
-mod jobs_table;
 mod message;
-mod misfit;
 mod network;
 mod outstanding;
 mod rules;
@@ -17,26 +14,46 @@ mod switches;
 mod table;
 mod vain;
 
+pub(crate) use crate::jobs::is_io;
+pub use crate::jobs::names;
 pub use format::tables;
-pub use jobs::jobs;
 pub(crate) use message::{Message, Times};
 pub use network::{derived, network};
 pub(crate) use rules::rules;
-pub(crate) use subject::is_io;
-pub use subject::{flaw, names, subject};
+pub use subject::{flaw, subject};
 pub use switches::{Switches, unroutable};
 pub(crate) use table::CHANNELS_MAX;
 pub use table::NetworkTable;
 pub use vain::watch;
 
+use crate::jobs::Nodes;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
+use isthmus_scenario::format::{Problem, Settings};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// The jobs of a file, checked against the network of so many nodes that they run on.
+///
+/// # Errors
+/// Jobs that do not lie on it, or contradict themselves.
+pub fn jobs(
+    settings: &Settings,
+    network: &NetworkSpec,
+    nodes: u32,
+) -> Result<JobsTraffic, Problem> {
+    let nodes = Nodes {
+        count: nodes,
+        can_send: network.injection_bandwidth(),
+        one_by_one: matches!(network.switching, Switching::Circuit { .. }),
+    };
+    crate::jobs::jobs(settings, nodes)
+}
 
 /// The form of a network: where links lead, which packets take, and how far it is.
 pub trait Fabric: Debug + Send + Sync + 'static {

@@ -1,8 +1,9 @@
 //! What nodes can send with so many messages under way.
 
 use super::Fabric;
-use super::behind::{self, Devices};
+use super::behind::Devices;
 use super::message::Message;
+use crate::jobs::stores;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::bandwidth;
@@ -31,7 +32,7 @@ pub(super) fn remarks(
     active
         .filter_map(|(number, job)| {
             let devices = devices.as_ref();
-            let devices = devices.filter(|_| behind::stores(traffic, layout, job));
+            let devices = devices.filter(|_| stores(traffic, layout, job));
             remark(fabric, rules, layout, number, job, devices)
         })
         .collect()

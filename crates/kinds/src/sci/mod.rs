@@ -6,12 +6,14 @@ mod capacity;
 mod failures;
 mod figures;
 mod format;
+mod jobs;
 mod subject;
 mod table;
 mod workload;
 
 pub use failures::Failures;
 pub use figures::SciSummary;
+pub use jobs::SciJobs;
 pub use subject::Built;
 
 /// The kind.

@@ -12,7 +12,9 @@ use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
 use isthmus_machine::sci::spec::{SciSpec, Source};
-use isthmus_machine::sci::{Arrival, Machine, MachineError, Observer, Simulation, StallKind};
+use isthmus_machine::sci::{
+    Arrival, Machine, MachineError, Observer, Simulation, Stall, StallKind,
+};
 use isthmus_topology::rings::RoutesError;
 use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
 use std::borrow::Cow;
@@ -50,10 +52,7 @@ impl Kind for Sci {
     type Summary = SciSummary;
 
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
-        Ok(Built {
-            machine: Arc::new(Machine::new(spec).map_err(flaw)?),
-            patterns: Patterns::default(),
-        })
+        built(spec)
     }
 
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
@@ -83,7 +82,20 @@ impl Kind for Sci {
     }
 }
 
+/// What is built of a fabric, whatever its work.
+pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
+    Ok(Built {
+        machine: Arc::new(Machine::new(spec).map_err(flaw)?),
+        patterns: Patterns::default(),
+    })
+}
+
 impl Built {
+    /// The fabric, to be shared by simulations.
+    pub(super) fn shared(&self) -> Arc<Machine> {
+        Arc::clone(&self.machine)
+    }
+
     /// The fabric with its routes.
     pub fn machine(&self) -> &Machine {
         &self.machine
@@ -291,17 +303,21 @@ impl Simulated for Running {
     }
 
     fn collapse(&self) -> Option<Collapse> {
-        let stall = self.simulation.stall()?;
-        Some(Collapse {
-            kind: match stall.kind {
-                StallKind::Livelock => Standstill::Livelock,
-                StallKind::Deadlock => Standstill::Deadlock,
-            },
-            since_us: stall.since as f64 * self.cycle_us,
-            waiting: stall.under_way,
-            nodes: stall.nodes.clone(),
-            replications: 1,
-        })
+        Some(collapse(self.simulation.stall()?, self.cycle_us))
+    }
+}
+
+/// How a fabric stands still.
+pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
+    Collapse {
+        kind: match stall.kind {
+            StallKind::Livelock => Standstill::Livelock,
+            StallKind::Deadlock => Standstill::Deadlock,
+        },
+        since_us: stall.since as f64 * cycle_us,
+        waiting: stall.under_way,
+        nodes: stall.nodes.clone(),
+        replications: 1,
     }
 }
 

@@ -69,7 +69,7 @@ fn check_outstanding(
 }
 
 /// The nodes in service, ascending.
-fn live_nodes(machine: &SciSpec) -> Vec<u32> {
+pub(super) fn live_nodes(machine: &SciSpec) -> Vec<u32> {
     let all = (0..machine.shape.node_count()).collect();
     if machine.faults == Faults::default() {
         return all;

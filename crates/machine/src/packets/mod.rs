@@ -5,15 +5,13 @@
 //! [`Routed`] is all of that but the jobs, for machines without another form of their own.
 
 mod network;
-mod observe;
 mod routed;
 mod simulation;
 pub mod spec;
 
+pub use crate::jobs::{Completed, Observer, Packet, Phase, Stored};
 pub use crate::storage::StationCount;
 pub use isthmus_packet::{Counters, Error as EngineError, ways};
-pub use isthmus_workload::jobs::Phase;
 pub use network::{Network, NetworkError};
-pub use observe::{Completed, Observer, Packet, Stored};
 pub use routed::{Routed, RoutedError, follow};
 pub use simulation::Simulation;

@@ -1,18 +1,14 @@
 //! Jobs running on a network of packets.
 
 use super::network::{Network, NetworkError};
-use super::observe::{Completed, Observer, Packet, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Stored};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
-use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation};
+use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
-
-/// Messages of a process that are told as asked for before the observer is asked whether it has
-/// seen enough; what is left is told later.
-const TOLD_AT_ONCE: u64 = 1 << 16;
 
 /// One replication: a network, its jobs and everything under way.
 #[derive(Debug)]
@@ -23,15 +19,9 @@ pub struct Simulation<W: Ways> {
 
 #[derive(Debug)]
 struct State {
-    source: JobsSource,
+    jobs: Jobs,
     /// Of each process the queue of its node's interface.
     queues: Vec<u32>,
-    /// Whether any process may have several messages under way.
-    several: bool,
-    /// Of each process how many of its messages have been told as offered.
-    told: Vec<u64>,
-    /// Messages on their way to the engine.
-    demands: Vec<Demand>,
     /// What stands behind the servers.
     behind: Option<Behind>,
 }
@@ -75,9 +65,9 @@ impl<W: Ways> Simulation<W> {
         replication: u64,
     ) -> Result<Self, NetworkError> {
         let streams = Streams::new(seed, replication);
-        let source = JobsSource::new(traffic, layout, network.tick(), streams);
+        let jobs = Jobs::new(traffic, layout, network.tick(), streams);
         let mut on_node = vec![0u32; ways.node_count() as usize];
-        let queues: Vec<u32> = source
+        let queues: Vec<u32> = jobs
             .processes()
             .iter()
             .map(|process| {
@@ -100,18 +90,15 @@ impl<W: Ways> Simulation<W> {
         let mut simulation = Self {
             engine: Engine::new(Arc::clone(ways), rules, ties)?,
             state: State {
-                behind,
-                several: (0..queues.len() as u32).any(|process| source.in_order(process)),
-                told: vec![0; queues.len()],
+                jobs,
                 queues,
-                source,
-                demands: Vec::new(),
+                behind,
             },
         };
-        let state = &mut simulation.state;
-        state.source.begin(&mut state.demands);
-        for demand in state.demands.drain(..) {
-            let queue = state.queues[demand.process as usize];
+        let State { jobs, queues, .. } = &mut simulation.state;
+        jobs.begin();
+        for demand in jobs.take() {
+            let queue = queues[demand.process as usize];
             simulation.engine.offer(demand.time, message(demand, queue));
         }
         Ok(simulation)
@@ -137,9 +124,7 @@ impl<W: Ways> Simulation<W> {
         self.engine.run_until(until, &mut driver);
         if !observer.finished() {
             let now = self.engine.now();
-            for process in 0..self.state.told.len() as u32 {
-                self.state.tell_offered(process, now, observer);
-            }
+            self.state.jobs.tell_all_offered(now, observer);
         }
         self.under_way() > 0
     }
@@ -180,6 +165,11 @@ fn message(demand: Demand, queue: u32) -> Message<Demand> {
     }
 }
 
+struct Driver<'a, O> {
+    state: &'a mut State,
+    observer: &'a mut O,
+}
+
 impl<O: Observer> Driver<'_, O> {
     /// Whether a message that has arrived is a write for a device or the answer to one. The write is not
     /// complete before the answer has come to its client.
@@ -194,7 +184,7 @@ impl<O: Observer> Driver<'_, O> {
             return false;
         };
         if is_answer(delivery.message.from, &demand) {
-            state.tell_offered(demand.process, now, self.observer);
+            (state.jobs).tell_offered(demand.process, now, self.observer);
             self.observer.stored(&Stored {
                 job: demand.job,
                 client: demand.from,
@@ -205,7 +195,7 @@ impl<O: Observer> Driver<'_, O> {
                 response: now - demand.asked,
                 network: now - demand.time,
             });
-            (state.source).completed(now, &demand, &mut state.demands);
+            state.jobs.completed(now, &demand);
             self.tell_and_offer(offers);
             return true;
         }
@@ -222,48 +212,20 @@ impl<O: Observer> Driver<'_, O> {
     /// Tells of the phases that have ended and offers the messages that follow.
     #[inline]
     fn tell_and_offer(&mut self, offers: &mut Offers<Demand>) {
-        for phase in self.state.source.ended_phases() {
-            self.observer.phase(&phase);
-        }
+        self.state.jobs.tell_phases(self.observer);
         self.state.offer(offers);
     }
 }
 
 impl State {
-    /// Whether the source is to be told of each message in order.
-    #[inline]
-    fn in_order(&self, demand: &Demand) -> bool {
-        self.several && self.source.in_order(demand.process)
-    }
-
-    /// Hands on the messages that the source has given.
+    /// Hands on the messages that the jobs have given.
     #[inline]
     fn offer(&mut self, offers: &mut Offers<Demand>) {
-        for demand in self.demands.drain(..) {
+        for demand in self.jobs.take() {
             let queue = self.queues[demand.process as usize];
             offers.offer(demand.time, message(demand, queue));
         }
     }
-
-    /// Tells of the messages that a process has asked for by now.
-    fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
-        let asked = self.source.asked_by(process, now);
-        let job = self.source.processes()[process as usize].job;
-        let told = &mut self.told[process as usize];
-        while *told < asked {
-            observer.offered(job);
-            *told += 1;
-            // However much is asked for at once, an observer that has seen enough is heard.
-            if told.is_multiple_of(TOLD_AT_ONCE) && observer.finished() {
-                break;
-            }
-        }
-    }
-}
-
-struct Driver<'a, O> {
-    state: &'a mut State,
-    observer: &'a mut O,
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
@@ -281,22 +243,19 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
             return;
         }
-        let state = &mut *self.state;
-        state.tell_offered(demand.process, delivery.arrived, self.observer);
+        let jobs = &mut self.state.jobs;
+        jobs.tell_offered(demand.process, delivery.arrived, self.observer);
         self.observer.completed(&Completed {
             job: demand.job,
             response: delivery.completed - demand.asked,
             network: delivery.completed - delivery.generated,
         });
-        if demand.operation == Operation::Write {
-            let arrived = delivery.arrived;
-            state.source.arrived(arrived, &demand, &mut state.demands);
-        }
+        jobs.arrived(delivery.arrived, &demand);
         let completed = delivery.completed;
-        if completed > delivery.arrived && state.in_order(&demand) {
+        if completed > delivery.arrived && jobs.in_order(&demand) {
             offers.remind(completed, demand.from, demand);
         } else {
-            (state.source).completed(completed, &demand, &mut state.demands);
+            jobs.completed(completed, &demand);
         }
         self.tell_and_offer(offers);
     }
@@ -304,16 +263,15 @@ impl<O: Observer> Handler for Driver<'_, O> {
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (message.tag, &mut *self.state);
-        if state.in_order(&demand) && !is_answer(message.from, &demand) {
-            (state.source).handed(time, &demand, &mut state.demands);
+        if state.jobs.in_order(&demand) && !is_answer(message.from, &demand) {
+            state.jobs.handed(time, &demand);
             state.offer(offers);
         }
     }
 
     /// What has arrived before is complete.
     fn reminded(&mut self, time: Cycles, _: u32, demand: Demand, offers: &mut Offers<Demand>) {
-        let state = &mut *self.state;
-        (state.source).completed(time, &demand, &mut state.demands);
+        self.state.jobs.completed(time, &demand);
         self.tell_and_offer(offers);
     }
 

@@ -104,6 +104,11 @@ impl Machine {
         self.clock
     }
 
+    /// Length of a cycle, to the nearest picosecond; descriptions have whole ones.
+    pub fn cycle(&self) -> Time {
+        Time::from_ps((self.clock.cycle_us() * 1e6).round() as u64)
+    }
+
     /// The rings.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric

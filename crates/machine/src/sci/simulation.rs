@@ -3,13 +3,11 @@
 use crate::sci::build::{Lengths, Machine};
 use crate::sci::gate::Gate;
 use crate::sci::observe::{Arrival, Observer};
+use crate::sci::rings::{LinkUse, Rings};
+use crate::sci::routing::Router;
 use crate::sci::spec::FlowControl;
-use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Stream, Streams, Uniform};
-use isthmus_sci::{
-    Class, Delivery, Dropped, Handler, Offers, Packet, RingEngine, Stall, StallKind,
-};
-use isthmus_sci::{event, symbol};
-use isthmus_topology::rings::Segment;
+use isthmus_kernel::{Cycles, Streams};
+use isthmus_sci::{Class, Delivery, Dropped, Handler, Offers, Packet, Stall};
 use isthmus_workload::packets::PacketSource;
 use isthmus_workload::packets::spec::PacketTraffic;
 use std::sync::Arc;
@@ -20,15 +18,6 @@ struct Tag {
     requester: u32,
     generated: Cycles,
     is_response: bool,
-}
-
-/// Symbols that a link has carried, idles behind packets included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LinkUse {
-    /// Of sends.
-    pub send: u64,
-    /// Of echoes.
-    pub echo: u64,
 }
 
 /// Transactions of one node.
@@ -43,42 +32,18 @@ pub struct NodeCount {
 /// One replication: a fabric, its traffic and every packet under way.
 #[derive(Debug)]
 pub struct Simulation {
-    engine: AnyEngine,
+    rings: Rings<Tag>,
     state: State,
-    patience: Cycles,
-    /// When to look again whether the fabric has collapsed.
-    next_look: Cycles,
-    stall: Option<Stall>,
-}
-
-/// The event-driven engine, or where go bits are wanted the symbol-by-symbol one.
-#[derive(Debug)]
-enum AnyEngine {
-    Event(Box<event::Engine<Tag>>),
-    Symbol(Box<symbol::Engine<Tag>>),
-}
-
-/// The same expression for either engine.
-macro_rules! either {
-    ($any:expr, $engine:ident => $value:expr) => {
-        match $any {
-            AnyEngine::Event($engine) => $value,
-            AnyEngine::Symbol($engine) => $value,
-        }
-    };
 }
 
 #[derive(Debug)]
 struct State {
-    machine: Arc<Machine>,
+    router: Router,
     source: PacketSource,
     lengths: Lengths,
     turnaround: Cycles,
     /// What holds requests back while as many as may be are under way, if there is a limit.
     gate: Option<Gate>,
-    /// One for each node: which of its equal routes a packet takes.
-    choices: Vec<Stream>,
-    route: Vec<Segment>,
     nodes: Vec<NodeCount>,
 }
 
@@ -117,21 +82,13 @@ impl Simulation {
     ) -> Self {
         let streams = Streams::new(seed, replication);
         let lengths = machine.lengths(traffic);
-        let rules = machine.rules(lengths.request.max(lengths.response.unwrap_or(0)));
-        let interfaces = machine.interfaces();
-        let carries = "the machine was built with these rules";
-        let engine = if by_symbol {
-            let engine = symbol::Engine::new(interfaces, rules);
-            AnyEngine::Symbol(Box::new(engine.expect(carries)))
-        } else {
-            let engine = event::Engine::new(interfaces, rules);
-            AnyEngine::Event(Box::new(engine.expect(carries)))
-        };
+        let longest = lengths.request.max(lengths.response.unwrap_or(0));
+        let rings = Rings::new(&machine, longest, by_symbol);
         let live = machine.fabric().live_nodes();
         let node_count = machine.fabric().node_count();
         let source = PacketSource::new(traffic, live, machine.clock(), streams);
         let mut simulation = Self {
-            engine,
+            rings,
             state: State {
                 source,
                 lengths,
@@ -140,43 +97,31 @@ impl Simulation {
                     .response
                     .and(traffic.outstanding.limit())
                     .map(|most| Gate::new(most, node_count)),
-                choices: (0..node_count)
-                    .map(|node| streams.stream("route", node.into()))
-                    .collect(),
-                route: Vec::new(),
                 nodes: vec![NodeCount::default(); node_count as usize],
-                machine,
+                router: Router::new(machine, streams),
             },
-            patience: 0,
-            next_look: 0,
-            stall: None,
         };
-        simulation.patience = simulation
-            .state
-            .machine
-            .cycles(simulation.state.machine.spec().patience);
-        simulation.next_look = simulation.patience.max(1);
         for sender in simulation.state.source.senders().to_vec() {
             let (time, packet) = simulation.state.next_request(sender, 0);
-            either!(&mut simulation.engine, engine => engine.offer(time, packet));
+            simulation.rings.offer(time, packet);
         }
         simulation
     }
 
     /// The present cycle.
     pub fn now(&self) -> Cycles {
-        either!(&self.engine, engine => engine.now())
+        self.rings.now()
     }
 
     /// Packets generated that have neither arrived nor been given up.
     pub fn under_way(&self) -> u64 {
-        either!(&self.engine, engine => engine.under_way())
+        self.rings.under_way()
     }
 
     /// Goes on until the observer has finished, the fabric has collapsed or everything before
     /// cycle `until` has happened.
     pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
-        while self.stall.is_none() && !observer.finished() && self.now() < until {
+        while self.rings.stall().is_none() && !observer.finished() && self.now() < until {
             self.advance(observer, until);
         }
     }
@@ -184,36 +129,13 @@ impl Simulation {
     /// As [`Simulation::run_until`], but no further than to the next look for a collapse, one
     /// patience after the last.
     pub fn advance<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
-        let limit = until.min(self.next_look);
         let state = &mut self.state;
         let mut driver = Driver { state, observer };
-        either!(&mut self.engine, engine => engine.run_until(limit, &mut driver));
+        self.rings.advance(&mut driver, until);
         if !observer.finished() && self.state.gate.is_some() {
             let now = self.now();
             for node in self.state.source.senders().to_vec() {
                 self.state.tell_offered(node, now, observer);
-            }
-        }
-        if self.now() >= self.next_look {
-            self.next_look = self.now().saturating_add(self.patience.max(1));
-            self.look_for_stall();
-        }
-    }
-
-    fn look_for_stall(&mut self) {
-        // Packets that are on their way for long, without queues that wait for one another, are no
-        // collapse.
-        let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
-        self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
-        if self.stall.is_none() {
-            let nodes = either!(&self.engine, engine => engine.wedged());
-            if !nodes.is_empty() {
-                self.stall = Some(Stall {
-                    kind: StallKind::Livelock,
-                    since: self.now(),
-                    under_way: self.under_way(),
-                    nodes,
-                });
             }
         }
     }
@@ -221,27 +143,18 @@ impl Simulation {
     /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
     /// description's patience while packets waited, or some queues can never move again.
     pub fn stall(&self) -> Option<&Stall> {
-        self.stall.as_ref()
+        self.rings.stall()
     }
 
     /// Counts what links carry and nodes send from now on.
     pub fn restart_counts(&mut self) {
-        either!(&mut self.engine, engine => engine.reset_counters());
+        self.rings.restart_counts();
         self.state.nodes.fill(NodeCount::default());
     }
 
     /// What each link has carried, by the numbers of the fabric's links.
     pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
-        let counters = either!(&self.engine, engine => engine.counters());
-        let machine = &self.state.machine;
-        machine.fabric().links().iter().map(move |link| {
-            let interface = machine.interfaces().interface(link.from, link.ring);
-            let at = interface.expect("a link leaves an interface").index();
-            LinkUse {
-                send: counters.send_symbols[at],
-                echo: counters.echo_symbols[at],
-            }
-        })
+        self.rings.links(self.state.router.machine())
     }
 
     /// What each node has sent.
@@ -264,7 +177,7 @@ impl State {
             is_response: false,
         };
         let symbols = self.lengths.request;
-        let packet = self.packet(node, request.destination, Class::Request, symbols, tag);
+        let packet = (self.router).packet(node, request.destination, Class::Request, symbols, tag);
         (request.time.max(now), packet)
     }
 
@@ -276,28 +189,6 @@ impl State {
         for _ in 0..gate.asked_by(node, now, &mut self.source) {
             self.nodes[node as usize].offered += 1;
             observer.offered(node);
-        }
-    }
-
-    #[inline]
-    fn packet(
-        &mut self,
-        from: u32,
-        to: u32,
-        class: Class,
-        symbols: u32,
-        tag: Tag,
-    ) -> Packet<'_, Tag> {
-        let stream = &mut self.choices[from as usize];
-        self.route.clear();
-        let choose = &mut |below| Uniform::below(below).draw(stream);
-        (self.machine.routes()).route(from, to, choose, &mut self.route);
-        Packet {
-            node: from,
-            class,
-            symbols,
-            route: &self.route,
-            tag,
         }
     }
 }
@@ -364,7 +255,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
                 };
                 let (node, class) = (delivery.node, Class::Response);
                 let time = delivery.tail + self.state.turnaround;
-                let response = self.state.packet(node, tag.requester, class, symbols, tag);
+                let router = &mut self.state.router;
+                let response = router.packet(node, tag.requester, class, symbols, tag);
                 offers.offer(time, response);
                 return;
             }

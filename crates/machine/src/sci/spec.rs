@@ -5,6 +5,7 @@ use strum::{EnumString, VariantNames};
 pub use isthmus_sci::ChangeFrom;
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::spec::JobsTraffic;
 
 /// How a node that has more to send than its ring can carry is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -82,4 +83,24 @@ pub struct SciSpec {
     pub flow_control: FlowControl,
     /// Time without any delivery, packets waiting, after which a fabric has collapsed.
     pub patience: Time,
+}
+
+/// How messages of jobs become transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Most data of one transaction, 1 to 256 bytes (IEEE 1596).
+    pub payload: Bytes,
+    /// From the arrival of a request to its response, at the target.
+    pub turnaround: Time,
+    /// Transactions of one message that may be under way, 1 or more.
+    pub transactions: u32,
+}
+
+/// The work of a fabric on which jobs run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobsOnRings {
+    /// The jobs and their I/O servers.
+    pub jobs: JobsTraffic,
+    /// How their messages become transactions.
+    pub transfer: Transfer,
 }

@@ -30,7 +30,7 @@ mod port;
 mod queue;
 mod stall;
 
-use crate::traffic::{CLASSES, Class, Packet};
+use crate::traffic::{CLASSES, Class, Packet, REMINDER};
 use crate::{
     Counters, Error, Fabric, FlowControl, Handler, InterfaceId, Offers, RingEngine, Rules, Stall,
 };
@@ -156,17 +156,21 @@ impl<T: Copy> Engine<T> {
             route,
             tag,
         } = offered;
-        assert!(
-            symbols >= self.rules.echo && symbols <= self.rules.symbols_max,
-            "a send has {} to {} symbols, not {symbols}",
-            self.rules.echo,
-            self.rules.symbols_max
-        );
         let origin = Origin {
             tag,
             generated: time,
             admitted: 0,
         };
+        if symbols < self.rules.echo || symbols > self.rules.symbols_max {
+            assert!(
+                symbols == REMINDER && route.is_empty(),
+                "a send has {} to {} symbols, not {symbols}",
+                self.rules.echo,
+                self.rules.symbols_max
+            );
+            let reminder = self.packets.add(class, symbols as u16, 0, origin);
+            return self.will_come(node, time, reminder);
+        }
         let packet = self.packets.add(class, symbols as u16, route.len(), origin);
         let mut at = node;
         let mut ring = u32::MAX;
@@ -191,6 +195,12 @@ impl<T: Copy> Engine<T> {
             "a packet of node {node} has a route that is empty or leads back"
         );
         self.packets.put_on(packet, 0);
+        self.will_come(node, time, packet);
+    }
+
+    /// The client of `node` is to generate a packet.
+    #[inline]
+    fn will_come(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];
         let to_come = &mut client.to_come;
         if to_come.back().is_none_or(|&(last, _)| last <= time) {

@@ -5,7 +5,7 @@ use super::packets::PacketId;
 use super::port::{ARRIVE, GENERATE, Key, NEVER, TRANSFER, key, phase_of, time_of};
 use super::queue::QueueId;
 use super::{Engine, Waiting};
-use crate::traffic::{Class, Delivery, Dropped};
+use crate::traffic::{Class, Delivery, Dropped, REMINDER};
 use crate::{Handler, InterfaceId, Source};
 use isthmus_kernel::{Cycles, Id};
 
@@ -55,6 +55,11 @@ impl<T: Copy> Engine<T> {
         };
         let tag = self.packets.origins[packet].tag;
         let class = self.packets.flights[packet].class;
+        if H::REMINDED && u32::from(self.packets.flights[packet].symbols) == REMINDER {
+            self.packets.remove(packet);
+            handler.reminded(node as u32, now, tag, &mut self.offers);
+            return self.take_offers(node as u32, now);
+        }
         self.under_way += 1;
         handler.generated(node as u32, now, tag, &mut self.offers);
         let queue = self.queue_for(packet, None);

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::parts::{Exit, OutputSlot, PacketId, Transfer};
-use crate::traffic::{Class, Dropped};
+use crate::traffic::{Class, Dropped, REMINDER};
 use crate::{Handler, Source};
 use isthmus_kernel::{Cycles, Id};
 
@@ -13,8 +13,14 @@ impl<T: Copy> Engine<T> {
             && time == self.now
         {
             self.clients[node].to_come.pop_front();
-            self.under_way += 1;
             let tag = self.packets[packet].tag;
+            if H::REMINDED && self.packets[packet].symbols == REMINDER {
+                self.packets.remove(packet);
+                handler.reminded(node as u32, time, tag, &mut self.offers);
+                self.take_offers(node as u32);
+                continue;
+            }
+            self.under_way += 1;
             let class = self.packets[packet].class;
             handler.generated(node as u32, time, tag, &mut self.offers);
             let exit = self.exit(packet, None);

@@ -12,7 +12,7 @@ mod interface;
 mod parts;
 mod stall;
 
-use crate::traffic::{CLASSES, Packet};
+use crate::traffic::{CLASSES, Packet, REMINDER};
 use crate::{Counters, Error, Fabric, Handler, Offers, RingEngine, Rules, Stall};
 use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
 use parts::{
@@ -96,14 +96,16 @@ impl<T: Copy> Engine<T> {
     }
 
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
+        let is_reminder = packet.symbols == REMINDER && packet.route.is_empty();
         assert!(
-            packet.symbols >= self.rules.echo && packet.symbols <= self.rules.symbols_max,
+            is_reminder
+                || packet.symbols >= self.rules.echo && packet.symbols <= self.rules.symbols_max,
             "a send has {} to {} symbols, not {}",
             self.rules.echo,
             self.rules.symbols_max,
             packet.symbols
         );
-        if let Err(error) = self.fabric.end_of(packet.node, packet.route) {
+        if !is_reminder && let Err(error) = self.fabric.end_of(packet.node, packet.route) {
             panic!("{error}");
         }
         let traveller = Traveller {

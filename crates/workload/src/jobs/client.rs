@@ -1,7 +1,8 @@
 //! Clients: what they ask for in time, or one after another.
 
+use crate::gaps::Gaps;
 use crate::jobs::spec::{Arrivals, Sizes, Spread};
-use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
+use isthmus_kernel::{Cycles, Gap, Stream};
 use isthmus_units::Time;
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ pub(super) fn ticks(time: Time, tick: Time) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Asking {
     /// At random or equal gaps of this mean in ticks.
-    Open { mean: f64, gaps: Spread },
+    Open { mean: f64, gaps: Gaps },
     /// At every multiple of so many ticks, so many messages at once.
     Bursts { period: f64, messages: u64 },
     /// So many ticks after a message is complete.
@@ -29,7 +30,7 @@ impl Asking {
                 let ps = sizes.mean.get() as f64 * 8e12 / load.bits_per_s() as f64;
                 Self::Open {
                     mean: ps / tick.ps() as f64,
-                    gaps,
+                    gaps: gaps.into(),
                 }
             }
             Arrivals::Closed { think } => Self::closed(think, tick),
@@ -41,15 +42,6 @@ impl Asking {
         Self::Closed {
             think: ticks(think, tick).round() as Cycles,
         }
-    }
-}
-
-/// A length of `mean`, spread so.
-fn draw(spread: Spread, mean: f64, gap: &mut Gap, stream: &mut Stream) -> u64 {
-    match spread {
-        Spread::Fixed => gap.fixed(mean),
-        Spread::Exponential => gap.exponential(mean, stream),
-        Spread::Uniform => gap.fixed(2.0 * mean * unit_interval(stream)),
     }
 }
 
@@ -140,16 +132,12 @@ impl Client {
     fn draw_arrival(&mut self, asking: &Asking) {
         let (time, messages) = match *asking {
             Asking::Open { mean, gaps } => {
-                let begun = self.last.map_or(0, |(time, _)| time);
-                let gap = match (self.last, gaps) {
-                    // Equal gaps begin with a phase of their own, uniform over one gap.
-                    (None, Spread::Fixed) => {
-                        let phase = unit_interval(&mut self.arrival);
-                        self.gap.fixed(mean * phase)
-                    }
-                    _ => draw(gaps, mean, &mut self.gap, &mut self.arrival),
+                let (gap, stream) = (&mut self.gap, &mut self.arrival);
+                let time = match self.last {
+                    None => gaps.first(mean, gap, stream),
+                    Some((time, _)) => time + gaps.next(mean, gap, stream),
                 };
-                (begun + gap, 1)
+                (time, 1)
             }
             Asking::Bursts { period, messages } => {
                 let next = self.last.map(|(time, _)| time + self.gap.fixed(period));
@@ -183,7 +171,11 @@ impl Client {
         let mean = sizes.mean.get();
         match sizes.spread {
             Spread::Fixed => mean,
-            spread => draw(spread, mean as f64, &mut self.rest, &mut self.size).max(1),
+            spread => {
+                let lengths = Gaps::from(spread);
+                let drawn = lengths.next(mean as f64, &mut self.rest, &mut self.size);
+                drawn.max(1)
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! When each node sends its next packet, and to whom.
 
+use crate::gaps::Gaps;
+use crate::others::Others;
 use crate::packets::spec::{PacketTraffic, Spacing};
-use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform, unit_interval};
+use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams};
 use isthmus_units::Clock;
 
 /// A transaction that a node begins.
@@ -50,15 +52,14 @@ pub struct Request {
 /// ```
 #[derive(Debug, Clone)]
 pub struct PacketSource {
-    spacing: Spacing,
-    phases: f64,
+    gaps: Gaps,
     /// Mean cycles from one packet of a node to its next.
     mean: f64,
     hot: Option<(Chance, u32)>,
     /// The nodes in service, ascending.
     live: Vec<u32>,
     /// Places among the live nodes but one's own.
-    others: Option<Uniform>,
+    others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
     /// For each node number its place in `nodes`.
@@ -92,9 +93,9 @@ impl PacketSource {
             live.is_sorted_by(|a, b| a < b),
             "the nodes in service must be ascending"
         );
-        let others = u32::try_from(live.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let others = Others::among(u32::try_from(live.len()).unwrap_or(u32::MAX));
         let sends = |node: &u32| {
-            others > 0 && (traffic.senders.is_empty() || traffic.senders.contains(node))
+            others.is_some() && (traffic.senders.is_empty() || traffic.senders.contains(node))
         };
         let mut places = vec![u32::MAX; live.last().map_or(0, |&last| last as usize + 1)];
         let (mut senders, mut nodes) = (Vec::new(), Vec::new());
@@ -117,14 +118,18 @@ impl PacketSource {
         let mean_us = bits * 1e6 / traffic.load.bits_per_s() as f64;
         let hot = traffic.hot_node;
         Self {
-            spacing: traffic.spacing,
-            phases: traffic.phases,
+            gaps: match traffic.spacing {
+                Spacing::Exponential => Gaps::Exponential,
+                Spacing::Deterministic => Gaps::Equal {
+                    phases: traffic.phases,
+                },
+            },
             mean: mean_us / clock.cycle_us(),
             hot: hot
                 .filter(|hot| live.binary_search(&hot.node).is_ok())
                 .map(|hot| (Chance::new(hot.probability), hot.node)),
             live: live.to_vec(),
-            others: (others > 0).then(|| Uniform::below(others)),
+            others,
             senders,
             nodes,
             places,
@@ -150,13 +155,9 @@ impl PacketSource {
     pub fn next(&mut self, node: u32) -> Request {
         let others = self.others.expect("a sender has others to send to");
         let sender = &mut self.nodes[self.places[node as usize] as usize];
-        let gap = match self.spacing {
-            Spacing::Exponential => sender.gap.exponential(self.mean, &mut sender.arrival),
-            Spacing::Deterministic if sender.begun => sender.gap.fixed(self.mean),
-            Spacing::Deterministic => {
-                let phase = unit_interval(&mut sender.arrival);
-                sender.gap.fixed(self.mean * self.phases * phase)
-            }
+        let gap = match sender.begun {
+            true => (self.gaps).next(self.mean, &mut sender.gap, &mut sender.arrival),
+            false => (self.gaps).first(self.mean, &mut sender.gap, &mut sender.arrival),
         };
         sender.begun = true;
         sender.time += gap;
@@ -170,8 +171,7 @@ impl PacketSource {
                 destination: hot,
             };
         }
-        let other = others.draw(&mut sender.destination);
-        let place = other + u32::from(other >= sender.own);
+        let place = others.draw(sender.own, &mut sender.destination);
         Request {
             time,
             destination: self.live[place as usize],

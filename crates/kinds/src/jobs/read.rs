@@ -1,12 +1,11 @@
-//! `[workload]` of a network of packets from its settings: I/O servers and jobs.
+//! `[workload]` with jobs from its settings: I/O servers and jobs.
 
-use super::jobs_table::{
+use super::misfit::misfit;
+use super::table::{
     ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
     WorkloadTable,
 };
-use super::misfit::misfit;
 use crate::devices;
-use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
 };
@@ -28,22 +27,25 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 const GAP_MIN: Time = Time::from_ns(1);
 
 /// The table of the devices behind I/O servers.
-pub(super) const DEVICE: &str = "workload.servers.device";
+pub(crate) const DEVICE: &str = "workload.servers.device";
 
-/// How much open loops ask for.
-pub(crate) const LOAD_KEYS: &[&str] = &["workload.load"];
+/// What jobs must know of the nodes that they run on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nodes {
+    /// How many there are.
+    pub count: u32,
+    /// What one can send at most.
+    pub can_send: Bandwidth,
+    /// Whether open loops have one message after another under way, if the file does not say.
+    pub one_by_one: bool,
+}
 
-/// The jobs, checked against the network of so many nodes that they run on.
-pub fn jobs(
-    settings: &Settings,
-    network: &NetworkSpec,
-    nodes: u32,
-) -> Result<JobsTraffic, Problem> {
+/// The jobs, checked against the nodes that they run on.
+pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let names = settings.names();
     let active = table.active.as_deref();
     check_active(settings, active, names)?;
-    let can_send = network.injection_bandwidth();
     let mut uses_common_load = false;
     let mut jobs = Vec::with_capacity(names.len());
     for name in names {
@@ -54,7 +56,7 @@ pub fn jobs(
             name,
             path,
             message: job.message,
-            can_send,
+            nodes,
             common_load: table.load,
             uses_common_load: false,
         };
@@ -63,7 +65,7 @@ pub fn jobs(
         jobs.push(Job {
             name: name.clone(),
             nodes: job.nodes,
-            outstanding: reader.outstanding(given, &traffic, &network.switching)?,
+            outstanding: reader.outstanding(given, &traffic)?,
             traffic,
             active: active.is_none_or(|active| active.contains(name)),
         });
@@ -82,8 +84,8 @@ pub fn jobs(
         mapping: table.mapping,
         jobs,
     };
-    shape_grids(settings, &mut traffic, nodes)?;
-    match Layout::new(&traffic, nodes) {
+    shape_grids(settings, &mut traffic, nodes.count)?;
+    match Layout::new(&traffic, nodes.count) {
         Ok(_) => Ok(traffic),
         Err(error) => Err(misfit(settings, &traffic, &error)),
     }
@@ -149,8 +151,7 @@ struct JobReader<'s> {
     path: String,
     /// Length of its messages, if it is given.
     message: Option<Bytes>,
-    /// What a node can send at most.
-    can_send: Bandwidth,
+    nodes: Nodes,
     /// The load that the workload has for all.
     common_load: Option<NodeLoad>,
     /// Whether it takes that.
@@ -232,13 +233,12 @@ impl JobReader<'_> {
         }))
     }
 
-    /// Messages under way: circuits and closed loops take one after another, interfaces of networks
-    /// with cut-through whatever they are given.
+    /// Messages under way: circuits and closed loops take one after another, other interfaces whatever
+    /// they are given.
     fn outstanding(
         &self,
         given: Option<Outstanding>,
         traffic: &Traffic,
-        switching: &Switching,
     ) -> Result<Outstanding, Problem> {
         let open = match traffic {
             Traffic::Io(Io { arrivals, .. })
@@ -251,9 +251,7 @@ impl JobReader<'_> {
         let Some(given) = given else {
             return Ok(match traffic {
                 Traffic::Neighbours { .. } => Outstanding::Unlimited,
-                _ if open && matches!(switching, Switching::CutThrough { .. }) => {
-                    Outstanding::Unlimited
-                }
+                _ if open && !self.nodes.one_by_one => Outstanding::Unlimited,
                 _ => Outstanding::ONE,
             });
         };
@@ -313,7 +311,7 @@ impl JobReader<'_> {
         let load = match own.or(self.common_load) {
             Some(NodeLoad::Bandwidth(bandwidth)) => bandwidth,
             Some(NodeLoad::Share(share)) => {
-                let bits_per_s = self.can_send.bits_per_s() as f64 * share;
+                let bits_per_s = self.nodes.can_send.bits_per_s() as f64 * share;
                 Bandwidth::from_bits_per_s(bits_per_s.round() as u64)
             }
             None => {

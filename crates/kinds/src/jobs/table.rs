@@ -1,4 +1,4 @@
-//! `[workload]` of a network of packets, as a file describes it: I/O servers, jobs and what each job does.
+//! `[workload]` with jobs, as a file describes it: I/O servers, jobs and what each job does.
 //! Sections are those of the QsNET paper.
 
 use crate::devices::StorageTable;
@@ -32,7 +32,7 @@ impl Held for NodeLoad {
 
 /// `[workload]` beside its jobs.
 #[derive(Describe)]
-pub(super) struct WorkloadTable {
+pub(crate) struct WorkloadTable {
     /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
     /// bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5).
     #[describe(label = "offered load", absent = "each open loop gives its own")]
@@ -114,7 +114,7 @@ pub(super) struct Count {
     both_ways,
     offset
 ))]
-pub(super) struct JobTable {
+pub(crate) struct JobTable {
     /// What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an offset;
     /// exchange with each
     /// other one; combine a vector; exchange with their neighbours in a grid; write to the I/O servers
@@ -272,11 +272,12 @@ pub(super) enum ArrivalsTable {
 #[derive(Describe)]
 pub(super) struct UnderWay {
     /// Messages of a node of the job that may be under way, from being handed to its interface until
-    /// the last byte is there (with circuits: is acknowledged; with a device behind the server: until its
-    /// answer is there); the next in order is handed over when it has been asked for and fewer are. Of an all-to-all exchanges, within a round.
+    /// the last byte is there (with circuits and on SCI rings: is acknowledged; with a device behind the
+    /// server: until its answer is there); the next in order is handed over when it has been asked for and
+    /// fewer are. Of an all-to-all exchanges, within a round.
     #[describe(
         label = "messages under way",
-        derived = "1; with arrivals = \"open\" and machine.switching = \"cut-through\", and for neighbours, \"unlimited\"",
+        derived = "1; with arrivals = \"open\" and anything but machine.switching = \"circuit\", and for neighbours, \"unlimited\"",
         example = "16"
     )]
     pub(super) outstanding: Option<Outstanding>,

@@ -1,0 +1,15 @@
+//! Jobs on machines of any kind: what files say of them, and what is measured.
+
+mod figures;
+mod format;
+mod measured;
+mod misfit;
+mod read;
+mod table;
+
+pub(crate) use figures::nodes;
+pub(crate) use format::{LOADS, NAMED, OWN};
+pub use measured::names;
+pub(crate) use measured::{Ears, Measured, is_io, stores};
+pub(crate) use read::{DEVICE, Nodes, jobs};
+pub(crate) use table::WorkloadTable;

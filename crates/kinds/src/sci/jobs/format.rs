@@ -1,0 +1,32 @@
+//! What files say of it.
+
+use super::super::table::MachineTable;
+use super::super::{Sci, build};
+use super::table::JobsTable;
+use super::{SciJobs, workload};
+use crate::jobs;
+use isthmus_machine::sci::spec::{JobsOnRings, SciSpec};
+use isthmus_scenario::format::{Format, Problem, Rows, Settings, Tables};
+
+impl Format for SciJobs {
+    const NAME: &'static str = Sci::NAME;
+    const FORM: &'static str = "sci-jobs";
+    const TABLES: Tables = Tables {
+        machine: || Rows::of::<MachineTable>("machine"),
+        workload: || Rows::of::<JobsTable>("workload"),
+        named: Some(jobs::NAMED),
+        own: jobs::OWN,
+        loads: jobs::LOADS,
+        presets: None,
+    };
+    type Machine = SciSpec;
+    type Work = JobsOnRings;
+
+    fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
+        build::build(settings)
+    }
+
+    fn work(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
+        workload::build(settings, machine)
+    }
+}

@@ -1,0 +1,395 @@
+//! Jobs running on a fabric: their messages cut into transactions.
+//!
+//! A message that is written is a sequence of writes with responses, one that is read a sequence of
+//! reads: a move has no response, so that its node would never know that all of it is there
+//! (section 2 of the SCI paper; IEEE 1596 calls them nwrite, nread and dmove). Each transaction carries
+//! up to a payload of data, the last one what is left, in whole blocks of 16 bytes, the shortest of
+//! IEEE 1596. Up to a number of transactions of a message are under way at a time; the next one begins
+//! when the tail of a response is there. The message is complete when all responses are.
+
+use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen};
+use crate::sci::build::Machine;
+use crate::sci::rings::{LinkUse, Rings};
+use crate::sci::routing::Router;
+use crate::sci::spec::{FlowControl, Source, Transfer};
+use isthmus_kernel::{Cycles, Slab, Streams, id};
+use isthmus_sci::{Class, Delivery, Handler, Offers, Packet, Stall};
+use isthmus_units::Bytes;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::{Demand, Layout, Operation};
+use std::sync::Arc;
+
+/// The shortest block of data of IEEE 1596; longer ones are multiples of it.
+const BLOCK: u64 = 16;
+
+id! {
+    /// The place of a message.
+    struct MessageId;
+}
+
+/// What the engine carries with a packet, or reminds of.
+#[derive(Debug, Clone, Copy)]
+struct Tag {
+    message: MessageId,
+    /// Data that its transaction moves.
+    bytes: u32,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// The first request of its message.
+    First,
+    /// Another request.
+    Request,
+    Response,
+    /// Not a packet: all of a write has come in.
+    Arrived,
+    /// Not a packet: all responses have.
+    Completed,
+}
+
+/// A message that has been asked for and is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    demand: Demand,
+    /// Transactions that have not begun, and the data that is left for them.
+    unsent: u64,
+    left: u64,
+    /// Transactions whose requests have not come in.
+    unasked: u64,
+    /// Transactions whose responses have not come in.
+    unanswered: u64,
+    /// The tail of the last request that has come in, and that of the last response.
+    arrived: Cycles,
+    completed: Cycles,
+}
+
+/// One replication: a fabric, its jobs and every packet under way.
+#[derive(Debug)]
+pub struct JobsSimulation {
+    rings: Rings<Tag>,
+    state: State,
+}
+
+#[derive(Debug)]
+struct State {
+    jobs: Jobs,
+    router: Router,
+    transfer: Transfer,
+    turnaround: Cycles,
+    messages: Slab<MessageId, Message>,
+    /// Messages on their way to the engine.
+    begun: Vec<Demand>,
+}
+
+impl JobsSimulation {
+    /// The fabric at cycle 0 under `traffic`, whose jobs lie where `layout` says, with the random streams
+    /// of this seed and replication.
+    ///
+    /// # Panics
+    /// If the fabric drops packets ([`Source::Bounded`]), since a message whose packet is dropped would
+    /// never be complete; if jobs lie on nodes that faults have cut off; if a payload is more than a
+    /// packet can hold, or none.
+    pub fn new(
+        machine: Arc<Machine>,
+        transfer: Transfer,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+        seed: u64,
+        replication: u64,
+    ) -> Self {
+        let by_symbol = machine.spec().flow_control == FlowControl::GoBits;
+        let of_run = (seed, replication);
+        Self::begin(machine, transfer, traffic, layout, of_run, by_symbol)
+    }
+
+    /// As [`JobsSimulation::new`], always on the symbol-by-symbol engine: the same results, later.
+    pub fn by_symbol(
+        machine: Arc<Machine>,
+        transfer: Transfer,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+        seed: u64,
+        replication: u64,
+    ) -> Self {
+        let of_run = (seed, replication);
+        Self::begin(machine, transfer, traffic, layout, of_run, true)
+    }
+
+    fn begin(
+        machine: Arc<Machine>,
+        transfer: Transfer,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+        (seed, replication): (u64, u64),
+        by_symbol: bool,
+    ) -> Self {
+        assert!(
+            machine.spec().source == Source::Unbounded,
+            "a message whose packet is dropped is never complete"
+        );
+        assert!(transfer.payload.get() > 0, "transactions must carry data");
+        let streams = Streams::new(seed, replication);
+        let longest = machine.send_symbols(transfer.payload);
+        let mut rings = Rings::new(&machine, longest, by_symbol);
+        let mut state = State {
+            jobs: Jobs::new(traffic, layout, machine.cycle(), streams),
+            turnaround: machine.cycles(transfer.turnaround),
+            transfer,
+            router: Router::new(machine, streams),
+            messages: Slab::new(),
+            begun: Vec::new(),
+        };
+        state.jobs.begin();
+        state.offer(|time, packet| rings.offer(time, packet));
+        Self { rings, state }
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> Cycles {
+        self.rings.now()
+    }
+
+    /// Messages that the jobs have given and that are not complete, those to come included.
+    pub fn under_way(&self) -> u64 {
+        self.state.messages.len() as u64
+    }
+
+    /// Goes on until the observer has finished, the fabric has collapsed, nothing is left that could
+    /// happen or everything before cycle `until` has happened. Returns whether anything is under way
+    /// still.
+    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+        while self.rings.stall().is_none()
+            && !observer.finished()
+            && self.now() < until
+            && self.under_way() > 0
+        {
+            let state = &mut self.state;
+            let mut driver = Driver { state, observer };
+            self.rings.advance(&mut driver, until);
+        }
+        if !observer.finished() {
+            self.state.jobs.tell_all_offered(self.now(), observer);
+        }
+        self.under_way() > 0
+    }
+
+    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
+    /// description's patience while packets waited, or some queues can never move again.
+    pub fn stall(&self) -> Option<&Stall> {
+        self.rings.stall()
+    }
+
+    /// Counts what links carry from now on.
+    pub fn restart_counts(&mut self) {
+        self.rings.restart_counts();
+    }
+
+    /// What each link has carried, by the numbers of the fabric's links.
+    pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
+        self.rings.links(self.state.router.machine())
+    }
+}
+
+impl State {
+    /// Hands on the messages that the jobs have given, each with as many transactions as may be
+    /// under way.
+    fn offer(&mut self, mut offer: impl FnMut(Cycles, Packet<'_, Tag>)) {
+        let mut begun = std::mem::take(&mut self.begun);
+        begun.extend(self.jobs.take());
+        for demand in begun.drain(..) {
+            let parts = demand.bytes.div_ceil(self.transfer.payload.get()).max(1);
+            let message = self.messages.insert(Message {
+                demand,
+                unsent: parts,
+                left: demand.bytes,
+                unasked: parts,
+                unanswered: parts,
+                arrived: 0,
+                completed: 0,
+            });
+            offer(demand.time, self.request(message, What::First));
+            for _ in 1..parts.min(self.transfer.transactions.into()) {
+                offer(demand.time, self.request(message, What::Request));
+            }
+        }
+        self.begun = begun;
+    }
+
+    /// The next request of a message.
+    fn request(&mut self, number: MessageId, what: What) -> Packet<'_, Tag> {
+        let message = &mut self.messages[number];
+        let bytes = message.left.min(self.transfer.payload.get());
+        message.unsent -= 1;
+        message.left -= bytes;
+        let demand = message.demand;
+        let tag = Tag {
+            message: number,
+            bytes: bytes as u32,
+            what,
+        };
+        let symbols = self.symbols(bytes, demand.operation == Operation::Write);
+        (self.router).packet(demand.from, demand.to, Class::Request, symbols, tag)
+    }
+
+    /// The answer to a request.
+    fn response(&mut self, tag: Tag) -> Packet<'_, Tag> {
+        let demand = self.messages[tag.message].demand;
+        let tag = Tag {
+            what: What::Response,
+            ..tag
+        };
+        let symbols = self.symbols(tag.bytes.into(), demand.operation == Operation::Read);
+        (self.router).packet(demand.to, demand.from, Class::Response, symbols, tag)
+    }
+
+    /// Length of a packet of a transaction that moves so much data.
+    fn symbols(&self, bytes: u64, carries_it: bool) -> u32 {
+        let blocks = bytes.next_multiple_of(BLOCK);
+        let data = match carries_it {
+            true => blocks.min(self.transfer.payload.get()),
+            false => 0,
+        };
+        self.router.machine().send_symbols(Bytes::new(data))
+    }
+}
+
+struct Driver<'a, O> {
+    state: &'a mut State,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Driver<'_, O> {
+    /// Tells of the phases that have ended and offers the messages that follow.
+    fn tell_and_offer(&mut self, offers: &mut Offers<Tag>) {
+        self.state.jobs.tell_phases(self.observer);
+        self.state.offer(|time, packet| offers.offer(time, packet));
+    }
+
+    /// Tells of a packet with data.
+    fn tell_packet(&mut self, delivery: &Delivery<Tag>, from: u32) {
+        let demand = &self.state.messages[delivery.tag.message].demand;
+        self.observer.packet(&PacketSeen {
+            job: demand.job,
+            client: demand.from,
+            from,
+            to: delivery.node,
+            bytes: delivery.tag.bytes.into(),
+            latency: delivery.tail - delivery.sent,
+            answer: false,
+        });
+    }
+
+    /// A request has come in, which is answered.
+    fn asked(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        let message = &mut state.messages[delivery.tag.message];
+        let demand = message.demand;
+        message.unasked -= 1;
+        message.arrived = message.arrived.max(delivery.tail);
+        let arrived = (message.unasked == 0).then_some(message.arrived);
+        let time = delivery.tail + state.turnaround;
+        offers.offer(time, state.response(delivery.tag));
+        if demand.operation == Operation::Read {
+            return;
+        }
+        if let Some(time) = arrived {
+            if state.jobs.in_order(&demand) {
+                let tag = Tag {
+                    what: What::Arrived,
+                    ..delivery.tag
+                };
+                offers.remind(time, delivery.node, tag);
+            } else {
+                state.jobs.arrived(time, &demand);
+            }
+        }
+        self.tell_packet(delivery, demand.from);
+        self.tell_and_offer(offers);
+    }
+
+    /// A response has come in.
+    fn answered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        let message = &mut state.messages[delivery.tag.message];
+        message.unanswered -= 1;
+        message.completed = message.completed.max(delivery.tail);
+        let Message {
+            demand,
+            unsent,
+            unanswered,
+            completed,
+            ..
+        } = *message;
+        if unsent > 0 {
+            let request = state.request(delivery.tag.message, What::Request);
+            offers.offer(delivery.tail, request);
+        }
+        if demand.operation == Operation::Read {
+            self.tell_packet(delivery, demand.to);
+        }
+        if unanswered > 0 {
+            return;
+        }
+        let jobs = &mut self.state.jobs;
+        jobs.tell_offered(demand.process, delivery.header, self.observer);
+        self.observer.completed(&Completed {
+            job: demand.job,
+            response: completed - demand.asked,
+            network: completed - demand.time,
+        });
+        if jobs.in_order(&demand) {
+            let tag = Tag {
+                what: What::Completed,
+                ..delivery.tag
+            };
+            return offers.remind(completed, delivery.node, tag);
+        }
+        jobs.completed(completed, &demand);
+        self.state.messages.remove(delivery.tag.message);
+        self.tell_and_offer(offers);
+    }
+}
+
+impl<O: Observer> Handler for Driver<'_, O> {
+    type Tag = Tag;
+
+    const REMINDED: bool = true;
+
+    fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
+        if tag.what != What::First {
+            return;
+        }
+        let demand = self.state.messages[tag.message].demand;
+        if self.state.jobs.in_order(&demand) {
+            self.state.jobs.handed(time, &demand);
+            self.state.offer(|time, packet| offers.offer(time, packet));
+        }
+    }
+
+    fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+        match delivery.tag.what {
+            What::First | What::Request => self.asked(delivery, offers),
+            _ => self.answered(delivery, offers),
+        }
+    }
+
+    /// What has come in before is all there.
+    fn reminded(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        let demand = state.messages[tag.message].demand;
+        if tag.what == What::Arrived {
+            state.jobs.arrived(time, &demand);
+        } else {
+            state.jobs.completed(time, &demand);
+            state.messages.remove(tag.message);
+        }
+        self.tell_and_offer(offers);
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.observer.finished()
+    }
+}

@@ -1,0 +1,55 @@
+//! Packets with the routes that they take.
+
+use crate::sci::build::Machine;
+use isthmus_kernel::{Stream, Streams, Uniform};
+use isthmus_sci::{Class, Packet};
+use isthmus_topology::rings::Segment;
+use std::sync::Arc;
+
+/// Chooses the routes of packets.
+#[derive(Debug)]
+pub(super) struct Router {
+    machine: Arc<Machine>,
+    /// One for each node: which of its equal routes a packet takes.
+    choices: Vec<Stream>,
+    route: Vec<Segment>,
+}
+
+impl Router {
+    /// With the stream "route" of each node.
+    pub fn new(machine: Arc<Machine>, streams: Streams) -> Self {
+        Self {
+            choices: (0..machine.fabric().node_count())
+                .map(|node| streams.stream("route", node.into()))
+                .collect(),
+            route: Vec::new(),
+            machine,
+        }
+    }
+
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    #[inline]
+    pub fn packet<T>(
+        &mut self,
+        from: u32,
+        to: u32,
+        class: Class,
+        symbols: u32,
+        tag: T,
+    ) -> Packet<'_, T> {
+        let stream = &mut self.choices[from as usize];
+        self.route.clear();
+        let choose = &mut |below| Uniform::below(below).draw(stream);
+        (self.machine.routes()).route(from, to, choose, &mut self.route);
+        Packet {
+            node: from,
+            class,
+            symbols,
+            route: &self.route,
+            tag,
+        }
+    }
+}
