@@ -101,6 +101,7 @@
 //! ```
 
 mod bandwidths;
+mod failures;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;

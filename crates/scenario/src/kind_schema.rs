@@ -144,6 +144,13 @@ impl Schema {
         ))
     }
 
+    /// The kinds of machine that have the table or field `path`.
+    pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
+        let has = |keys: &[Arc<str>]| keys.iter().any(|key| named::leads_to(path, key));
+        let kinds = self.of_kinds.iter().filter(|(_, keys)| has(keys));
+        kinds.map(|(kind, _)| *kind).collect()
+    }
+
     /// The problem with `path` if it goes through a name that the file does not have.
     pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
         let named = self.named()?;

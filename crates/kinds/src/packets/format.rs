@@ -32,6 +32,7 @@ pub(crate) const fn tables(
             write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
         },
         presets,
+        faults: None,
     }
 }
 

@@ -6,12 +6,13 @@ mod capacity;
 mod failures;
 mod figures;
 mod format;
+mod study;
 mod subject;
 mod table;
 mod workload;
 
-pub use failures::Failures;
 pub use figures::SciSummary;
+pub use study::{Case, Site, Study, StudyError, study};
 pub use subject::Built;
 
 /// The kind.
