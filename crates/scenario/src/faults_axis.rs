@@ -24,6 +24,11 @@ use std::sync::Arc;
 /// The key of the axis in a file.
 pub(crate) const KEY: &str = "machine.faults";
 
+/// What it is.
+pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
+    its own faults: no failure, then each part by itself, then pairs of these; \
+    axes that change what can fail are taken into it";
+
 /// Its name once it is one of variants.
 const NAME: &str = "fault";
 
@@ -55,7 +60,7 @@ pub(crate) fn options(words: &'static [&'static str]) -> [Field; 2] {
 /// of the fields in it.
 pub(crate) fn is_asked(path: &str, node: &Node) -> bool {
     let of_it = || ["of", "double"].iter().any(|key| node.get(key).is_some());
-    path == KEY && (matches!(node.tree, Tree::Text(_)) || of_it())
+    path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || of_it())
 }
 
 /// Reads the axis; which variants it has is known once the machine is.
@@ -129,9 +134,16 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut Vec<Axis>) -> Result<bool,
     let problem = |problem: String, hint: &str| {
         Problem::new(format!("sweep.{KEY}"), wanted.origin, problem, hint)
     };
-    if axes.iter().filter(|axis| axis.key == NAME).count() > 1 {
-        let words = format!("there is another axis of the name {NAME}");
-        return Err(problem(words, "give that one another name"));
+    let mut others =
+        (axes.iter().enumerate()).filter(|(at, axis)| *at != place && axis.key == NAME);
+    if let Some((_, other)) = others.next() {
+        return Err(match other.wanted {
+            Some(_) => problem("it is given twice".to_owned(), "give it once"),
+            None => {
+                let words = format!("there is another axis of the name {NAME}");
+                problem(words, "give that one another name")
+            }
+        });
     }
     give_with(base, axes, wanted.origin)?;
     let over_machine: Vec<usize> = (0..axes.len())
