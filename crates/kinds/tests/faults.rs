@@ -6,7 +6,7 @@ use isthmus_kinds::sci::study;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::sci::spec::SciSpec;
 use isthmus_scenario::{Axis, Scenario};
-use isthmus_topology::rings::{Fabric, Shape};
+use isthmus_topology::rings::{Fabric, Faults, Shape};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,15 +30,20 @@ fn texts(axis: &Axis) -> Vec<&str> {
         .collect()
 }
 
-/// The failed nodes and links at each point.
-fn failed(scenario: &Scenario) -> Vec<(Vec<u32>, Vec<(u32, u32)>)> {
+/// What has failed at each point.
+fn failed(scenario: &Scenario) -> Vec<Faults> {
     let points = scenario.points();
     let faults = points
         .iter()
         .map(|point| &point.machine.expect::<SciSpec>().faults);
-    faults
-        .map(|faults| (faults.nodes.clone(), faults.links.clone()))
-        .collect()
+    faults.cloned().collect()
+}
+
+fn faults(nodes: &[u32], links: &[(u32, u32)]) -> Faults {
+    Faults {
+        nodes: nodes.to_vec(),
+        links: links.to_vec(),
+    }
 }
 
 #[test]
@@ -56,19 +61,16 @@ fn each_link_and_each_node_fails_by_itself() {
         "nothing", "link 0-1", "link 2-3", "node 0", "node 1", "node 3", "node 4",
     ];
     assert_eq!(texts(axis), labels);
-    let none = Vec::new;
-    assert_eq!(
-        failed(&scenario),
-        [
-            (none(), Vec::new()),
-            (none(), vec![(0, 1)]),
-            (none(), vec![(2, 3)]),
-            (vec![0], Vec::new()),
-            (vec![1], Vec::new()),
-            (vec![3], Vec::new()),
-            (vec![4], Vec::new()),
-        ]
-    );
+    let expected = [
+        faults(&[], &[]),
+        faults(&[], &[(0, 1)]),
+        faults(&[], &[(2, 3)]),
+        faults(&[0], &[]),
+        faults(&[1], &[]),
+        faults(&[3], &[]),
+        faults(&[4], &[]),
+    ];
+    assert_eq!(failed(&scenario), expected);
     // The effective file holds what the axis stands for, and says the same.
     let again = parsed(&scenario.canonical());
     assert_eq!(again, scenario);
@@ -135,7 +137,7 @@ fn variants_and_axes_over_faults_are_machines_of_their_own() {
     assert_eq!(labels[10..12], ["[4]: nothing", "[4]: node 0"]);
     assert_eq!(
         failed(&scenario)[10..12],
-        [(vec![4], vec![]), (vec![4, 0], vec![])]
+        [faults(&[4], &[]), faults(&[4, 0], &[])]
     );
     assert_eq!(parsed(&scenario.canonical()), scenario);
 }
