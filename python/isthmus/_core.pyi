@@ -253,9 +253,9 @@ def study(spec_json: str) -> str:
         {"name": text, "title": text, "seed": int,
          "sites": [{"label": text, "nodes": int, "single": int (failures that differ),
                     "pairs": int (of these), "harmed": [faults of the scenario itself, in words]}],
-         "cases": [{"label": text, "site": int, "kind": "none" | "one link" | "one node" | "two parts",
-                    "failure": text, "failed": [nodes], "weight": int, "live": int}],
-         "text": a scenario with a value of the axis "fault" for each case with two live nodes or more,
+         "cases": [{"label": text, "site": int, "kind": "none" | "one link" | "one node" |
+                    "two parts", "failure": text, "failed": [nodes], "weight": int, "live": int}],
+         "text": a scenario whose axis "fault" has the cases with two live nodes or more,
          "left_out": what further scenarios say and the study does not follow, in words}
 
     Links that stop the same rings are one failure of so much ``weight``; ``live`` counts the nodes

@@ -76,7 +76,9 @@ def test_it_runs_from_the_command_line(isthmus, tmp_path):
 
 
 def test_a_study_brings_failures_of_its_own():
-    with pytest.raises(IsthmusError, match=r"torus\.toml: sweep\.machine\.faults: .*leave the axis"):
+    with pytest.raises(
+        IsthmusError, match=r"torus\.toml: sweep\.machine\.faults: .*leave the axis"
+    ):
         plan([Scenario(TORUS, "torus.toml")])
 
 

@@ -99,6 +99,8 @@ fn words_and_overrides_choose_the_parts() {
         of("sweep.machine.faults={ double = 1000 }"),
         1 + 15 + 15 * 14 / 2
     );
+    assert_eq!(of("sweep.machine.faults.double=3"), 1 + 6 + 3);
+    assert_eq!(of("sweep.machine.faults.of=nodes"), 1 + 9);
     // A failed node leaves a fabric with other rings in service, and itself out.
     assert_eq!(of("machine.faults.nodes=[4]"), 1 + 4);
     let wanted = ["sweep.machine.faults=nodes".to_owned()];

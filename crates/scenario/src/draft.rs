@@ -145,8 +145,9 @@ impl Draft {
 
     fn read_axis(&mut self, prefix: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(prefix, &entry.key);
-        if faults_axis::is_asked(&path, &entry.node) {
-            self.place(faults_axis::read(&self.schema, entry)?, layer);
+        if faults_axis::is_asked(&path, &entry.node, layer) {
+            let axis = faults_axis::read(&self.schema, &path, entry, &self.axes)?;
+            self.place(axis, layer);
             return Ok(());
         }
         let field = self.schema.field(&path);

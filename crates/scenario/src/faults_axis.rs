@@ -56,21 +56,34 @@ pub(crate) fn options(words: &'static [&'static str]) -> [Field; 2] {
     ]
 }
 
-/// Whether the value of an axis over the table of faults asks for failures, rather than for values
-/// of the fields in it.
-pub(crate) fn is_asked(path: &str, node: &Node) -> bool {
+/// Whether `path` is one of the options by itself, as overrides may give it.
+fn is_option(path: &str) -> bool {
+    ["of", "double"].iter().any(|name| path == join(KEY, name))
+}
+
+/// Whether an axis asks for failures, rather than for values of the fields in the table of faults.
+pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
+    if is_option(path) {
+        return layer == Layer::Override;
+    }
     let of_it = || ["of", "double"].iter().any(|key| node.get(key).is_some());
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || of_it())
 }
 
-/// Reads the axis; which variants it has is known once the machine is.
-pub(crate) fn read(schema: &Schema, entry: &Entry) -> Result<Axis, Problem> {
+/// Reads the axis; which variants it has is known once the machine is. An option by itself changes
+/// what is asked for among `axes`.
+pub(crate) fn read(
+    schema: &Schema,
+    path: &str,
+    entry: &Entry,
+    axes: &[Axis],
+) -> Result<Axis, Problem> {
     let key = format!("sweep.{KEY}");
     let Some(faults) = schema.kind.tables.faults else {
-        let kind = schema.kind.name;
-        let problem = format!("no such axis with machine.kind = \"{kind}\", which knows no faults");
+        let problem = format!("no such key with machine.kind = \"{}\"", schema.kind.name);
         let others = alternatives(&schema.kinds_with(KEY));
         let hint = format!("it belongs to machine.kind = {others}");
+        let key = format!("sweep.{path}");
         return Err(Problem::new(key, entry.key_origin, problem, hint));
     };
     let [of, double] = options(faults.words).map(Arc::new);
@@ -80,27 +93,35 @@ pub(crate) fn read(schema: &Schema, entry: &Entry) -> Result<Axis, Problem> {
             ..problem
         })
     };
-    let (mut word, mut doubles) = (SINGLE.to_owned(), 0);
-    match &entry.node.tree {
-        Tree::Table(entries) => {
-            for option in entries {
-                let path = join(&key, &option.key);
-                let field = [&of, &double].into_iter().find(|field| *field.key == *path);
-                let Some(field) = field else {
-                    let hint = match closest(&option.key, ["of", "double"]) {
-                        Some(name) => format!("did you mean {key}.{name}?"),
-                        None => "an axis over failures has of and double".to_owned(),
-                    };
-                    return Err(Problem::new(path, option.key_origin, "no such key", hint));
-                };
-                match read(field, &option.node, &path)?.value {
-                    Value::Integer(number) => doubles = number,
-                    Value::Text(text) => word = text,
-                    _ => unreachable!("the options are a word and a number"),
-                }
-            }
+    let earlier = axes.iter().find_map(|axis| axis.wanted);
+    let earlier = earlier.filter(|_| is_option(path));
+    let (mut word, mut doubles) = match earlier {
+        Some(wanted) => (wanted.of.to_owned(), wanted.doubles),
+        None => (SINGLE.to_owned(), 0),
+    };
+    let given = match &entry.node.tree {
+        Tree::Table(entries) if path == KEY => &entries[..],
+        _ if is_option(path) => std::slice::from_ref(entry),
+        _ => {
+            word = read(&of, &entry.node, &key)?.text();
+            &[]
         }
-        _ => word = read(&of, &entry.node, &key)?.text(),
+    };
+    for option in given {
+        let path = join(&key, &option.key);
+        let field = [&of, &double].into_iter().find(|field| *field.key == *path);
+        let Some(field) = field else {
+            let hint = match closest(&option.key, ["of", "double"]) {
+                Some(name) => format!("did you mean {key}.{name}?"),
+                None => "an axis over failures has of and double".to_owned(),
+            };
+            return Err(Problem::new(path, option.key_origin, "no such key", hint));
+        };
+        match read(field, &option.node, &path)?.value {
+            Value::Integer(number) => doubles = number,
+            Value::Text(text) => word = text,
+            _ => unreachable!("the options are a word and a number"),
+        }
     }
     let known = faults.words.iter().find(|known| **known == word);
     let of = known.unwrap_or_else(|| unreachable!("the reader knows no other words"));

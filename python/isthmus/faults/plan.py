@@ -1,4 +1,4 @@
-"""From scenarios to a study: the core lists every failure and writes the scenario that runs them."""
+"""From scenarios to a study: the core lists all failures and writes the scenario of them."""
 
 from __future__ import annotations
 
