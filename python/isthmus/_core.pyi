@@ -31,6 +31,7 @@ __all__ = [
     "quantities",
     "rings",
     "settings",
+    "study",
     "topology",
     "version",
 ]
@@ -225,27 +226,43 @@ def topology(spec_json: str) -> str:
 def rings(spec_json: str) -> str:
     """Describe the SCI fabrics of a scenario.
 
-    `spec_json`: ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"],
-    "failures": {"double": 40, "seed": 1} | null}``; with ``failures`` also what can fail in each:
-    all single failures and so many pairs of them, drawn without repetition.
+    `spec_json`: ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"]}``.
 
     Returns JSON::
 
         {"fabrics": [{"summary": SciSummary, "sizes": [nodes in each dimension] | null,
           "ring_lengths": [[nodes, rings of so many]], "rings_per_node": [fewest, most],
           "links": int (directed), "distances": [share of packets by links],
-          "deadlock": {"free": bool, "nodes": [nodes of the circle of queues, empty if free]},
-          "failures": null | {
-            "single": [{"label": text, "nodes": [failed], "links": [[from, to]],
-                        "rings": [that stop], "components": int, "live": int}],
-            "pairs": int (number of pairs of single failures),
-            "double": [{"first": int, "second": int (positions in single), "live": int}]}}]}
-
-    Links that stop the same rings are one failure of so many ``components``; ``live`` counts the
-    nodes that still reach one another, 0 where none do.
+          "deadlock": {"free": bool, "nodes": [nodes of the circle of queues, empty if free]}}]}
 
     Raises:
         ValueError: the question or the scenario makes no sense.
+
+    """
+
+def study(spec_json: str) -> str:
+    """List what can fail of the SCI fabrics of scenarios, and write the scenario that runs it.
+
+    `spec_json`: ``{"scenarios": [{"scenario": text, "file": text (for messages), "overrides":
+    ["key=value"]}], "double": 40, "seed": int | null}``: each value of an axis over machines is a
+    fabric, and so many pairs of its single failures are drawn, without repetition. Loads, rules and
+    a seed that is left out are those of the first scenario.
+
+    Returns JSON::
+
+        {"name": text, "title": text, "seed": int,
+         "sites": [{"label": text, "nodes": int, "single": int (failures that differ),
+                    "pairs": int (of these), "harmed": [faults of the scenario itself, in words]}],
+         "cases": [{"label": text, "site": int, "kind": "none" | "one link" | "one node" |
+                    "two parts", "failure": text, "failed": [nodes], "weight": int, "live": int}],
+         "text": a scenario whose axis "fault" has the cases with two live nodes or more,
+         "left_out": what further scenarios say and the study does not follow, in words}
+
+    Links that stop the same rings are one failure of so much ``weight``; ``live`` counts the nodes
+    that still reach one another, 0 where none do.
+
+    Raises:
+        ValueError: the question or a scenario makes no sense, or cannot be studied.
 
     """
 

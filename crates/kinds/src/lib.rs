@@ -102,6 +102,7 @@
 
 mod bandwidths;
 mod devices;
+mod failures;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;

@@ -14,6 +14,7 @@ mod place;
 mod question;
 mod rings;
 mod settings;
+mod study;
 mod topology;
 
 use isthmus_experiment::Panicked;
@@ -97,6 +98,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;
     module.add_function(wrap_pyfunction!(rings::rings, module)?)?;
+    module.add_function(wrap_pyfunction!(study::study, module)?)?;
     module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;

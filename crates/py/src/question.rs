@@ -16,6 +16,11 @@ use std::sync::Arc;
 pub(crate) struct Refusal(String);
 
 impl Refusal {
+    /// An error that says where it is.
+    pub(crate) fn of(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+
     /// `problem` in the field `field`.
     pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Self(format!("{field}: {problem}"))

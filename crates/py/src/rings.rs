@@ -1,11 +1,11 @@
-//! Fabrics of rings: what they are, what can fail in them, what they carry at most.
+//! Fabrics of rings: what they are.
 
 use crate::question::{Refusal, answer};
 use isthmus_experiment::{Experiment, Kind, Options};
 use isthmus_kinds::KINDS;
-use isthmus_kinds::sci::{Failures, Sci, SciSummary};
+use isthmus_kinds::sci::{Sci, SciSummary};
 use isthmus_machine::sci::Machine;
-use isthmus_topology::rings::{Fabric, Faults};
+use isthmus_topology::rings::Fabric;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,18 +18,10 @@ struct Question {
     file: String,
     #[serde(default)]
     overrides: Vec<String>,
-    failures: Option<FailuresQuestion>,
 }
 
 fn unnamed() -> String {
     "scenario".to_owned()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FailuresQuestion {
-    double: u64,
-    seed: u64,
 }
 
 #[derive(Serialize)]
@@ -50,7 +42,6 @@ struct Described {
     /// Share of packets by links crossed, under uniform traffic.
     distances: Vec<f64>,
     deadlock: Deadlock,
-    failures: Option<FailuresAnswer>,
 }
 
 #[derive(Serialize)]
@@ -58,35 +49,6 @@ struct Deadlock {
     free: bool,
     /// The nodes at which the queues of the cycle are.
     nodes: Vec<u32>,
-}
-
-#[derive(Serialize)]
-struct FailuresAnswer {
-    single: Vec<FailureAnswer>,
-    /// Number of pairs of single failures.
-    pairs: u64,
-    double: Vec<PairAnswer>,
-}
-
-#[derive(Serialize)]
-struct PairAnswer {
-    /// Positions in `single`.
-    first: u32,
-    second: u32,
-    /// Nodes that still reach one another.
-    live: usize,
-}
-
-#[derive(Serialize)]
-struct FailureAnswer {
-    label: String,
-    nodes: Vec<u32>,
-    links: Vec<(u32, u32)>,
-    rings: Vec<u32>,
-    /// Links or nodes whose failure is this event.
-    components: u32,
-    /// Nodes that still reach one another.
-    live: usize,
 }
 
 /// Describes the SCI fabrics of a scenario, as JSON.
@@ -97,7 +59,6 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             scenario,
             file,
             overrides,
-            failures,
         } = question;
         let refused = |error: &dyn std::fmt::Display| Refusal::at("scenario", error);
         let scenario = KINDS
@@ -107,17 +68,13 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             .map_err(|error| refused(&error))?;
         let fabrics = experiment
             .built::<Sci>()
-            .map(|built| described(Sci::summary(built), built.machine(), failures.as_ref()));
+            .map(|built| described(Sci::summary(built), built.machine()));
         let fabrics = fabrics.collect();
         Ok(Answer { fabrics })
     })
 }
 
-fn described(
-    summary: SciSummary,
-    machine: &Machine,
-    failures: Option<&FailuresQuestion>,
-) -> Described {
+fn described(summary: SciSummary, machine: &Machine) -> Described {
     let fabric = machine.fabric();
     let waiting = machine.routes().check_waiting();
     let mut lengths: BTreeMap<u32, u32> = BTreeMap::new();
@@ -138,40 +95,6 @@ fn described(
                 Err(cycle) => cycle.places.iter().map(|&(_, node)| node).collect(),
             },
         },
-        failures: failures.map(|asked| {
-            let found = Failures::new(machine, asked.double, asked.seed);
-            let live = |faults: &Faults| {
-                let faulted = fabric.with_faults(faults);
-                faulted.map_or(0, |faulted| faulted.live_nodes().len())
-            };
-            let double = found.double.iter().map(|&(first, second)| {
-                let both = [first, second].map(|at| found.single[at as usize].faults());
-                PairAnswer {
-                    first,
-                    second,
-                    live: live(&both[0].and(&both[1])),
-                }
-            });
-            FailuresAnswer {
-                single: found
-                    .single
-                    .iter()
-                    .map(|failure| {
-                        let faults = failure.faults();
-                        FailureAnswer {
-                            live: live(&faults),
-                            label: failure.to_string(),
-                            nodes: faults.nodes,
-                            links: faults.links,
-                            rings: failure.rings.clone(),
-                            components: failure.components,
-                        }
-                    })
-                    .collect(),
-                pairs: found.pairs,
-                double: double.collect(),
-            }
-        }),
     }
 }
 

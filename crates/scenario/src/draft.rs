@@ -2,6 +2,7 @@
 
 use crate::document::{Entry, Node, Tree, join, parse_value, shown};
 use crate::error::{Origin, Problem};
+use crate::faults_axis;
 use crate::field::Field;
 use crate::formats::Formats;
 use crate::kind_schema::Schema;
@@ -144,6 +145,11 @@ impl Draft {
 
     fn read_axis(&mut self, prefix: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(prefix, &entry.key);
+        if faults_axis::is_asked(&path, &entry.node, layer) {
+            let axis = faults_axis::read(&self.schema, &path, entry, &self.axes)?;
+            self.place(axis, layer);
+            return Ok(());
+        }
         let field = self.schema.field(&path);
         let is_table = matches!(entry.node.tree, Tree::Table(_));
         if is_table && self.schema.is_table(&path) && !sweep::is_range(&entry.node) {

@@ -5,6 +5,7 @@ pub use crate::describe::{Choice, Describe, Rows, at, kind_of, no_word, read_if_
 pub use crate::described::Description;
 pub use crate::document::shown;
 pub use crate::error::{Origin, Problem};
+pub use crate::faults::{Asked, Failures, Faults, Part, SINGLE, State, Which};
 pub use crate::field::{Default, Field, Own};
 pub use crate::held::Held;
 pub use crate::kind::{Format, LoadValue, Loads, NoLoad, Row, Tables};

@@ -6,6 +6,7 @@
 
 use crate::document::parse_value;
 use crate::error::Origin;
+use crate::faults_axis;
 use crate::field::{Default, Field, Only};
 use crate::formats::Formats;
 use crate::json_kinds::{NAME, of_kind};
@@ -85,9 +86,11 @@ impl OfFile<'_> {
         variant
             .fields
             .push(("label".to_owned(), json!({"type": ["string", "number"]})));
-        let mut sweep = Table::of(&swept, axis)
-            .with_whole_keys(&swept, axis)
-            .schema(kind);
+        let mut sweep = Table::of(&swept, axis).with_whole_keys(&swept, axis);
+        if let Some(faults) = kind.tables.faults {
+            sweep = sweep.with(faults_axis::KEY, &failures(faults.words));
+        }
+        let mut sweep = sweep.schema(kind);
         sweep["patternProperties"][format!("^(?!(machine|workload)$){NAME}$")] = json!({
             "type": "array",
             "minItems": 1,
@@ -168,6 +171,26 @@ fn axis(row: &Field, field: &Value) -> Value {
     json!({"anyOf": forms})
 }
 
+/// What an axis over failures may hold.
+fn failures(words: &'static [&'static str]) -> Value {
+    let options = faults_axis::options(words);
+    let name = |row: &Field| row.key.rsplit('.').next().unwrap_or_default().to_owned();
+    let options: Map<String, Value> =
+        (options.iter().map(|row| (name(row), definition(row)))).collect();
+    json!({
+        "description": format!("{}.", faults_axis::MEANING),
+        "anyOf": [
+            {"enum": words},
+            {
+                "type": "object",
+                "properties": options,
+                "minProperties": 1,
+                "additionalProperties": false,
+            },
+        ],
+    })
+}
+
 /// A default, which is written as in a file.
 fn default(text: &str) -> Option<Value> {
     let node = parse_value(text, Origin::Whole)?;
@@ -203,6 +226,24 @@ impl Table {
             }
         }
         root
+    }
+
+    /// The same with one more field, by the parts of its key and by the whole key.
+    fn with(mut self, key: &str, field: &Value) -> Self {
+        let mut table = &mut self;
+        let mut parts: Vec<&str> = key.split('.').collect();
+        let last = parts.pop().unwrap_or_default();
+        for part in parts {
+            let at = table.tables.iter().position(|(name, _)| name == part);
+            let at = at.unwrap_or_else(|| {
+                table.tables.push((part.to_owned(), Self::default()));
+                table.tables.len() - 1
+            });
+            table = &mut table.tables[at].1;
+        }
+        table.fields.push((last.to_owned(), field.clone()));
+        self.fields.push((key.to_owned(), field.clone()));
+        self
     }
 
     /// The same with fields that go by their whole keys, in quotation marks.

@@ -5,6 +5,7 @@
 
 use crate::described::{Described, Description};
 use crate::error::Problem;
+use crate::faults::{Asked, Failures, Faults};
 use crate::field::{Field, Own};
 use crate::named::Named;
 use crate::preset::Presets;
@@ -45,6 +46,12 @@ pub trait Format: 'static {
     fn derived(_machine: &Self::Machine) -> Vec<(&'static str, String)> {
         Vec::new()
     }
+
+    /// What can fail of the machine beyond its own faults, for kinds whose tables say that something
+    /// can ([`Tables::faults`]); `None` if that leads to more states than are of use.
+    fn failures(_machine: &Self::Machine, _asked: &Asked) -> Option<Failures> {
+        None
+    }
 }
 
 /// The fields of one kind of machine.
@@ -62,6 +69,8 @@ pub struct Tables {
     pub loads: Loads,
     /// Sets of values under one name, if there are such.
     pub presets: Option<&'static Presets>,
+    /// What can be said to fail, if anything.
+    pub faults: Option<Faults>,
 }
 
 /// How a kind says how much is asked of the machine.
@@ -107,9 +116,11 @@ pub struct Row {
     pub(crate) name: &'static str,
     pub(crate) form: &'static str,
     pub(crate) tables: Tables,
+    pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
+    pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 
 impl Row {
@@ -119,6 +130,7 @@ impl Row {
             name: F::NAME,
             form: F::FORM,
             tables: F::TABLES,
+            machine: |settings| F::machine(settings).map(Described::new),
             build: |settings| {
                 let machine = F::machine(settings)?;
                 let work = F::work(settings, &machine)?;
@@ -126,6 +138,7 @@ impl Row {
             },
             watch: |watch, machine, work| F::watch(watch, machine.expect(), work.expect()),
             derived: |machine| F::derived(machine.expect()),
+            failures: |machine, asked| F::failures(machine.expect(), asked),
         }
     }
 

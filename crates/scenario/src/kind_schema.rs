@@ -158,6 +158,19 @@ impl Schema {
         Some((problem, hint))
     }
 
+    /// The kinds of machine that have the table or field `path`.
+    pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
+        let has = |kind: &&KindKeys| kind.keys.iter().any(|key| named::leads_to(path, key));
+        let mut kinds: Vec<_> = self
+            .of_kinds
+            .iter()
+            .filter(has)
+            .map(|kind| kind.name)
+            .collect();
+        kinds.dedup(); // forms of one kind follow one another
+        kinds
+    }
+
     /// The problem with `path` if it goes through a name that the file does not have.
     pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
         let named = self.named()?;

@@ -59,6 +59,7 @@
 //!             }),
 //!         },
 //!         presets: None,
+//!         faults: None,
 //!     };
 //!     type Machine = Machine;
 //!     type Work = Work;
@@ -124,6 +125,8 @@ mod described;
 mod document;
 mod draft;
 mod error;
+mod faults;
+mod faults_axis;
 mod field;
 mod flaws;
 pub mod format;
@@ -134,6 +137,7 @@ mod json_schema;
 mod kind;
 mod kind_schema;
 mod named;
+mod points;
 mod preset;
 mod quantity;
 mod resolved;
@@ -148,13 +152,16 @@ mod sweep;
 mod tables;
 mod vain;
 mod value;
+mod variants;
 
 pub use changes::Change;
 pub use control::{Intervals, Measure, Stop, StopRule, Verdict, Warmup};
 pub use described::Described;
 pub use error::{Place, ScenarioError};
 pub use formats::Formats;
+pub use points::POINTS_MAX;
 pub use resolved::Resolved;
-pub use scenario::{POINTS_MAX, Point, Scenario};
+pub use scenario::{Point, Scenario};
 pub use search::{Search, SearchLine};
 pub use sweep::{Axis, AxisValue};
+pub use variants::Variant;

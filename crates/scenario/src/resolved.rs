@@ -3,7 +3,8 @@
 use crate::document::cut;
 use crate::error::Origin;
 use crate::field::Default;
-use crate::scenario::{Scenario, applied};
+use crate::points::applied;
+use crate::scenario::Scenario;
 use crate::setting::{Credit, Layer, Setting};
 use serde::Serialize;
 

@@ -8,8 +8,10 @@ use crate::described::Described;
 use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
+use crate::faults_axis;
 use crate::formats::Formats;
 use crate::kind::Loads;
+use crate::points::{applied, at, check_count, product};
 use crate::preset;
 use crate::search::{self, Search, SearchLine};
 use crate::setting::Setting;
@@ -19,9 +21,6 @@ use crate::sweep::{Axis, AxisValue};
 use crate::tables::{ControlTable, HeadTable};
 use crate::vain::Effects;
 use std::sync::Arc;
-
-/// The most points that a sweep may have, and the most lines of a search.
-pub const POINTS_MAX: usize = 10_000;
 
 /// A parsed experiment; every point of it has been checked.
 #[derive(Debug, Clone)]
@@ -53,7 +52,8 @@ pub struct Scenario {
     pub(crate) base: Settings,
     points: Vec<Point>,
     changes: Vec<Change>,
-    source: Arc<Source>,
+    sweeps_faults: bool,
+    pub(crate) source: Arc<Source>,
 }
 
 /// One combination of the values of all axes.
@@ -120,6 +120,7 @@ impl Scenario {
             preset::resolve(presets, &mut base, &mut axes)?;
         }
         check_head(&base)?;
+        let sweeps_faults = faults_axis::resolve(&mut base, &mut axes)?;
         let ControlTable {
             measure,
             stop,
@@ -161,6 +162,7 @@ impl Scenario {
             base,
             points,
             changes,
+            sweeps_faults,
             source: Arc::clone(source),
         })
     }
@@ -190,6 +192,16 @@ impl Scenario {
             Some(_) => lines(&self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
+    }
+
+    /// The name of the file, as the caller gave it.
+    pub fn file(&self) -> &str {
+        &self.source.file
+    }
+
+    /// Whether an axis of it asks for failures of the machine.
+    pub fn sweeps_faults(&self) -> bool {
+        self.sweeps_faults
     }
 
     /// The word of the kind of machine, as after `machine.kind =`.
@@ -294,28 +306,6 @@ fn check_head(base: &Settings) -> Result<(), Problem> {
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
 }
 
-fn check_count(axes: &[Axis]) -> Result<(), Problem> {
-    let count = axes
-        .iter()
-        .try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()))
-        .unwrap_or(usize::MAX);
-    if count <= POINTS_MAX {
-        return Ok(());
-    }
-    let last = axes.last().map_or("sweep", |axis| axis.key.as_str());
-    let origin = axes
-        .last()
-        .and_then(|axis| axis.values.first())
-        .and_then(|value| value.settings.first())
-        .map_or(Origin::Whole, |setting| setting.origin);
-    Err(Problem::new(
-        format!("sweep.{last}"),
-        origin,
-        format!("the axes give more than {POINTS_MAX} points"),
-        "give fewer values, or split the sweep",
-    ))
-}
-
 /// Whether the file says how much is asked of the machine, or the workload limits itself.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
@@ -329,29 +319,6 @@ fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
     axes.retain_mut(|axis| axis.give_up(base.schema().kind.tables.loads.keys));
     axes
-}
-
-/// All combinations of values, the first axis slowest.
-fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
-    axes.iter().fold(vec![Vec::new()], |combinations, axis| {
-        combinations
-            .iter()
-            .flat_map(|values| {
-                axis.values
-                    .iter()
-                    .map(|value| [&values[..], std::slice::from_ref(value)].concat())
-            })
-            .collect()
-    })
-}
-
-/// The settings of one point.
-pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
-    let mut settings = base.clone();
-    for setting in values.iter().flat_map(|value| &value.settings) {
-        settings.put(setting)?;
-    }
-    Ok(settings)
 }
 
 /// All points, and machine and workload of the first of them or of the first line.
@@ -435,22 +402,4 @@ fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<Sea
             })
         })
         .collect()
-}
-
-/// The problem with the point at which it arises.
-fn at(problem: Problem, axes: &[Axis], values: &[AxisValue], load: Option<&str>) -> Problem {
-    let place: Vec<String> = axes
-        .iter()
-        .zip(values)
-        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
-        .chain(load.map(|load| format!("a load of {load}")))
-        .collect();
-    if place.is_empty() {
-        return problem;
-    }
-    let words = format!("{} (at {})", problem.problem, place.join(", "));
-    Problem {
-        problem: words,
-        ..problem
-    }
 }

@@ -1,6 +1,7 @@
 //! The fields of the scenario file, as the reference lists them.
 
 use crate::describe::Rows;
+use crate::faults_axis;
 use crate::field::{Default, Field, Following};
 use crate::formats::Formats;
 use crate::kind::Row;
@@ -70,8 +71,31 @@ impl Formats {
             .chain(machines)
             .chain(of_kinds(workload))
             .chain(sweep_reference())
+            .chain(self.failures())
             .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
             .collect()
+    }
+
+    /// The reference of axes over failures, kind by kind.
+    fn failures(&self) -> impl Iterator<Item = FieldInfo> {
+        let kinds = self.rows().iter();
+        kinds
+            .filter_map(|kind| Some((kind, kind.tables.faults?)))
+            .flat_map(|(kind, faults)| {
+                let axis = FieldInfo {
+                    key: format!("sweep.{}", faults_axis::KEY),
+                    holds: "a word for the parts that fail, or a table".to_owned(),
+                    units: String::new(),
+                    default: "no failures".to_owned(),
+                    range: alternatives(faults.words),
+                    meaning: faults_axis::MEANING.to_owned(),
+                    applies: String::new(),
+                    machine: kind.name.to_owned(),
+                };
+                let options = faults_axis::options(faults.words);
+                let options = options.map(|option| info_of(kind, &option));
+                [axis].into_iter().chain(options)
+            })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
-use crate::document::shown;
+use crate::document::{parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Only};
 use crate::held::Held;
@@ -68,6 +68,20 @@ impl Settings {
             self.set.insert(key.as_str().into(), expanded);
         }
         Ok(())
+    }
+
+    /// Gives a field this value, as if the file did.
+    pub(crate) fn give(&mut self, key: &str, value: &str, origin: Origin) -> Result<(), Problem> {
+        let field = self.schema.field(key).cloned();
+        let (Some(field), Some(node)) = (field, parse_value(value, origin)) else {
+            unreachable!("{value} is a value of the field {key}")
+        };
+        self.put(&Setting::read(&field, &node, Layer::File)?)
+    }
+
+    /// Takes over a setting in the place of any other of its field.
+    pub(crate) fn keep(&mut self, setting: &Setting) {
+        self.set.insert(setting.field.key.clone(), setting.clone());
     }
 
     pub(crate) fn remove(&mut self, key: &str) {

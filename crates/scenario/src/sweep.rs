@@ -5,6 +5,7 @@
 
 use crate::document::{Entry, Node, Tree, join, shown};
 use crate::error::Problem;
+use crate::faults::Wanted;
 use crate::field::{Default, Field};
 use crate::kind_schema::Schema;
 use crate::quantity;
@@ -28,6 +29,8 @@ pub struct Axis {
     pub values: Vec<AxisValue>,
     /// The field; `None` for variants.
     pub(crate) field: Option<Arc<Field>>,
+    /// What it asks for if it is over failures and the machine is not known yet.
+    pub(crate) wanted: Option<Wanted>,
 }
 
 /// One value of an axis.
@@ -72,6 +75,24 @@ impl Axis {
             .any(|setting| setting.field.decides().any(|decided| decided == key))
     }
 
+    /// Whether some value of the axis decides a field whose key begins so.
+    pub(crate) fn decides_below(&self, start: &str) -> bool {
+        let mut settings = self.values.iter().flat_map(|value| &value.settings);
+        settings.any(|setting| setting.field.decides().any(|key| key.starts_with(start)))
+    }
+
+    /// An axis of variants.
+    pub(crate) fn of_variants(name: &str, values: Vec<AxisValue>) -> Self {
+        Self {
+            key: name.to_owned(),
+            label: name.to_owned(),
+            unit: None,
+            values,
+            field: None,
+            wanted: None,
+        }
+    }
+
     /// Takes the fields `keys` out of the axis; whether anything is left of it.
     pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
@@ -82,7 +103,7 @@ impl Axis {
                     .any(|decided| keys.contains(&decided))
             });
         }
-        self.values.iter().any(|value| !value.settings.is_empty())
+        self.wanted.is_some() || self.values.iter().any(|value| !value.settings.is_empty())
     }
 }
 
@@ -169,6 +190,7 @@ pub(crate) fn read_values(
         unit,
         values,
         field: Some(field.clone()),
+        wanted: None,
     })
 }
 
@@ -261,13 +283,7 @@ pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis,
         }
         values.push(value);
     }
-    Ok(Axis {
-        key: entry.key.clone(),
-        label: entry.key.clone(),
-        unit: None,
-        values,
-        field: None,
-    })
+    Ok(Axis::of_variants(&entry.key, values))
 }
 
 fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {

@@ -1,11 +1,11 @@
 //! What files say of it.
 
-use super::{Hypercube, machine, vain, workload};
+use super::{Hypercube, failures, machine, vain, workload};
 use crate::runs;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{
-    self, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem, Rows, Settings, TIME_MAX, Tables,
-    Watch, mean_gap,
+    self, Asked, Failures, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem, Rows, Settings,
+    TIME_MAX, Tables, Watch, mean_gap,
 };
 use isthmus_workload::spec::TrafficSpec;
 
@@ -29,6 +29,7 @@ impl Format for Hypercube {
             write: write_load,
         },
         presets: None,
+        faults: Some(failures::FAULTS),
     };
     type Machine = HypercubeSpec;
     type Work = TrafficSpec;
@@ -47,6 +48,10 @@ impl Format for Hypercube {
 
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
+    }
+
+    fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
+        failures::of_cube(machine, asked)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod capacity;
+mod failures;
 mod figures;
 mod format;
 mod machine;

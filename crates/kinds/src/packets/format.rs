@@ -12,5 +12,6 @@ pub const fn tables(machine: fn() -> Vec<Field>, presets: Option<&'static Preset
         own: jobs::OWN,
         loads: jobs::LOADS,
         presets,
+        faults: None,
     }
 }

@@ -1,32 +1,67 @@
-//! What can fail in a fabric: the cases of a dependability study.
+//! What can fail in a fabric.
 
-use isthmus_kernel::{Streams, draw_below};
-use isthmus_machine::sci::Machine;
-use isthmus_topology::rings::{Failure, pair_count, sample_pairs};
+use crate::failures::{self, Left, Single};
+use isthmus_machine::sci::spec::SciSpec;
+use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
+use isthmus_topology::rings::{Cause, Fabric, Faults};
 
-/// All single failures and a sample of the double ones.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Failures {
-    /// Single failures that differ in what they stop.
-    pub single: Vec<Failure>,
-    /// Number of pairs of them.
-    pub pairs: u64,
-    /// Pairs of positions in `single`.
-    pub double: Vec<(u32, u32)>,
+pub(super) const NODES: &str = "machine.faults.nodes";
+pub(super) const LINKS: &str = "machine.faults.links";
+/// A failure may cut nodes off, which is what it is tried for.
+pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out\"");
+
+/// What files say of it.
+pub(super) const FAULTS: format::Faults = format::Faults {
+    words: &[SINGLE, "links", "nodes"],
+    with: &[CUT_OFF],
+};
+
+/// Fewest nodes that can send anything to one another.
+const LIVE_MIN: u32 = 2;
+
+/// The fabric of a description, which has been checked.
+pub(super) fn fabric(spec: &SciSpec) -> Fabric {
+    let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
+    fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))
 }
 
-impl Failures {
-    /// What can fail of `machine` beyond its own faults. Of the double failures `doubles` are drawn
-    /// under `seed`, each set of them as likely as any other; all if there are no more.
-    pub fn new(machine: &Machine, doubles: u64, seed: u64) -> Self {
-        let single = machine.fabric().single_failures();
-        let count = single.len() as u32;
-        let mut stream = Streams::new(seed, 0).stream("double failure", 0);
-        let below = |limit: u64| draw_below(limit, &mut stream);
-        Self {
-            pairs: pair_count(count),
-            double: sample_pairs(count, doubles, below),
-            single,
+/// What can fail of the fabric beyond its own faults. The links of a ring fail alike (section 4.3).
+pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
+    let fabric = fabric(spec);
+    let single = fabric.single_failures().into_iter().map(|failure| {
+        let one = match failure.cause {
+            Cause::Link { from, to } => Single::new(LINKS, Which::Link(from, to), "link"),
+            Cause::Node(node) => Single::new(NODES, Which::Node(node), "node"),
+        };
+        Single {
+            effect: failure.effect(),
+            weight: failure.components,
+            ..one
+        }
+    });
+    let wanted = |one: &Single| match asked.of {
+        "links" => one.part.field == LINKS,
+        "nodes" => one.part.field == NODES,
+        _ => true,
+    };
+    let single: Vec<Single> = single.filter(wanted).collect();
+    failures::failures(&single, asked, |parts| {
+        let left = fabric.with_faults(&faults(parts));
+        let live = left.map_or(0, |left| left.live_nodes().len() as u32);
+        Left {
+            live,
+            runs: live >= LIVE_MIN,
+        }
+    })
+}
+
+fn faults(parts: &[Part]) -> Faults {
+    let mut faults = Faults::default();
+    for part in parts {
+        match part.which {
+            Which::Node(node) => faults.nodes.push(node),
+            Which::Link(from, to) => faults.links.push((from, to)),
         }
     }
+    faults
 }

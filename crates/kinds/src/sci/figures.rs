@@ -164,7 +164,7 @@ pub(super) fn summary(machine: &Machine) -> SciSummary {
     }
 }
 
-fn faults(fabric: &Fabric) -> Vec<String> {
+pub(super) fn faults(fabric: &Fabric) -> Vec<String> {
     let faults = fabric.faults();
     let nodes = faults.nodes.iter().map(|node| format!("node {node}"));
     let links = (faults.links.iter()).map(|(from, to)| format!("link {from}-{to}"));

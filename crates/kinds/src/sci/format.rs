@@ -1,9 +1,11 @@
 //! What files say of it.
 
-use super::{Sci, build, workload};
+use super::{Sci, build, failures, workload};
 use crate::{bandwidths, runs};
 use isthmus_machine::sci::spec::SciSpec;
-use isthmus_scenario::format::{Format, Kind, Loads, Own, Problem, Rows, Settings, Tables};
+use isthmus_scenario::format::{
+    Asked, Failures, Format, Kind, Loads, Own, Problem, Rows, Settings, Tables,
+};
 use isthmus_workload::packets::spec::PacketTraffic;
 
 use super::table::{MachineTable, WorkloadTable};
@@ -24,6 +26,7 @@ impl Format for Sci {
             write: bandwidths::write::<{ bandwidths::GB_PER_S }>,
         },
         presets: None,
+        faults: Some(failures::FAULTS),
     };
     type Machine = SciSpec;
     type Work = PacketTraffic;
@@ -34,6 +37,10 @@ impl Format for Sci {
 
     fn work(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
         workload::build(settings, machine)
+    }
+
+    fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
+        failures::of_fabric(machine, asked)
     }
 }
 

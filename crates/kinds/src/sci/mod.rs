@@ -7,13 +7,14 @@ mod failures;
 mod figures;
 mod format;
 mod jobs;
+mod study;
 mod subject;
 mod table;
 mod workload;
 
-pub use failures::Failures;
 pub use figures::SciSummary;
 pub use jobs::SciJobs;
+pub use study::{Case, Site, Study, StudyError, study};
 pub use subject::Built;
 
 /// The kind.

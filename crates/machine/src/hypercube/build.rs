@@ -1,8 +1,8 @@
 //! From a description to a machine: placement, routes, channels.
 
-use crate::hypercube::faulted::Faulted;
+use crate::hypercube::faulted::{Faulted, Left};
 use crate::hypercube::layout::{ChannelKind, Layout};
-use crate::hypercube::spec::{HypercubeSpec, PlacementSpec};
+use crate::hypercube::spec::{FaultSpec, HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
 use isthmus_topology::deadlock::{self, DependencyCycle};
@@ -198,6 +198,15 @@ impl Machine {
     #[inline]
     pub fn is_alive(&self, pe: u32) -> bool {
         self.alive.is_empty() || self.alive[pe as usize]
+    }
+
+    /// Number of PEs that would work if these were its faults.
+    ///
+    /// # Errors
+    /// Faults of parts that it does not have, and those after which it cannot run.
+    pub fn working_pes_after(&self, faults: &FaultSpec) -> Result<u32, MachineError> {
+        let left = Left::new(self.cube(), self.io_cube(), &self.placement, faults)?;
+        Ok(left.alive.iter().filter(|&&alive| alive).count() as u32)
     }
 
     /// Number of PEs that work.

@@ -15,23 +15,33 @@ pub(crate) struct Faulted {
     pub attends: Vec<u32>,
 }
 
-impl Faulted {
+/// What faults leave, without the routes.
+pub(crate) struct Left {
+    pe_faults: CubeFaults,
+    io_link_faults: CubeFaults,
+    /// Whether each PE works.
+    pub alive: Vec<bool>,
+    /// The I/O nodes that do not work.
+    silent: Vec<u32>,
+}
+
+impl Left {
+    /// What `faults` leave, if that can run.
     pub fn new(
         cube: Hypercube,
         io_cube: IncompleteHypercube,
         placement: &Placement,
         faults: &FaultSpec,
     ) -> Result<Self, MachineError> {
-        let routed = |network, faults: CubeFaults| {
-            faults
-                .check_connected()
-                .map_err(|error| MachineError::Disconnected { network, error })?;
-            Ok::<_, MachineError>((!faults.is_none()).then(|| FaultyCube::new(faults)))
+        let connected = |network, faults: &CubeFaults| {
+            let checked = faults.check_connected();
+            checked.map_err(|error| MachineError::Disconnected { network, error })
         };
         let pe_faults = CubeFaults::new(cube, &faults.pes, &faults.links)?;
-        let routes = routed("PE", pe_faults.clone())?;
+        connected("PE", &pe_faults)?;
         // The I/O router of a failed I/O node goes on working (section 3.2).
-        let io_routes = routed("I/O", CubeFaults::new(io_cube, &[], &faults.io_links)?)?;
+        let io_link_faults = CubeFaults::new(io_cube, &[], &faults.io_links)?;
+        connected("I/O", &io_link_faults)?;
         let alive: Vec<bool> = cube.nodes().map(|pe| !pe_faults.is_failed(pe)).collect();
         if alive.iter().filter(|&&alive| alive).count() < 2 {
             return Err(MachineError::NobodyLeft);
@@ -40,6 +50,30 @@ impl Faulted {
         if silent.len() == placement.io_nodes().len() {
             return Err(MachineError::NoIoNodeLeft);
         }
+        Ok(Self {
+            pe_faults,
+            io_link_faults,
+            alive,
+            silent,
+        })
+    }
+}
+
+impl Faulted {
+    pub fn new(
+        cube: Hypercube,
+        io_cube: IncompleteHypercube,
+        placement: &Placement,
+        faults: &FaultSpec,
+    ) -> Result<Self, MachineError> {
+        let Left {
+            pe_faults,
+            io_link_faults,
+            alive,
+            silent,
+        } = Left::new(cube, io_cube, placement, faults)?;
+        let routed = |faults: CubeFaults| (!faults.is_none()).then(|| FaultyCube::new(faults));
+        let (routes, io_routes) = (routed(pe_faults.clone()), routed(io_link_faults));
         let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
         let attends = placement.forwarding(&cube, &silent, &placement.clients(&pe_faults))?;
         let asks = placement.asked(cube, &pe_faults, &attends);

@@ -45,6 +45,16 @@ impl Failure {
             },
         }
     }
+
+    /// Which rings stop, in words.
+    pub fn effect(&self) -> String {
+        let rings: Vec<_> = self.rings.iter().map(u32::to_string).collect();
+        match &rings[..] {
+            [] => "no ring stops".to_owned(),
+            [ring] => format!("stops ring {ring}"),
+            rings => format!("stops rings {}", rings.join(", ")),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -53,12 +63,7 @@ impl fmt::Display for Failure {
             Cause::Link { from, to } => write!(f, "link {from}-{to}")?,
             Cause::Node(node) => write!(f, "node {node}")?,
         }
-        let rings: Vec<_> = self.rings.iter().map(u32::to_string).collect();
-        match &rings[..] {
-            [] => write!(f, " (no ring stops)"),
-            [ring] => write!(f, " (stops ring {ring})"),
-            rings => write!(f, " (stops rings {})", rings.join(", ")),
-        }
+        write!(f, " ({})", self.effect())
     }
 }
 

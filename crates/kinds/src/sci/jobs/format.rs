@@ -1,12 +1,12 @@
 //! What files say of it.
 
 use super::super::table::MachineTable;
-use super::super::{Sci, build};
+use super::super::{Sci, build, failures};
 use super::table::JobsTable;
 use super::{SciJobs, workload};
 use crate::jobs;
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec};
-use isthmus_scenario::format::{Format, Problem, Rows, Settings, Tables};
+use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables};
 
 impl Format for SciJobs {
     const NAME: &'static str = Sci::NAME;
@@ -18,6 +18,7 @@ impl Format for SciJobs {
         own: jobs::OWN,
         loads: jobs::LOADS,
         presets: None,
+        faults: Some(failures::FAULTS),
     };
     type Machine = SciSpec;
     type Work = JobsOnRings;
@@ -28,5 +29,9 @@ impl Format for SciJobs {
 
     fn work(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
         workload::build(settings, machine)
+    }
+
+    fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
+        failures::of_fabric(machine, asked)
     }
 }

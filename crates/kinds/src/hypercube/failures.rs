@@ -1,0 +1,95 @@
+//! What can fail in a hypercube.
+
+use crate::failures::{self, Left, Single};
+use isthmus_machine::hypercube::Machine;
+use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
+use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
+
+const PES: &str = "machine.faults.pes";
+const IO_NODES: &str = "machine.faults.io_nodes";
+const LINKS: &str = "machine.faults.links";
+const IO_LINKS: &str = "machine.faults.io_links";
+
+/// What files say of it.
+pub(super) const FAULTS: format::Faults = format::Faults {
+    words: &[SINGLE, "pes", "io-nodes", "links", "io-links"],
+    with: &[],
+};
+
+/// What can fail of the machine beyond its own faults: PEs with their routers, links between PEs,
+/// I/O nodes, whose routers go on working (section 3.2), and links of the I/O network.
+pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
+    let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
+    let given = &spec.faults;
+    // Of large machines this is known before they are built.
+    let (pes, dimension) = (1u64 << spec.dimension, u64::from(spec.dimension));
+    let failed = (given.pes.len() + given.links.len()) as u64 * (dimension + 1);
+    let parts = match () {
+        () if wanted("links") => pes * dimension / 2,
+        () if wanted("pes") => pes,
+        () => 0,
+    };
+    if parts.saturating_sub(failed) > asked.most as u64 {
+        return None;
+    }
+    let Ok(machine) = Machine::new(spec) else {
+        // Why not is told when its points are built.
+        let left = |_: &[Part]| Left {
+            live: 0,
+            runs: true,
+        };
+        return failures::failures(&[], asked, left);
+    };
+    let (cube, io_cube) = (machine.cube(), machine.io_cube());
+    let is_listed = |list: &[(u32, u32)], a: u32, b: u32| {
+        list.iter().any(|&link| link == (a, b) || link == (b, a))
+    };
+    let mut single = Vec::new();
+    if wanted("pes") {
+        let alive = cube.nodes().filter(|&pe| machine.is_alive(pe));
+        single.extend(alive.map(|pe| Single::new(PES, Which::Node(pe), "PE")));
+    }
+    if wanted("io-nodes") {
+        let works = io_cube
+            .nodes()
+            .filter(|&node| machine.attends(node) == node);
+        single.extend(works.map(|node| Single::new(IO_NODES, Which::Node(node), "I/O node")));
+    }
+    if wanted("links") {
+        for from in cube.nodes().filter(|&pe| machine.is_alive(pe)) {
+            let up = cube
+                .neighbors(from)
+                .filter(|&to| to > from && machine.is_alive(to));
+            let up = up.filter(|&to| !is_listed(&given.links, from, to));
+            single.extend(up.map(|to| Single::new(LINKS, Which::Link(from, to), "link")));
+        }
+    }
+    if wanted("io-links") && machine.has_io_network() {
+        for from in io_cube.nodes() {
+            let up = io_cube.neighbors(from).filter(|&to| to > from);
+            let up = up.filter(|&to| !is_listed(&given.io_links, from, to));
+            single.extend(up.map(|to| Single::new(IO_LINKS, Which::Link(from, to), "I/O link")));
+        }
+    }
+    failures::failures(&single, asked, |parts| {
+        let working = machine.working_pes_after(&with(given, parts));
+        Left {
+            live: working.as_ref().map_or(0, |&pes| pes),
+            runs: working.is_ok(),
+        }
+    })
+}
+
+/// The faults of the machine and further ones.
+fn with(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
+    let mut faults = given.clone();
+    for part in parts {
+        match (part.field, part.which) {
+            (PES, Which::Node(pe)) => faults.pes.push(pe),
+            (_, Which::Node(node)) => faults.io_nodes.push(node),
+            (LINKS, Which::Link(a, b)) => faults.links.push((a, b)),
+            (_, Which::Link(a, b)) => faults.io_links.push((a, b)),
+        }
+    }
+    faults
+}
