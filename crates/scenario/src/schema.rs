@@ -78,7 +78,7 @@ impl Formats {
 
     /// The reference of axes over failures, kind by kind.
     fn failures(&self) -> impl Iterator<Item = FieldInfo> {
-        let kinds = self.rows().iter();
+        let kinds = self.rows().iter().filter(|kind| !self.is_second(kind));
         kinds
             .filter_map(|kind| Some((kind, kind.tables.faults?)))
             .flat_map(|(kind, faults)| {
