@@ -144,6 +144,19 @@ CLASSES = {
     "fat-tree.workload.servers": Class(
         about="Which nodes are I/O servers (section 3.4 of the QsNET paper)."
     ),
+    "fat-tree.workload.servers.device": Class(
+        "ServerDevice", "What stands behind each I/O server of jobs."
+    ),
+    "fat-tree.workload.servers.device.disk": Class("ServerDisk", "A disk of such a device."),
+    "sci-jobs.workload": Class(
+        "RingJobs",
+        """The jobs that run on a fabric of SCI rings, their messages cut into transactions.
+
+        >>> RingJobs(jobs={"pairs": Job(traffic="ping", message="1 KiB")}, payload="64 B").payload
+        '64 B'
+        """,
+        ("workload.load", "1 MB/s", "340 MB/s"),
+    ),
     "fat-tree.workload.jobs": Class(
         "Job",
         """A set of nodes with traffic of its own (sections 3.4, 3.5 and 4.2 to 4.4 of the QsNET
@@ -153,8 +166,6 @@ CLASSES = {
         'io'
         """,
     ),
-    "graph.workload": Class("Jobs"),
-    "graph.workload.jobs": Class("Job"),
     "stop": Class("Precision", "When a point has been simulated long enough."),
     "search": Class(
         about="""A search for the load at which the machine saturates.
@@ -163,7 +174,7 @@ CLASSES = {
         """
     ),
 }
-"""By table, the kind of machine before it."""
+"""By table, before it the kind of machine, or the form of its files."""
 FLAT = {"lanes": "{}_lanes"}
 """Tables whose fields are attributes of the table above, by how these are called."""
 RENAMED = {"from": "start", "to": "stop"}
@@ -229,7 +240,8 @@ def generate() -> str:
                 words = told["key"].split(".")
                 if told["machine"] == kind and words[0] == top:
                     table.add(words[1:], told)
-            into.append(classes.add(table, kind if top == "machine" else None))
+            if table.fields or table.tables:
+                into.append(classes.add(table, kind if top == "machine" else None))
     return formatted(classes.text(machines, list(dict.fromkeys(works))))
 
 
@@ -266,7 +278,12 @@ class Classes:
                 *lines,
             ]
         body = "\n".join(lines)
-        if self.bodies.setdefault(name, body) != body and not known.name:
+        if not known.name and kind is None:
+            # A table that another kind has in the same place, with the same fields, is one class.
+            name = self.twin(table.path, body) or name
+        first = self.bodies.setdefault(name, body)
+        same = attributes(first) == attributes(body)
+        if not same:
             raise SystemExit(
                 f"{table.path} is not as {self.of[name]}, and both would be called {name}: "
                 "give one of them a name of its own in CLASSES"
@@ -277,6 +294,15 @@ class Classes:
         elif name not in self.docs:
             self.docs[name] = f"Fields of ``[{table.path.partition('.')[2]}]`` in scenario files."
         return name
+
+    def twin(self, path: str, body: str) -> str | None:
+        """The class of a table with this path below another kind, and with the same attributes."""
+        below = path.partition(".")[2]
+        for name, of in self.of.items():
+            same = attributes(self.bodies[name]) == attributes(body)
+            if same and of.partition(".")[2] == below:
+                return name
+        return None
 
     def attributes(self, table: Table, prefix: str) -> Iterator[list[str]]:
         """The attributes of a table's class, a few lines each."""
@@ -348,6 +374,11 @@ class Classes:
             f'Machine = {" | ".join(machines)}\n"""Any kind of machine."""\n'
             f'AnyWorkload = {" | ".join(works)}\n"""Work of any kind of machine."""\n'
         )
+
+
+def attributes(body: str) -> list[str]:
+    """The attributes of a class with their types, without what is said of them."""
+    return [line for line in body.splitlines() if " = key(" in line or " = part" in line]
 
 
 def python_type(schema: dict[str, Any]) -> str:

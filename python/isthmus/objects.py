@@ -32,7 +32,10 @@ __all__ = [
     "Precision",
     "Queues",
     "RingFaults",
+    "RingJobs",
     "Search",
+    "ServerDevice",
+    "ServerDisk",
     "Servers",
     "Workload",
 ]
@@ -657,6 +660,60 @@ class FatTree(Described):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerDisk(Described):
+    """A disk of such a device."""
+
+    seek: str | None = key("seek")
+    """Mean seek time; with half a rotation the 20 ms of Table 1. If left out: "12 ms". Range: 0 s
+    to 24 h. Only with workload.servers.device.kind = "disk", "cache" or "array"."""
+    rotation: str | None = key("rotation")
+    """Time of one full rotation; the latency is uniform between zero and this. If left out: "16
+    ms". Range: 0 s to 24 h. Only with workload.servers.device.kind = "disk", "cache" or "array"."""
+    transfer: str | None = key("transfer")
+    """Transfer rate of the medium. If left out: transfer takes no time of its own. Range: 1 bit/s
+    or more. Only with workload.servers.device.kind = "disk", "cache" or "array"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerDevice(Described):
+    """What stands behind each I/O server of jobs."""
+
+    kind: Literal["none", "disk", "cache", "array", "burst-buffer"] | None = key("kind")
+    """What stands behind each I/O server: nothing, so that what has arrived is stored; a disk; a
+    disk behind a cache; an array of disks; a fast buffer that drains into something slower. A write
+    is complete when the device has taken it and the server's answer has come back. If left out:
+    "none"."""
+    access: str | None = key("access")
+    """Latency for access to cached data, of hits and of misses. If left out: "400 us". Range: 0 s
+    to 24 h. Only with workload.servers.device.kind = "cache"."""
+    cache_hit_rate: float | str | None = key("cache_hit_rate")
+    """Share of requests, reads and writes alike, that end in the cache. Must be given or swept.
+    Range: 0 to 1. Only with workload.servers.device.kind = "cache"."""
+    disks: int | None = key("disks")
+    """How many disks an array has. Must be given or swept. Range: 1 to 1024. Only with
+    workload.servers.device.kind = "array"."""
+    stripe_unit: str | None = key("stripe_unit")
+    """Data on one disk before the next has its turn. If left out: "64 KiB". Range: 1 B or more.
+    Only with workload.servers.device.kind = "array"."""
+    parity: int | None = key("parity")
+    """Units of parity that are written with the data of each row of units: 0 as in RAID 0, 1 as in
+    RAID 5, 2 as in RAID 6. If left out: 0. Range: 0 to 2. Only with workload.servers.device.kind =
+    "array"."""
+    capacity: str | None = key("capacity")
+    """What a burst buffer holds. Must be given or swept. Range: 1 B or more. Only with
+    workload.servers.device.kind = "burst-buffer"."""
+    absorb: str | None = key("absorb")
+    """How fast it takes data in while it has room, and gives back what has not drained. Must be
+    given or swept. Range: 1 bit/s or more. Only with workload.servers.device.kind =
+    "burst-buffer"."""
+    drain: str | None = key("drain")
+    """How fast it drains, and takes data in when it is full; also how fast reads come from behind
+    it. Must be given or swept. Range: 1 bit/s or more. Only with workload.servers.device.kind =
+    "burst-buffer"."""
+    disk: ServerDisk | None = part("disk")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Servers(Described):
     """Which nodes are I/O servers (section 3.4 of the QsNET paper)."""
 
@@ -675,6 +732,7 @@ class Servers(Described):
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
     workload.servers.placement = "list"."""
+    device: ServerDevice | None = part("device")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -689,6 +747,7 @@ class Job(Described):
     traffic: (
         Literal[
             "uniform",
+            "shift",
             "all-to-all",
             "all-reduce",
             "neighbours",
@@ -699,10 +758,11 @@ class Job(Described):
         ]
         | None
     ) = key("traffic")
-    """What the nodes of the job do: send to any other of its nodes (section 3.5); exchange with
-    each other one; combine a vector; exchange with their neighbours in a grid; write to the I/O
-    servers at every period; read from and write to them (section 3.4); read from and write to one
-    node (section 4.3); send to a partner (sections 4.1 and 4.2). Must be given or swept."""
+    """What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an
+    offset; exchange with each other one; combine a vector; exchange with their neighbours in a
+    grid; write to the I/O servers at every period; read from and write to them (section 3.4); read
+    from and write to one node (section 4.3); send to a partner (sections 4.1 and 4.2). Must be
+    given or swept."""
     nodes: str | Sequence[int | str] | None = key("nodes")
     """Where the job runs: on all nodes that are available, which with a dedicated mapping are those
     that are no servers; on one of several equal runs of them; on these, in this order. If left out:
@@ -714,20 +774,21 @@ class Job(Described):
     Range: 0 B to 1099511627776 B."""
     sizes: Literal["fixed", "exponential", "uniform"] | None = key("sizes")
     """How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
-    uniform up to twice the mean. If left out: "fixed" if workload.jobs.NAME.traffic = "uniform" or
-    "hot-spot"; "exponential" if workload.jobs.NAME.traffic = "io". Only with
-    workload.jobs.NAME.traffic = "uniform", "io" or "hot-spot"."""
+    uniform up to twice the mean. If left out: "fixed" if workload.jobs.NAME.traffic = "uniform",
+    "shift" or "hot-spot"; "exponential" if workload.jobs.NAME.traffic = "io". Only with
+    workload.jobs.NAME.traffic = "uniform", "shift", "io" or "hot-spot"."""
     arrivals: Literal["closed", "open"] | None = key("arrivals")
     """When a node asks for its next message: when one is complete, or at times of its own, into a
     queue without bound. If left out: "open" if workload.jobs.NAME.load is given; "closed" if
-    workload.jobs.NAME.traffic = "uniform", "io" or "hot-spot". Only with workload.jobs.NAME.traffic
-    = "uniform", "io" or "hot-spot"."""
+    workload.jobs.NAME.traffic = "uniform", "shift", "io" or "hot-spot". Only with
+    workload.jobs.NAME.traffic = "uniform", "shift", "io" or "hot-spot"."""
     outstanding: int | Literal["unlimited"] | None = key("outstanding")
     """Messages of a node of the job that may be under way, from being handed to its interface until
-    the last byte is there (with circuits: is acknowledged); the next in order is handed over when
-    it has been asked for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1;
-    with arrivals = "open" and machine.switching = "cut-through", and for neighbours, "unlimited".
-    Range: 1 to 65536, or "unlimited". Only with workload.jobs.NAME.traffic = "uniform",
+    the last byte is there (with circuits and on SCI rings: is acknowledged; with a device behind
+    the server: until its answer is there); the next in order is handed over when it has been asked
+    for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1; with arrivals =
+    "open" and anything but machine.switching = "circuit", and for neighbours, "unlimited". Range: 1
+    to 65536, or "unlimited". Only with workload.jobs.NAME.traffic = "uniform", "shift",
     "all-to-all", "neighbours", "checkpoint", "io", "hot-spot" or "ping"."""
     load: str | float | None = key("load")
     """Data that each node of the job asks to move: a bandwidth, or a share of what a node can send.
@@ -773,6 +834,10 @@ class Job(Described):
     """Whether the second node of each pair sends to the first one as well (section 4.2); pairs are
     the first two nodes, the next two and so on. If left out: false. Only with
     workload.jobs.NAME.traffic = "ping"."""
+    offset: int | None = key("offset")
+    """From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
+    dragonfly the nodes of a group are the worst for minimal routes. Must be given or swept. Range:
+    1 to 65536. Only with workload.jobs.NAME.traffic = "shift"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -817,20 +882,20 @@ class Graph(Described):
 
     kind: ClassVar[str] = "graph"
 
-    graph: Literal["ring", "torus", "mesh", "dragonfly", "cables"] | None = key("graph")
+    graph: Literal["ring", "torus", "mesh", "dragonfly", "edges", "cables"] | None = key("graph")
     """How switches are joined: each with the next; in a grid that is closed in every dimension, or
     has borders; in groups, each pair of which has links of its own (Kim, Dally, Scott and Abts,
-    ISCA 2008); by the cables listed. Must be given or swept."""
+    ISCA 2008); by the cables or the edges listed. Must be given or swept."""
     switches: int | None = key("switches")
     """Switches of the ring. Must be given or swept. Range: 2 to 4096. Only with machine.graph =
     "ring"."""
     nodes_per_switch: int | None = key("nodes_per_switch")
     """Nodes at each switch. If left out: 1. Range: 1 to 4096. Only with machine.graph = "ring",
-    "torus", "mesh" or "cables"."""
+    "torus", "mesh", "edges" or "cables"."""
     routing: Literal["minimal", "up-down"] | None = key("routing")
     """Which ways packets take: one of the shortest, in layers of virtual channels where they could
     wait for one another in a circle; the shortest of those that lead up a tree, then down. If left
-    out: "minimal". Only with machine.graph = "ring", "torus", "mesh" or "cables"."""
+    out: "minimal". Only with machine.graph = "ring", "torus", "mesh", "edges" or "cables"."""
     size: int | str | None = key("size")
     """Switches in each dimension, x first. Must be given or swept. Range: nodes in each dimension,
     2 or more, 4096 in all. Only with machine.graph = "torus" or "mesh"."""
@@ -853,6 +918,14 @@ class Graph(Described):
     """Which ways packets take through a dragonfly: over a link between the two groups; by a third
     group, drawn by lot; by that if its queues promise to be quicker (UGAL-L). If left out:
     "minimal". Only with machine.graph = "dragonfly"."""
+    edges: str | None = key("edges")
+    """The network as a list of edges, two names a line and perhaps how many links lie beside one
+    another; or as GraphML, with the attribute width of edges, and role ("node" or "switch") of
+    vertices. Must be given or swept. Range: at most 16777216 characters. Only with machine.graph =
+    "edges"."""
+    leaves: Literal["switches", "nodes"] | None = key("leaves")
+    """What vertices with one neighbour are, unless their role says it. Where there are nodes in the
+    list, there are no others. If left out: "switches". Only with machine.graph = "edges"."""
     cables: Sequence[tuple[int, int]] | None = key("cables")
     """The switches that each cable joins. Must be given or swept. Range: pairs of neighbouring
     nodes, none twice. Only with machine.graph = "cables"."""
@@ -921,7 +994,45 @@ class Graph(Described):
     nic: Nic | None = part("nic")
 
 
+@dataclass(frozen=True, kw_only=True)
+class RingJobs(Described):
+    """The jobs that run on a fabric of SCI rings, their messages cut into transactions.
+
+    >>> RingJobs(jobs={"pairs": Job(traffic="ping", message="1 KiB")}, payload="64 B").payload
+    '64 B'
+    """
+
+    search: ClassVar[Search] = Search(over="workload.load", start="1 MB/s", stop="340 MB/s")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
+    load: str | float | None = key("load")
+    """Data that each node of an open loop asks to move, for jobs that give no load of their own: a
+    bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5). If left out: each
+    open loop gives its own. Range: 1 bit/s or more; above 0, to 1 of what a node can send."""
+    mapping: Literal["dedicated", "shared"] | None = key("mapping")
+    """Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes
+    (section 3.4). If left out: "dedicated"."""
+    active: Sequence[str] | None = key("active")
+    """Jobs that run; the others keep their nodes idle. As an axis, "alone" stands for each job
+    alone and "pairs" for each job alone and each pair; both end with all together. If left out: all
+    jobs. Range: names of jobs, none twice; as an axis also "alone" or "pairs"."""
+    payload: str | None = key("payload")
+    """Most data of one transaction in whole symbols (Table 1: 64 B; IEEE 1596: 16, 64 or 256 B); a
+    message is as many writes, or reads, as it fills, of which the last one has what is left in
+    blocks of 16 B. If left out: "64 B". Range: 16 B to 256 B."""
+    turnaround: str | None = key("turnaround")
+    """From the arrival of a request to its response, at the target. If left out: "0 s". Range: 0 s
+    to 24 h."""
+    transactions: int | None = key("transactions")
+    """Transactions of one message that may be under way, from being handed to the interface until
+    the tail of the response is there (IEEE 1596 tells 64 of a node apart). If left out: 8. Range: 1
+    to 64."""
+    servers: Servers | None = part("servers")
+    jobs: Mapping[str, Job] | None = parts("jobs")
+    """By names of your own; at least one must be given."""
+
+
 Machine = Hypercube | Fabric | FatTree | Graph
 """Any kind of machine."""
-AnyWorkload = Workload | PacketWorkload | Jobs
+AnyWorkload = Workload | PacketWorkload | Jobs | RingJobs
 """Work of any kind of machine."""

@@ -99,7 +99,7 @@ def test_what_a_schema_can_see_is_refused(validator):
     overlooked = [case for case in passed if any(words in case["error"] for words in SEEN)]
     assert not overlooked, [(case["name"], case["error"]) for case in overlooked]
     assert len(cases) > 400
-    assert len(passed) < 0.4 * len(cases)
+    assert len(passed) < 0.45 * len(cases)
 
 
 CASES = {

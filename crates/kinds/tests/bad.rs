@@ -1,9 +1,11 @@
-//! Files that are wrong, and the one line that says so: the cases of `bad.toml`, `bad_sci.toml`,
-//! `bad_sci_jobs.toml`, `bad_fattree.toml` and `bad_graph.toml`.
+//! Files that are wrong, and the one line that says so: the cases of all files `bad*.toml` beside this one.
 
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Place;
 use serde::Deserialize;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,16 +30,21 @@ struct Case {
     column: Option<u32>,
 }
 
-/// One suite for each kind of machine.
-fn suites() -> [Suite; 5] {
-    [
-        include_str!("bad.toml"),
-        include_str!("bad_sci.toml"),
-        include_str!("bad_sci_jobs.toml"),
-        include_str!("bad_fattree.toml"),
-        include_str!("bad_graph.toml"),
-    ]
-    .map(|text| toml::from_str(text).expect("the suite is TOML"))
+/// The suites of this folder, by name.
+fn suites() -> Vec<Suite> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let files = fs::read_dir(folder).expect("the folder of the tests");
+    let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.starts_with("bad") && name.ends_with(".toml")
+    });
+    paths.sort();
+    let read = |path| fs::read_to_string(path).expect("a file of text");
+    let suites = paths.iter().map(read);
+    suites
+        .map(|text| toml::from_str(&text).expect("the suite is TOML"))
+        .collect()
 }
 
 fn text_of(base: &str, case: &Case) -> String {

@@ -118,13 +118,40 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The place in [`PARTS`] of the part that lists the field.
-fn part(field: &FieldInfo) -> Option<usize> {
-    let first = field.key.split_once('.').map_or("", |(first, _)| first);
-    let place = |machine: &str| {
-        PARTS
-            .iter()
-            .position(|part| (part.0, part.1) == (first, machine))
+/// A part of the page: a table, the kind of machine that has it, the heading, what it begins with.
+type Part = (String, String, String, String);
+
+/// All parts: those above, and one for each table of a kind that has none there, behind the last of its
+/// table.
+fn parts(fields: &[FieldInfo]) -> Vec<Part> {
+    let own = |&(table, kind, title, opening): &(&str, &str, &str, &str)| {
+        [table, kind, title, opening].map(str::to_owned).into()
+    };
+    let mut parts: Vec<Part> = PARTS.iter().map(own).collect();
+    for field in fields {
+        if part(&parts, field).is_some() {
+            continue;
+        }
+        let (table, kind) = (table(field).to_owned(), field.machine.clone());
+        let last = parts.iter().rposition(|part| part.0 == table);
+        let title = format!("`[{table}]` with `machine.kind = \"{kind}\"`");
+        let opening = format!("Fields of `[{table}]` of this kind of machine.");
+        let at = last.map_or(parts.len(), |last| last + 1);
+        parts.insert(at, (table, kind, title, opening));
+    }
+    parts
+}
+
+/// The table in which a field is.
+fn table(field: &FieldInfo) -> &str {
+    field.key.split_once('.').map_or("", |(first, _)| first)
+}
+
+/// The place of the part that lists the field.
+fn part(parts: &[Part], field: &FieldInfo) -> Option<usize> {
+    let place = |kind: &str| {
+        let mut parts = parts.iter();
+        parts.position(|part| (part.0.as_str(), part.1.as_str()) == (table(field), kind))
     };
     place(&field.machine).or_else(|| place(""))
 }
@@ -173,10 +200,11 @@ fn page() -> String {
     let mut page = HEAD.to_owned();
     page.push_str(&units(&fields));
     let mut written = 0;
-    for (place, (name, machine, title, opening)) in PARTS.iter().enumerate() {
+    let parts = parts(&fields);
+    for (place, (name, machine, title, opening)) in parts.iter().enumerate() {
         let rows: Vec<&FieldInfo> = fields
             .iter()
-            .filter(|&field| part(field) == Some(place))
+            .filter(|&field| part(&parts, field) == Some(place))
             .collect();
         assert!(!rows.is_empty(), "no field in the part `{name}` {machine}");
         written += rows.len();

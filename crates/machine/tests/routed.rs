@@ -16,6 +16,7 @@ fn wiring(switches: u32) -> Wiring {
     Wiring::new(switches, switches, &cables)
 }
 
+// --8<-- [start:ring]
 /// Always to the next switch. Behind switch 0 packets are in class `behind`.
 fn one_way(switches: u32, classes: u16, behind: u16) -> Table {
     let rule = Rule {
@@ -36,6 +37,7 @@ fn one_way(switches: u32, classes: u16, behind: u16) -> Table {
     let lengths = vec![0; wiring.link_count() as usize];
     Table::new(wiring, lengths, rule).expect("every way ends")
 }
+// --8<-- [end:ring]
 
 fn network(virtual_channels: u32) -> Network {
     let spec = NetworkSpec {
