@@ -1,6 +1,7 @@
 //! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
 
 mod analysis;
+mod built;
 mod capacity;
 mod failures;
 mod figures;
@@ -14,8 +15,8 @@ mod vain;
 mod workload;
 
 pub use analysis::Queueing;
+pub use built::Built;
 pub use figures::HypercubeSummary;
-pub use subject::Built;
 
 /// The kind.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Hypercubes with I/O nodes, as subjects of experiments.
 
 use super::measures::{self, NAMES};
-use super::{Hypercube, HypercubeSummary, Queueing, analysis, capacity, figures};
+use super::{Built, Hypercube, HypercubeSummary, analysis, capacity, figures};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, NodeUse};
@@ -35,15 +35,6 @@ const FLOWS: &[FlowInfo] = &[
         sample_every: 8,
     },
 ];
-
-/// A machine with its description.
-#[derive(Debug, Clone)]
-pub struct Built {
-    pub(super) spec: Arc<HypercubeSpec>,
-    pub(super) machine: Arc<Machine>,
-    /// What limits it under traffic seen before, whatever the load.
-    pub(super) limits: analysis::Limits,
-}
 
 impl Kind for Hypercube {
     type Built = Built;
@@ -80,13 +71,6 @@ impl Kind for Hypercube {
 
     fn measures(_: &TrafficSpec) -> Vec<String> {
         NAMES.clone()
-    }
-}
-
-impl Built {
-    /// The point in the analytic model's numbers, if the model covers it.
-    pub fn queueing(&self, traffic: &TrafficSpec) -> Option<Queueing> {
-        Queueing::new(&self.machine, &self.spec, traffic)
     }
 }
 
