@@ -155,7 +155,7 @@ CLASSES = {
         >>> RingJobs(jobs={"pairs": Job(traffic="ping", message="1 KiB")}, payload="64 B").payload
         '64 B'
         """,
-        ("workload.load", "1 MB/s", "340 MB/s"),
+        ("workload.load", "1 MB/s", "1 GB/s"),
     ),
     "fat-tree.workload.jobs": Class(
         "Job",

@@ -87,6 +87,7 @@ pub(crate) fn run(
             messages,
             demands: u64::MAX,
             cycles: rules.periods_min.saturating_mul(subject.period()),
+            wanted: (0, 0),
         }),
         StopRule::FixedTime { time } => plan.fixed(Length::Until(plan.cycles(time))),
         StopRule::Precision {
@@ -145,7 +146,9 @@ impl Plan<'_> {
         };
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let judged = judge(self.subject, &recorders, self.test);
-        let long_enough = replications.iter().all(|r| r.cycles >= self.cycles_min);
+        let long_enough = replications
+            .iter()
+            .all(|r| r.cycles >= self.cycles_wanted());
         let ended_by = self.ended_by(replications.iter().map(|r| r.overfull));
         let verdict = match ended_by {
             Some(_) => self.verdict_of_overfull(&judged, long_enough),
@@ -160,6 +163,11 @@ impl Plan<'_> {
             ended_by,
             replications,
         })
+    }
+
+    /// Cycles that a run must have lasted to be judged.
+    fn cycles_wanted(&self) -> Cycles {
+        self.cycles_min.max(self.subject.cycles_wanted())
     }
 
     /// What ends the point, if one of its replications is overfull.
@@ -201,6 +209,7 @@ impl Plan<'_> {
                     messages,
                     demands: HOPELESS.saturating_mul(messages),
                     cycles: self.cycles_min,
+                    wanted: (self.cycles_wanted(), max),
                 };
                 if !replication.has_begun() {
                     self.warm_up(replication, length)?;
@@ -212,10 +221,12 @@ impl Plan<'_> {
                 replications.iter().map(Replication::recorders).collect();
             let mut judged = judge(self.subject, &recorders, self.test);
             let ended_by = self.ended_by(replications.iter().map(Replication::is_overfull));
+            let mut cycles = replications.iter().map(Replication::cycles);
+            let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
             if ended_by.is_some() {
-                let mut cycles = replications.iter().map(Replication::cycles);
-                let long_enough = cycles.all(|cycles| cycles >= self.cycles_min);
                 judged.verdict = self.verdict_of_overfull(&judged, long_enough);
+            } else if !long_enough && judged.verdict == Verdict::Stable {
+                judged.verdict = Verdict::Undecided;
             }
             let collapsed = replications.iter().any(Replication::has_collapsed);
             let (converged, wanted) = match judged.verdict {
@@ -250,6 +261,7 @@ impl Plan<'_> {
             messages,
             demands,
             cycles,
+            wanted: (0, 0),
         };
         match (self.rules.stop.warmup, length) {
             (Warmup::None, _) => replication.mark(),
@@ -271,6 +283,7 @@ impl Plan<'_> {
                     messages,
                     demands,
                     cycles,
+                    ..
                 },
             ) => {
                 replication.run_to(at_least(messages / 4, demands / 4, cycles / 4), progress)?;

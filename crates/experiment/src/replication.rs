@@ -42,6 +42,8 @@ pub(crate) enum Length {
         messages: u64,
         demands: u64,
         cycles: Cycles,
+        /// And until these cycles have passed, unless so many messages are delivered before.
+        wanted: (Cycles, u64),
     },
     /// Until this cycle, exactly.
     Until(Cycles),
@@ -196,8 +198,10 @@ impl Replication {
                 messages,
                 demands,
                 cycles,
+                wanted,
             } => {
                 let hopeless = self.recorders.offered() >= demands;
+                let wanted = now < wanted.0 && delivered < wanted.1;
                 let missing = if hopeless {
                     0
                 } else {
@@ -208,7 +212,7 @@ impl Replication {
                 } else {
                     missing.min(CHUNK)
                 };
-                (missing > 0 || now < cycles).then_some((chunk, Cycles::MAX))
+                (missing > 0 || now < cycles || wanted).then_some((chunk, Cycles::MAX))
             }
             Length::Until(cycles) => (now < cycles).then_some((CHUNK, cycles)),
             Length::Within { messages, end } => {

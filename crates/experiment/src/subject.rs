@@ -22,6 +22,13 @@ pub trait Subject: Debug + Send + Sync {
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
+    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min): what
+    /// fills for long, as a burst buffer does, looks as if it carried anything until it is full. A run that
+    /// has delivered the most messages that it may before is undecided. None by default.
+    fn cycles_wanted(&self) -> Cycles {
+        0
+    }
+
     /// Nodes that send.
     fn senders(&self) -> u64;
 

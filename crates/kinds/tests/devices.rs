@@ -208,3 +208,20 @@ fn capacity_knows_the_devices() {
                     go at 0.4 MB/s.";
     assert!(said.iter().any(|remark| remark == expected), "{said:?}");
 }
+
+/// A buffer that would take minutes to fill: the run ends where messages do, and says that it does not know.
+#[test]
+fn a_run_does_not_wait_for_a_buffer_that_is_never_full() {
+    let text = "version = 1\nname = \"d\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
+        [workload]\nload = \"30 MB/s\"\n\
+        servers = { placement = \"clustered\", count = 1, device = { kind = \"burst-buffer\", \
+        capacity = \"64 GB\", absorb = \"350 MB/s\", drain = \"200 MB/s\" } }\n\
+        [workload.jobs.io]\ntraffic = \"io\"\nnodes = [\"0-9\"]\nmessage = \"10 kB\"\narrivals = \"open\"\n\
+        [stop]\nprecision = \"20%\"\nmessages_first = 200\nmessages_max = 2000\nreplications = 3\n";
+    let scenario = KINDS.parse(text, "d.toml", &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(&KINDS, scenario, Options::default());
+    let result = experiment.unwrap_or_else(|error| panic!("{error}")).run();
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(result.points[0].verdict.verdict, State::Undecided);
+}

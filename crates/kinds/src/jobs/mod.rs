@@ -11,5 +11,5 @@ pub(crate) use figures::nodes;
 pub(crate) use format::{LOADS, NAMED, OWN};
 pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
-pub(crate) use read::{DEVICE, Nodes, jobs};
+pub(crate) use read::{Nodes, jobs};
 pub(crate) use table::WorkloadTable;

@@ -5,7 +5,6 @@ use super::table::{
     ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
     WorkloadTable,
 };
-use crate::devices;
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
 };
@@ -15,6 +14,7 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
     Arrivals, Io, Job, JobsTraffic, Servers, Sizes, Targets, Traffic,
 };
+use isthmus_workload::storage::StorageSpec;
 
 /// Length of messages between the nodes of a job (section 3.5: 256 KB).
 const COMPUTE_MESSAGE: Bytes = Bytes::new(262_144);
@@ -25,9 +25,6 @@ const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 /// The shortest mean gap of an open loop: far below any message, far above what would keep a
 /// generator from ever getting on.
 const GAP_MIN: Time = Time::from_ns(1);
-
-/// The table of the devices behind I/O servers.
-pub(crate) const DEVICE: &str = "workload.servers.device";
 
 /// What jobs must know of the nodes that they run on.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +76,7 @@ pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Pro
         ));
     }
     let mut traffic = JobsTraffic {
-        storage: devices::storage(settings, table.servers.device, DEVICE)?,
+        storage: StorageSpec::None,
         servers: servers(table.servers.placement),
         mapping: table.mapping,
         jobs,

@@ -1,7 +1,6 @@
 //! `[workload]` with jobs, as a file describes it: I/O servers, jobs and what each job does.
 //! Sections are those of the QsNET paper.
 
-use crate::devices::StorageTable;
 use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -56,8 +55,6 @@ pub(super) struct ServersTable {
     /// distances, these.
     #[describe(choice, label = "I/O servers", default = "none")]
     pub(super) placement: ServersWord,
-    #[describe(table)]
-    pub(super) device: StorageTable,
 }
 
 /// Which nodes are I/O servers, by the word of `workload.servers.placement`.

@@ -27,6 +27,9 @@ const ALONE_MIN: f64 = 5.0;
 /// The same of the time in which a burst buffer fills.
 const FILLS_MIN: f64 = 3.0;
 
+/// Rates that differ by less than this share are the same.
+const ROUNDING: f64 = 1e-9;
+
 /// Points at which a distribution of sizes is looked at.
 const SIZES: u32 = 512;
 
@@ -153,9 +156,13 @@ impl Devices {
     /// Ticks that a run must last before it is judged.
     pub(super) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let alone = jobs(traffic, layout).map(|(.., message)| self.served(&message).alone);
-        let alone = ALONE_MIN * alone.fold(0.0, f64::max);
+        (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
+    }
+
+    /// Ticks that it should last: a burst buffer takes anything until it is full.
+    pub(super) fn ticks_wanted(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let fills = fill_ns(&self.spec, written(traffic, layout)).unwrap_or(0.0);
-        (alone.max(FILLS_MIN * fills) / self.tick_ns).ceil() as Cycles
+        (FILLS_MIN * fills / self.tick_ns).ceil() as Cycles
     }
 }
 
@@ -172,7 +179,7 @@ fn fill_ns(spec: &StorageSpec, written: f64) -> Option<f64> {
     };
     let [absorb, drain] = [absorb, drain].map(|rate| rate.bits_per_s() as f64 / 8e9);
     let surplus = written.min(absorb) - drain;
-    (surplus > 0.0).then(|| capacity.get() as f64 / surplus)
+    (surplus > ROUNDING * drain).then(|| capacity.get() as f64 / surplus)
 }
 
 /// Sizes of messages that are equally likely.

@@ -26,12 +26,14 @@ pub(crate) use table::CHANNELS_MAX;
 pub use table::NetworkTable;
 pub use vain::watch;
 
+use crate::devices::{self, StorageTable};
 use crate::jobs::Nodes;
+use format::DEVICE;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
-use isthmus_scenario::format::{Problem, Settings};
+use isthmus_scenario::format::{Describe as _, Problem, Settings};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -52,7 +54,9 @@ pub fn jobs(
         can_send: network.injection_bandwidth(),
         one_by_one: matches!(network.switching, Switching::Circuit { .. }),
     };
-    crate::jobs::jobs(settings, nodes)
+    let mut traffic = crate::jobs::jobs(settings, nodes)?;
+    traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
+    Ok(traffic)
 }
 
 /// The form of a network: where links lead, which packets take, and how far it is.

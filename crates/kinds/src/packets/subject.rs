@@ -79,13 +79,18 @@ impl<F: Fabric> Subject for Point<F> {
         self.fabric.network().tick_us()
     }
 
-    /// Any run: closed loops fill no delays of their own. With devices one in which what they hold at
-    /// first has been filled.
+    /// Any run: closed loops fill no delays of their own. With devices one of several of their requests.
     fn cycles_min(&self) -> Cycles {
-        let devices = Devices::of(self.fabric.network(), &self.jobs.traffic.storage);
-        devices.map_or(0, |devices| {
-            devices.ticks_min(&self.jobs.traffic, &self.jobs.layout)
-        })
+        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
+        let devices = Devices::of(self.fabric.network(), &traffic.storage);
+        devices.map_or(0, |devices| devices.ticks_min(traffic, layout))
+    }
+
+    /// One in which what fills at first is full.
+    fn cycles_wanted(&self) -> Cycles {
+        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
+        let devices = Devices::of(self.fabric.network(), &traffic.storage);
+        devices.map_or(0, |devices| devices.ticks_wanted(traffic, layout))
     }
 
     fn senders(&self) -> u64 {

@@ -153,7 +153,9 @@ pub fn unroutable(error: &RoutedError) -> Flaw {
             "machine.virtual_channels",
             format!("give {classes} or more"),
         ),
-        RoutedError::Circle { .. } => ("machine", "take other sizes".to_owned()),
+        RoutedError::Circle { .. } | RoutedError::Endless { .. } => {
+            ("machine", "take other sizes".to_owned())
+        }
     };
     Flaw {
         field,

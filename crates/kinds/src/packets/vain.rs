@@ -1,7 +1,7 @@
 //! Fields of a network of packets that have no effect beside the values of others.
 
+use super::format::DEVICE;
 use crate::devices;
-use crate::jobs::DEVICE;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Traffic};

@@ -44,11 +44,11 @@ const LISTED_MAX: u32 = 4096;
 /// How busy the links were: means over all of them by what they carried, then each link.
 ///
 /// A link is taken while symbols pass; one packet takes it for its length and the idle behind it,
-/// the mean of requests and responses.
+/// the mean of requests and responses; for how long is not said where packets have no lengths that are known.
 pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
-    lengths: Lengths,
+    lengths: Option<Lengths>,
     overlay: &Overlay,
 ) -> Uses {
     let fabric = machine.fabric();
@@ -66,11 +66,12 @@ pub(super) fn uses(
         .filter(|(_, link)| fabric.is_in_service(link.ring))
         .map(|(at, _)| (at, share(2 * at), share(2 * at + 1)))
         .collect();
-    let symbols = match lengths.response {
+    let symbols = |lengths: Lengths| match lengths.response {
         Some(response) => f64::from(lengths.request + response) / 2.0,
         None => lengths.request.into(),
     };
-    let packet_us = (symbols + 1.0) * machine.clock().cycle_us();
+    let cycle_us = machine.clock().cycle_us();
+    let held = lengths.map(|lengths| ((symbols(lengths) + 1.0) * cycle_us, 1.0));
     let parts: Vec<Part> = used
         .iter()
         .map(|&(at, send, echo)| {
@@ -81,7 +82,7 @@ pub(super) fn uses(
                 to: Some(link.to),
                 utilisation: carried,
                 busy: carried,
-                held: Some((packet_us, 1.0)),
+                held,
             }
         })
         .collect();

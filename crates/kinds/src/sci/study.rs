@@ -186,6 +186,13 @@ fn check(scenario: &Scenario) -> Result<(), StudyError> {
             "not a fabric of rings; a study of faults needs machine.kind = \"sci\"",
         ));
     }
+    if scenario.form() != Sci::NAME {
+        return Err(StudyError::of(
+            scenario,
+            "workload.jobs: a study lets every node fail in turn, those of jobs too; describe the traffic by \
+             workload.load",
+        ));
+    }
     if scenario.search.is_some() {
         return Err(StudyError::of(
             scenario,

@@ -28,6 +28,14 @@ pub enum RoutedError {
         /// The switches at which they would, in the order of the circle.
         switches: Vec<u32>,
     },
+    /// A way that does not end within the longest that there is said to be.
+    #[error("the way from node {from} to node {to} does not end")]
+    Endless {
+        /// Where it begins.
+        from: u32,
+        /// Where it should end.
+        to: u32,
+    },
     /// Its links, switches or interfaces cannot be.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -60,7 +68,8 @@ impl<W: Ways> Routed<W> {
     /// another in a circle, which takes time in the pairs of nodes; they must not be drawn by lot.
     ///
     /// # Errors
-    /// A circle, fewer virtual channels than the ways have classes, rules that contradict one another.
+    /// A circle, a way that does not end, fewer virtual channels than the ways have classes, rules that
+    /// contradict one another.
     pub fn new(wiring: Wiring, ways: W, network: Network) -> Result<Self, RoutedError> {
         let (channels, classes) = (network.spec().virtual_channels, ways.classes());
         if channels < classes {
@@ -85,6 +94,10 @@ impl<W: Ways> Routed<W> {
         for from in 0..nodes {
             for to in (0..nodes).filter(|&to| to != from) {
                 let way = follow(&*self.ways, from, to);
+                let last = way.last().map(|&(run, _)| self.wiring.target(run.first));
+                if last != Some(to) {
+                    return Err(RoutedError::Endless { from, to });
+                }
                 for (held, wanted) in way.iter().zip(&way[1..]) {
                     waits
                         .entry(channel(held))
@@ -124,7 +137,8 @@ impl<W> Routed<W> {
     }
 }
 
-/// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot.
+/// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot;
+/// no further than the longest way is said to be.
 pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
@@ -137,7 +151,7 @@ pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     let mut way = vec![(first, header.class)];
     while let Some(&(run, _)) = way.last() {
         let end = ways.end(run.first);
-        if end.vertex == to {
+        if end.vertex == to || way.len() > ways.longest() as usize {
             break;
         }
         header.links += 1;

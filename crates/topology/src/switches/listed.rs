@@ -165,6 +165,7 @@ pub struct Listed {
 /// # Errors
 /// The first line that is wrong, or whose switch nothing joins to the first.
 pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let graph = match text.trim_start().starts_with('<') {
         true => Graph::from_graphml(text)?,
         false => Graph::from_edge_list(text)?,
@@ -183,7 +184,7 @@ pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
                 return Err(ListError::Role {
                     line: graph.node_line(vertex),
                     name: name(vertex),
-                    role: role.clone(),
+                    role: role.chars().take(NAME_MAX).collect(),
                 });
             }
         });

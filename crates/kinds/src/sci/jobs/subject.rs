@@ -15,8 +15,7 @@ use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
 use isthmus_machine::jobs::Observer as _;
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Transfer};
-use isthmus_machine::sci::{JobsSimulation, Lengths, Machine};
-use isthmus_units::Bytes;
+use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
@@ -130,12 +129,7 @@ impl Subject for Point {
     }
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        let symbols = |data| self.machine.send_symbols(data);
-        let lengths = Lengths {
-            request: symbols(self.transfer.payload),
-            response: Some(symbols(Bytes::new(0))),
-        };
-        figures::uses(counted, &self.machine, lengths, overlay)
+        figures::uses(counted, &self.machine, None, overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {

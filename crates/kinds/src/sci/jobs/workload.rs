@@ -3,7 +3,7 @@
 use super::super::build::check_symbols;
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
-use crate::jobs::{DEVICE, Nodes, jobs};
+use crate::jobs::{Nodes, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
@@ -28,13 +28,6 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         one_by_one: false,
     };
     let traffic = jobs(settings, nodes)?;
-    if traffic.storage.is_some() {
-        return Err(settings.problem(
-            &format!("{DEVICE}.kind"),
-            "on SCI fabrics nothing stands behind I/O servers",
-            "set it to \"none\", or take a network of switches",
-        ));
-    }
     check_live(settings, machine, &traffic, count)?;
     Ok(JobsOnRings {
         jobs: traffic,
