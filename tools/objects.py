@@ -157,6 +157,9 @@ CLASSES = {
         """,
         ("workload.load", "1 MB/s", "1 GB/s"),
     ),
+    "sci-jobs.workload.servers": Class(
+        "RingServers", "Which nodes of a fabric are I/O servers; nothing stands behind them."
+    ),
     "fat-tree.workload.jobs": Class(
         "Job",
         """A set of nodes with traffic of its own (sections 3.4, 3.5 and 4.2 to 4.4 of the QsNET

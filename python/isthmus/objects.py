@@ -33,6 +33,7 @@ __all__ = [
     "Queues",
     "RingFaults",
     "RingJobs",
+    "RingServers",
     "Search",
     "ServerDevice",
     "ServerDisk",
@@ -995,6 +996,27 @@ class Graph(Described):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RingServers(Described):
+    """Which nodes of a fabric are I/O servers; nothing stands behind them."""
+
+    placement: Literal["none", "clustered", "distributed", "list"] | None = key("placement")
+    """Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at
+    equal distances, these. If left out: "none"."""
+    count: int | None = key("count")
+    """How many servers there are (section 3.4: 8 of 64 nodes). Must be given or swept. Range: 1 to
+    65536. Only with workload.servers.placement = "clustered" or "distributed"."""
+    stride: int | None = key("stride")
+    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 65536.
+    Only with workload.servers.placement = "distributed"."""
+    offset: int | None = key("offset")
+    """The first server. If left out: 0. Range: 0 to 65535. Only with workload.servers.placement =
+    "distributed"."""
+    nodes: Sequence[int] | None = key("nodes")
+    """The servers. Must be given or swept. Range: node numbers, none twice. Only with
+    workload.servers.placement = "list"."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RingJobs(Described):
     """The jobs that run on a fabric of SCI rings, their messages cut into transactions.
 
@@ -1002,7 +1024,7 @@ class RingJobs(Described):
     '64 B'
     """
 
-    search: ClassVar[Search] = Search(over="workload.load", start="1 MB/s", stop="340 MB/s")
+    search: ClassVar[Search] = Search(over="workload.load", start="1 MB/s", stop="1 GB/s")
     """The load that a search varies, and its ends, unless told otherwise."""
 
     load: str | float | None = key("load")
@@ -1027,7 +1049,7 @@ class RingJobs(Described):
     """Transactions of one message that may be under way, from being handed to the interface until
     the tail of the response is there (IEEE 1596 tells 64 of a node apart). If left out: 8. Range: 1
     to 64."""
-    servers: Servers | None = part("servers")
+    servers: RingServers | None = part("servers")
     jobs: Mapping[str, Job] | None = parts("jobs")
     """By names of your own; at least one must be given."""
 
