@@ -7,9 +7,8 @@ use isthmus_experiment::subject::Subject;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
-use isthmus_machine::packets::Network;
+use isthmus_machine::packets::Routed;
 use isthmus_machine::packets::ways::Ways;
-use isthmus_topology::Wiring;
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
@@ -72,16 +71,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
 impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
     type Ways = W;
 
-    fn ways(&self) -> &Arc<W> {
-        self.ways()
-    }
-
-    fn wiring(&self) -> &Wiring {
-        self.wiring()
-    }
-
-    fn network(&self) -> &Network {
-        self.network()
+    fn routed(&self) -> &Routed<W> {
+        self.routed()
     }
 
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {

@@ -18,14 +18,8 @@ pub trait Switches: Debug + Send + Sync + 'static {
     /// Where packets may go.
     type Ways: Ways + Debug + Send + Sync + 'static;
 
-    /// The same, shared by simulations.
-    fn ways(&self) -> &Arc<Self::Ways>;
-
-    /// Nodes, switches and links.
-    fn wiring(&self) -> &Wiring;
-
-    /// Links, switches and interfaces.
-    fn network(&self) -> &Network;
+    /// The network and its ways.
+    fn routed(&self) -> &Routed<Self::Ways>;
 
     /// The kind of the links from one switch to another, as results name it, and its place among the
     /// others in the order in which packets cross them, from 1.
@@ -47,16 +41,8 @@ pub trait Switches: Debug + Send + Sync + 'static {
 impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
     type Ways = W;
 
-    fn ways(&self) -> &Arc<W> {
-        self.ways()
-    }
-
-    fn wiring(&self) -> &Wiring {
-        self.wiring()
-    }
-
-    fn network(&self) -> &Network {
-        self.network()
+    fn routed(&self) -> &Self {
+        self
     }
 }
 
@@ -64,15 +50,15 @@ impl<S: Switches> Fabric for S {
     type Ways = S::Ways;
 
     fn ways(&self) -> &Arc<S::Ways> {
-        self.ways()
+        self.routed().ways()
     }
 
     fn network(&self) -> &Network {
-        self.network()
+        self.routed().network()
     }
 
     fn links(&self) -> impl Iterator<Item = Link> {
-        let wiring = self.wiring();
+        let wiring = self.routed().wiring();
         (0..wiring.link_count()).map(move |link| {
             let (from, to) = ends(wiring, link);
             let (kind, rank) = kind(self, from, to);
@@ -87,11 +73,11 @@ impl<S: Switches> Fabric for S {
     }
 
     fn switches_between(&self, from: u32, to: u32) -> u32 {
-        follow(&**self.ways(), from, to).len() as u32 - 1
+        follow(&**self.routed().ways(), from, to).len() as u32 - 1
     }
 
     fn switches_at_most(&self) -> u32 {
-        self.ways().longest() - 1
+        self.routed().ways().longest() - 1
     }
 
     fn is_drawn(&self) -> bool {
@@ -108,7 +94,7 @@ impl<S: Switches> Fabric for S {
         let each = 1.0 / others().count().max(1) as f64;
         let mut shares = BTreeMap::new();
         for other in others() {
-            let way = follow(&**self.ways(), from, other);
+            let way = follow(&**self.routed().ways(), from, other);
             let ends = [0, way.len() - 1];
             for (place, (run, _)) in way.iter().enumerate() {
                 if !self.is_drawn() || ends.contains(&place) {
@@ -120,7 +106,7 @@ impl<S: Switches> Fabric for S {
     }
 
     fn bundle(&self, first: u32) -> Option<Bundle> {
-        let wiring = self.wiring();
+        let wiring = self.routed().wiring();
         let (from, to) = ends(wiring, first);
         if from < wiring.node_count() {
             return None;
@@ -171,7 +157,7 @@ fn ends(wiring: &Wiring, link: u32) -> (u32, u32) {
 
 /// The kind of a link, and its place in the order in which packets cross them.
 fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
-    let nodes = switches.wiring().node_count();
+    let nodes = switches.routed().wiring().node_count();
     if from < nodes {
         ("inject", 0)
     } else if to < nodes {

@@ -1,7 +1,7 @@
 //! From the description of switches to what a simulation runs on.
 
 use super::spec::{GraphSpec, Routing, Shape};
-use crate::packets::{Network, NetworkError};
+use crate::packets::{Network, NetworkError, Routed, RoutedError};
 use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
 use isthmus_topology::switches::{Apart, Form, Shortest, UpDown};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
@@ -54,9 +54,7 @@ fn through(circle: &[String]) -> String {
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
-    wiring: Arc<Wiring>,
-    ways: Arc<W>,
-    network: Network,
+    routed: Routed<W>,
     deadlock: String,
 }
 
@@ -127,14 +125,14 @@ impl Built {
 }
 
 /// A table, and why it is free of deadlock.
-type Routed = (Table, String);
+type Told = (Table, String);
 
 fn minimal(
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
     channels: u32,
-) -> Result<Routed, MachineError> {
+) -> Result<Told, MachineError> {
     let ways = Shortest::new(form, wiring)?;
     let layers = ways.layers();
     if channels < u32::from(layers.count) {
@@ -167,7 +165,7 @@ fn minimal(
     Ok((table, said))
 }
 
-fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Routed, MachineError> {
+fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Told, MachineError> {
     let ways = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
@@ -195,20 +193,20 @@ impl<W: Ways> Machine<W> {
         network: Network,
         deadlock: String,
     ) -> Result<Self, MachineError> {
-        let (channels, layers) = (spec.network.virtual_channels, ways.classes());
-        if channels < layers {
-            return Err(MachineError::Layers {
+        let routed = Routed::proven(wiring, ways, network).map_err(|error| match error {
+            RoutedError::Network(error) => MachineError::Network(error),
+            RoutedError::Classes { channels, classes } => MachineError::Layers {
                 channels,
-                layers,
+                layers: classes,
                 circle: Vec::new(),
-            });
-        }
-        network.check_on(&ways)?;
+            },
+            RoutedError::Circle { .. } | RoutedError::Endless { .. } => {
+                unreachable!("ways that are proven are not followed")
+            }
+        })?;
         Ok(Self {
             spec: spec.clone(),
-            wiring,
-            ways: Arc::new(ways),
-            network,
+            routed,
             deadlock,
         })
     }
@@ -220,19 +218,24 @@ impl<W> Machine<W> {
         &self.spec
     }
 
+    /// Its network and the ways through it.
+    pub fn routed(&self) -> &Routed<W> {
+        &self.routed
+    }
+
     /// Nodes, switches and links.
     pub fn wiring(&self) -> &Wiring {
-        &self.wiring
+        self.routed.wiring()
     }
 
     /// Where packets may go.
     pub fn ways(&self) -> &Arc<W> {
-        &self.ways
+        self.routed.ways()
     }
 
     /// Its links, switches and interfaces.
     pub fn network(&self) -> &Network {
-        &self.network
+        self.routed.network()
     }
 
     /// Why its routes are free of deadlock.

@@ -58,7 +58,7 @@ fn named(switches: &[u32]) -> String {
 /// A network and the ways that packets take through it, free of deadlock.
 #[derive(Debug)]
 pub struct Routed<W> {
-    wiring: Wiring,
+    wiring: Arc<Wiring>,
     ways: Arc<W>,
     network: Network,
 }
@@ -70,19 +70,35 @@ impl<W: Ways> Routed<W> {
     /// # Errors
     /// A circle, a way that does not end, fewer virtual channels than the ways have classes, rules that
     /// contradict one another.
-    pub fn new(wiring: Wiring, ways: W, network: Network) -> Result<Self, RoutedError> {
+    pub fn new(
+        wiring: impl Into<Arc<Wiring>>,
+        ways: W,
+        network: Network,
+    ) -> Result<Self, RoutedError> {
+        let routed = Self::proven(wiring, ways, network)?;
+        routed.check_waiting()?;
+        Ok(routed)
+    }
+
+    /// The same with ways of which it is known that no packets can wait for one another in a circle.
+    ///
+    /// # Errors
+    /// Fewer virtual channels than the ways have classes, rules that contradict one another.
+    pub fn proven(
+        wiring: impl Into<Arc<Wiring>>,
+        ways: W,
+        network: Network,
+    ) -> Result<Self, RoutedError> {
         let (channels, classes) = (network.spec().virtual_channels, ways.classes());
         if channels < classes {
             return Err(RoutedError::Classes { channels, classes });
         }
         network.check_on(&ways)?;
-        let routed = Self {
-            wiring,
+        Ok(Self {
+            wiring: wiring.into(),
             ways: Arc::new(ways),
             network,
-        };
-        routed.check_waiting()?;
-        Ok(routed)
+        })
     }
 
     /// The first theorem of Dally and Seitz, over the classes of channels of all links.
