@@ -45,6 +45,7 @@ impl Kind for Graph {
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
         MachineError::Network(error) => return packets::flaw(error),
+        MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
         MachineError::Dragonfly(_) => ("machine.graph", "give other sizes".to_owned()),
         MachineError::Table(_) => ("machine.graph", "take fewer switches".to_owned()),

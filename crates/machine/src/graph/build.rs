@@ -36,6 +36,9 @@ pub enum MachineError {
     /// Its links, switches or interfaces cannot be.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// Its ways and these do not go together.
+    #[error(transparent)]
+    Routed(RoutedError),
 }
 
 /// Most switches of a circle that are named.
@@ -194,15 +197,12 @@ impl<W: Ways> Machine<W> {
         deadlock: String,
     ) -> Result<Self, MachineError> {
         let routed = Routed::proven(wiring, ways, network).map_err(|error| match error {
-            RoutedError::Network(error) => MachineError::Network(error),
             RoutedError::Classes { channels, classes } => MachineError::Layers {
                 channels,
                 layers: classes,
                 circle: Vec::new(),
             },
-            RoutedError::Circle { .. } | RoutedError::Endless { .. } => {
-                unreachable!("ways that are proven are not followed")
-            }
+            error => MachineError::Routed(error),
         })?;
         Ok(Self {
             spec: spec.clone(),
