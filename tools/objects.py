@@ -160,6 +160,18 @@ CLASSES = {
     "sci-jobs.workload.servers": Class(
         "RingServers", "Which nodes of a fabric are I/O servers; nothing stands behind them."
     ),
+    "hypercube-jobs.workload": Class(
+        "CubeJobs",
+        """The jobs that run on the PEs of a hypercube, its I/O nodes their servers.
+
+        >>> CubeJobs(jobs={"save": Job(traffic="io", message="1 MB")}, worms=4).worms
+        4
+        """,
+        ("workload.load", "10 kB/s", "20 MB/s"),
+    ),
+    "hypercube-jobs.workload.servers": Class(
+        "CubeServers", "What stands behind the I/O nodes in place of their caches and disks."
+    ),
     "fat-tree.workload.jobs": Class(
         "Job",
         """A set of nodes with traffic of its own (sections 3.4, 3.5 and 4.2 to 4.4 of the QsNET

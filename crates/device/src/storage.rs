@@ -21,6 +21,8 @@ pub enum Model {
         hit: f64,
         /// The disk behind it.
         disk: Disk,
+        /// Whether misses queue for the disk; if not, its access time is a pure delay.
+        queued: bool,
     },
     /// An array of disks.
     Array {
@@ -78,12 +80,17 @@ impl Storage {
                 queue: Queue::default(),
                 stream: stream(0),
             },
-            Model::Cache { access, hit, disk } => Kind::Cache {
+            Model::Cache {
+                access,
+                hit,
+                disk,
+                queued,
+            } => Kind::Cache {
                 times: IoNodeTimes {
                     access,
                     hit: Chance::new(hit),
                     disk,
-                    queued: true,
+                    queued,
                 },
                 node: Box::new(IoNode::new(stream(0))),
             },
@@ -156,9 +163,14 @@ impl Model {
                 let access = disk.mean_access(bytes);
                 one(access, access)
             }
-            Self::Cache { access, hit, disk } => {
+            Self::Cache {
+                access,
+                hit,
+                disk,
+                queued,
+            } => {
                 let missed = (1.0 - hit) * disk.mean_access(bytes);
-                one(missed, access as f64 + missed)
+                one(if queued { missed } else { 0.0 }, access as f64 + missed)
             }
             Self::Array { striping, disk } => {
                 let done = striping.done(access, bytes);

@@ -280,7 +280,7 @@ proptest! {
         }
         let by_disk = disk_by_cycle(&missed);
         let slow: Vec<Cycles> = slow.into_iter().map(|done| done.unwrap_or_else(|at| by_disk[at])).collect();
-        prop_assert_eq!(served(&Model::Cache { access, hit, disk }, seed, &requests).0, slow);
+        prop_assert_eq!(served(&Model::Cache { access, hit, disk, queued: true }, seed, &requests).0, slow);
     }
 }
 

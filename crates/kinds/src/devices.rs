@@ -109,6 +109,7 @@ pub(crate) fn storage(
             access,
             hit_rate,
             disk: on.disk.spec(),
+            queued: true,
         },
         StorageWord::Array { disks, parity, .. } if parity >= disks => {
             let of = if disks == 1 { "1 disk" } else { "2 disks" };

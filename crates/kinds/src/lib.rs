@@ -114,12 +114,13 @@ pub mod sci;
 
 use isthmus_experiment::{Kinds, Row};
 
-/// All of them, in the order of the reference; fabrics of rings twice, since those on which jobs run have files of
-/// another form.
+/// All of them, in the order of the reference; fabrics of rings and hypercubes twice, since those on which jobs
+/// run have files of another form.
 pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<hypercube::Hypercube>(),
     Row::of::<sci::Sci>(),
     Row::of::<fattree::FatTree>(),
     Row::of::<graph::Graph>(),
     Row::of::<sci::SciJobs>(),
+    Row::of::<hypercube::HypercubeJobs>(),
 ]);

@@ -28,7 +28,7 @@ fn keys_are_unique_and_rows_complete() {
 }
 
 /// A small file of each kind of machine.
-const SMALLEST: [(&str, &str); 4] = [
+const SMALLEST: [(&str, &str); 5] = [
     (
         "hypercube",
         "version = 1\nname = \"d\"\nmachine.kind = \"hypercube\"\nmachine.dimension = 4\n\
@@ -43,6 +43,11 @@ const SMALLEST: [(&str, &str); 4] = [
         "sci-jobs",
         "version = 1\nname = \"d\"\nmachine.kind = \"sci\"\nmachine.fabric = \"ring\"\n\
          machine.size = 8\nworkload.jobs.NAME.traffic = \"uniform\"\n",
+    ),
+    (
+        "hypercube-jobs",
+        "version = 1\nname = \"d\"\nmachine.kind = \"hypercube\"\nmachine.dimension = 3\n\
+         machine.lanes.io_link = 1\nworkload.jobs.NAME.traffic = \"uniform\"\n",
     ),
     (
         "fat-tree",
@@ -110,7 +115,7 @@ fn documented_keys_are_known_to_their_kind() {
         let word = word_of(kind);
         let base = format!("version = 1\nname = \"d\"\nmachine.kind = \"{word}\"\n");
         let base = match kind {
-            "fat-tree" | "sci-jobs" => format!("{base}[workload.jobs.NAME]\n"),
+            "fat-tree" | "sci-jobs" | "hypercube-jobs" => format!("{base}[workload.jobs.NAME]\n"),
             _ => base,
         };
         let setting = format!("{key}=[{{}}]");

@@ -80,6 +80,13 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "workload",
+        "hypercube-jobs",
+        "`[workload]` of a hypercube with jobs",
+        "The jobs, as of a fat tree, and how messages become worms: in files with a table \
+         `[workload.jobs.NAME]`. The I/O servers are the I/O nodes.",
+    ),
+    (
+        "workload",
         "fat-tree",
         "`[workload]` of a fat tree",
         "The jobs that run on the nodes, each in a table `[workload.jobs.NAME]` with a name of your \
@@ -235,8 +242,8 @@ fn page() -> String {
 /// Where the field applies, beyond what the part of the page says.
 fn only(field: &FieldInfo, machine: &str) -> String {
     let mut conditions = Vec::new();
-    if field.machine == "sci-jobs" && machine.is_empty() {
-        conditions.push("machine.kind = \"sci\"` and `workload.jobs".to_owned());
+    if let (Some(kind), "") = (field.machine.strip_suffix("-jobs"), machine) {
+        conditions.push(format!("machine.kind = \"{kind}\"` and `workload.jobs"));
     } else if field.machine != machine {
         conditions.push(format!("machine.kind = \"{}\"", field.machine));
     }

@@ -30,10 +30,12 @@ pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
             access,
             hit_rate: hit,
             disk: behind,
+            queued,
         } => Model::Cache {
             access: cycles(access).round() as Cycles,
             hit,
             disk: disk(behind),
+            queued,
         },
         StorageSpec::Array {
             disks,

@@ -161,13 +161,13 @@ impl Schema {
     /// The kinds of machine that have the table or field `path`.
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
         let has = |kind: &&KindKeys| kind.keys.iter().any(|key| named::leads_to(path, key));
-        let mut kinds: Vec<_> = self
-            .of_kinds
-            .iter()
-            .filter(has)
-            .map(|kind| kind.name)
-            .collect();
-        kinds.dedup(); // forms of one kind follow one another
+        let mut kinds = Vec::new();
+        for kind in self.of_kinds.iter().filter(has) {
+            // Files of a kind may have several forms.
+            if !kinds.contains(&kind.name) {
+                kinds.push(kind.name);
+            }
+        }
         kinds
     }
 

@@ -34,6 +34,12 @@ impl Clock {
         span.ps() as f64 / self.cycle_ps
     }
 
+    /// The length of a cycle, where it is a whole number of picoseconds.
+    pub fn cycle(self) -> Option<Time> {
+        let whole = self.cycle_ps.fract() == 0.0;
+        whole.then(|| Time::from_ps(self.cycle_ps as u64))
+    }
+
     /// The number of flits that carry `size`, at least one.
     pub fn flits(self, size: Bytes) -> u32 {
         let flits = size.get().div_ceil(self.flit.get()).max(1);

@@ -29,6 +29,8 @@ pub enum StorageSpec {
         hit_rate: f64,
         /// The disk behind it.
         disk: DiskSpec,
+        /// Whether misses queue for the disk; if not, its access time is a pure delay.
+        queued: bool,
     },
     /// An array of disks, over which each request is striped.
     Array {

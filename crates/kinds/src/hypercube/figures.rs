@@ -1,5 +1,6 @@
 //! A hypercube and the use of its channels, in figures.
 
+use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
@@ -129,8 +130,8 @@ const CHANNELS_LISTED_MAX: usize = 20_000;
 /// The kind of the disks of I/O nodes.
 pub(super) const DISK: &str = "disk";
 
-/// How busy channels and disks were.
-pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
+/// How busy channels were.
+pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
     let layout = machine.layout();
     let cycle_us = machine.clock().cycle_us();
     let utilisation = |channel: usize, lanes: u32| {
@@ -159,10 +160,16 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
             });
         }
     }
-    let listed = parts.len() <= CHANNELS_LISTED_MAX;
+    parts
+}
+
+/// How busy channels and disks were.
+pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
+    let cycle_us = machine.clock().cycle_us();
+    let mut disks = Vec::new();
     if machine.times().queued && !machine.times().hit.is_certain() {
         let io_nodes = 0..machine.placement().io_node_count();
-        parts.extend(io_nodes.map(|node| {
+        disks.extend(io_nodes.map(|node| {
             let disk = |counts: &Counts| counts.devices[node as usize];
             let (busy, held) = taken(counted, cycle_us, 1, disk);
             Part {
@@ -175,11 +182,18 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
             }
         }));
     }
+    told(channels(counted, machine), disks, overlay)
+}
+
+/// What is told of channels and devices.
+pub(super) fn told(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay) -> Uses {
+    let listed = channels.len() <= CHANNELS_LISTED_MAX;
+    let mut parts = channels;
+    parts.extend(devices);
     let bottleneck = fullest(&parts).map(|part| {
-        let holder = if part.kind == DISK {
-            "request"
-        } else {
-            "message"
+        let holder = match part.kind.as_str() {
+            DISK | behind::DEVICE => "request",
+            _ => "message",
         };
         part.bottleneck(holder, None)
     });

@@ -6,6 +6,7 @@ mod capacity;
 mod failures;
 mod figures;
 mod format;
+mod jobs;
 mod machine;
 mod measures;
 mod routes;
@@ -17,6 +18,7 @@ mod workload;
 pub use analysis::Queueing;
 pub use built::Built;
 pub use figures::HypercubeSummary;
+pub use jobs::HypercubeJobs;
 
 /// The kind.
 #[derive(Debug)]

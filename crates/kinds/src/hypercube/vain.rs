@@ -4,8 +4,8 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Tells `watch` of them.
-pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
+/// Tells `watch` of those of `[machine]`.
+pub(super) fn machine(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     let lanes = [
         ("machine.lanes.io_source", cube.lanes.io_source),
         ("machine.lanes.io_to_pe", cube.lanes.io_to_pe),
@@ -38,6 +38,11 @@ pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &Traff
             }),
         );
     }
+}
+
+/// Tells `watch` of all with what PEs ask for.
+pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
+    machine(watch, cube);
     for key in ["workload.locality", "workload.read_ratio"] {
         watch.field(
             key,

@@ -1,5 +1,6 @@
 //! Jobs on machines of any kind: what files say of them, and what is measured.
 
+pub(crate) mod behind;
 mod figures;
 mod format;
 mod measured;
@@ -11,5 +12,5 @@ pub(crate) use figures::nodes;
 pub(crate) use format::{LOADS, NAMED, OWN};
 pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
-pub(crate) use read::{Nodes, jobs};
-pub(crate) use table::WorkloadTable;
+pub(crate) use read::{Nodes, check_live, jobs};
+pub(crate) use table::{CommonTable, WorkloadTable};

@@ -2,8 +2,8 @@
 
 use super::misfit::misfit;
 use super::table::{
-    ArrivalsTable, Asking, Count, JobTable, NodeLoad, Reads, ServersWord, TrafficTable,
-    WorkloadTable,
+    ArrivalsTable, Asking, CommonTable, Count, JobTable, NodeLoad, Reads, ServersWord,
+    TrafficTable, WorkloadTable,
 };
 use isthmus_scenario::format::{
     Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
@@ -35,11 +35,14 @@ pub(crate) struct Nodes {
     pub can_send: Bandwidth,
     /// Whether open loops have one message after another under way, if the file does not say.
     pub one_by_one: bool,
+    /// Servers that are no nodes on which jobs could run, where there are any; else the file says which
+    /// nodes are servers.
+    pub apart: Option<u32>,
 }
 
 /// The jobs, checked against the nodes that they run on.
 pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Problem> {
-    let table = WorkloadTable::read(settings, "workload");
+    let table = CommonTable::read(settings, "workload");
     let names = settings.names();
     let active = table.active.as_deref();
     check_active(settings, active, names)?;
@@ -77,7 +80,10 @@ pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Pro
     }
     let mut traffic = JobsTraffic {
         storage: StorageSpec::None,
-        servers: servers(table.servers.placement),
+        servers: match nodes.apart {
+            Some(count) => Servers::Apart { count },
+            None => servers(WorkloadTable::read(settings, "workload").servers.placement),
+        },
         mapping: table.mapping,
         jobs,
     };
@@ -368,6 +374,46 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
             let divides = |side: &u32| count.is_multiple_of(*side);
             let side = (1..=count.isqrt()).rev().find(divides).unwrap_or(1);
             *grid = vec![count / side, side];
+        }
+    }
+    Ok(())
+}
+
+/// Jobs and servers must lie on nodes that are in service; `live` lists these, ascending.
+pub(crate) fn check_live(
+    settings: &Settings,
+    traffic: &JobsTraffic,
+    count: u32,
+    live: &[u32],
+) -> Result<(), Problem> {
+    // The jobs have been laid out before.
+    let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
+        return Ok(());
+    };
+    let is_dead = |node: &&u32| **node < count && live.binary_search(node).is_err();
+    let problem = |key: &str, node: u32, hint: &str| {
+        let problem = format!("faults have taken node {node} out of service");
+        Err(settings.problem(key, problem, hint))
+    };
+    if let Some(&node) = layout.servers.iter().find(is_dead) {
+        let key = match traffic.servers {
+            Servers::Listed(_) => "workload.servers.nodes",
+            _ => "workload.servers.placement",
+        };
+        return problem(key, node, "list nodes that are in service");
+    }
+    for (job, nodes) in traffic.jobs.iter().zip(&layout.jobs) {
+        let key = |field: &str| format!("workload.jobs.{}.{field}", job.name);
+        if let Some(&node) = nodes.iter().find(is_dead) {
+            return problem(&key("nodes"), node, "list nodes that are in service");
+        }
+        if let Traffic::Io(Io {
+            targets: Targets::HotNode(hot),
+            ..
+        }) = &job.traffic
+            && is_dead(&hot)
+        {
+            return problem(&key("hot_node"), *hot, "name a node that is in service");
         }
     }
     Ok(())

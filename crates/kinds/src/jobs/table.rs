@@ -29,9 +29,9 @@ impl Held for NodeLoad {
     }
 }
 
-/// `[workload]` beside its jobs.
+/// `[workload]` beside its jobs and what serves them.
 #[derive(Describe)]
-pub(crate) struct WorkloadTable {
+pub(crate) struct CommonTable {
     /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
     /// bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5).
     #[describe(label = "offered load", absent = "each open loop gives its own")]
@@ -44,6 +44,14 @@ pub(crate) struct WorkloadTable {
     /// and "pairs" for each job alone and each pair; both end with all together.
     #[describe(label = "active jobs", absent = "all jobs")]
     pub(super) active: Option<Vec<String>>,
+}
+
+/// The same where nodes are I/O servers.
+#[derive(Describe)]
+pub(crate) struct WorkloadTable {
+    #[describe(flatten)]
+    #[expect(dead_code, reason = "it is read by itself")]
+    common: CommonTable,
     #[describe(table)]
     pub(super) servers: ServersTable,
 }

@@ -7,9 +7,9 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
 //! over it.
 
-use super::behind::Devices;
 use super::message::Message;
 use super::{Bundle, Fabric, message, outstanding, rules};
+use crate::jobs::behind::Devices;
 use crate::jobs::stores;
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
@@ -42,7 +42,7 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
         ..Capacity::default()
     };
     (capacity.remarks).extend(outstanding::remarks(fabric, &rules, traffic, layout));
-    let devices = Devices::of(fabric.network(), &traffic.storage);
+    let devices = Devices::of(fabric.network().tick_us(), &traffic.storage);
     let asked = Asked::new(fabric, traffic, layout, near.rate, devices.as_ref());
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {

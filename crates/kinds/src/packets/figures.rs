@@ -1,6 +1,7 @@
 //! The use of links and nodes, in figures.
 
-use super::{Fabric, behind};
+use super::Fabric;
+use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -61,7 +62,8 @@ pub(crate) fn uses(
     });
     let mut parts: Vec<Part> = links.into_iter().map(|(.., part)| part).collect();
     parts.extend(interfaces);
-    parts.extend(behind::parts(counted, fabric, servers, storage));
+    let nodes = fabric.node_count() as usize;
+    parts.extend(behind::parts(counted, nodes, servers, tick_us, storage));
     let server_of = |part: &Part| servers.iter().copied().find(|&server| part.is_at(server));
     let bottleneck = fullest(&parts).map(|part| {
         let holder = match part.kind.as_str() {

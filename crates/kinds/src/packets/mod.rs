@@ -1,7 +1,6 @@
 //! Networks of packets, whatever their form: what files say of their links and jobs, and what is
 //! measured. A kind of machine brings the form, as a [`Fabric`].
 
-mod behind;
 mod capacity;
 mod figures;
 mod format;
@@ -53,6 +52,7 @@ pub fn jobs(
         count: nodes,
         can_send: network.injection_bandwidth(),
         one_by_one: matches!(network.switching, Switching::Circuit { .. }),
+        apart: None,
     };
     let mut traffic = crate::jobs::jobs(settings, nodes)?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;

@@ -1,8 +1,8 @@
 //! What nodes can send with so many messages under way.
 
 use super::Fabric;
-use super::behind::Devices;
 use super::message::Message;
+use crate::jobs::behind::Devices;
 use crate::jobs::stores;
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
@@ -26,7 +26,7 @@ pub(super) fn remarks(
     if fabric.is_drawn() || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
-    let devices = Devices::of(fabric.network(), &traffic.storage);
+    let devices = Devices::of(fabric.network().tick_us(), &traffic.storage);
     let jobs = traffic.jobs.iter().enumerate();
     let active = jobs.filter(|(_, job)| job.active);
     active
@@ -56,12 +56,7 @@ fn remark(
     for (&switches, share) in &distances {
         let network = alone_ns(fabric, rules, &message, switches)?;
         let device = devices.map_or(0.0, |devices| {
-            devices.beside_ns(
-                fabric.network().spec(),
-                rules,
-                &message,
-                f64::from(switches),
-            )
+            devices.alone_ns(&message) + answer_ns(fabric, rules, &message, switches)
         });
         ns += share / pairs * (network + device);
     }
@@ -83,6 +78,17 @@ fn remark(
         most,
     }
     .remark(bandwidth)
+}
+
+/// What the answers of servers to writes take longer on average than the acknowledgements in whose place
+/// they stand, over so many switches.
+fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> f64 {
+    let (link, switches) = (&rules.link, f64::from(switches));
+    let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
+    let request = fabric.network().spec().nic.request.get();
+    let packet = rules.packet_ns(request as f64);
+    let answer = rules.interface.software_ns + packet + switches * link.switch_ns;
+    (1.0 - message.reads) * (answer - back)
 }
 
 /// How many pairs of nodes are so many switches apart.

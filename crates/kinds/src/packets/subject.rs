@@ -1,7 +1,7 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
-use super::behind::{self, Devices};
 use super::{Fabric, capacity, figures};
+use crate::jobs::behind::{self, Devices};
 use crate::jobs::{self, Ears, Measured};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
@@ -82,14 +82,14 @@ impl<F: Fabric> Subject for Point<F> {
     /// Any run: closed loops fill no delays of their own. With devices one of several of their requests.
     fn cycles_min(&self) -> Cycles {
         let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = Devices::of(self.fabric.network(), &traffic.storage);
+        let devices = Devices::of(self.cycle_us(), &traffic.storage);
         devices.map_or(0, |devices| devices.ticks_min(traffic, layout))
     }
 
     /// One in which what fills at first is full.
     fn cycles_wanted(&self) -> Cycles {
         let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = Devices::of(self.fabric.network(), &traffic.storage);
+        let devices = Devices::of(self.cycle_us(), &traffic.storage);
         devices.map_or(0, |devices| devices.ticks_wanted(traffic, layout))
     }
 

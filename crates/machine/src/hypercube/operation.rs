@@ -1,7 +1,9 @@
 //! I/O demands under way and the messages they still have to send.
 
+use crate::hypercube::build::Machine;
 use crate::hypercube::observe::Operation;
 use isthmus_kernel::{Cycles, id};
+use isthmus_wormhole::ChannelId;
 
 id! {
     /// The place of an I/O demand under way.
@@ -39,6 +41,26 @@ pub(crate) enum Step {
     Spread { root: u32, from: u32, to: u32 },
     /// Data of a broadcast from an I/O node to one of its PEs.
     Copy { from: u32, pe: u32 },
+}
+
+impl Step {
+    /// The channels that its message crosses.
+    pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
+        match self {
+            Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
+            Self::Redirect { failed, to } => machine.path_ask(machine.pe_of(failed), to, path),
+            Self::Forward { from, to } | Self::Spread { from, to, .. } => {
+                machine.path_forward(from, to, path);
+            }
+            Self::Reply { from, asked, pe } => machine.path_reply(from, asked, pe, path),
+            Self::Copy { from, pe } => machine.path_reply(from, from, pe, path),
+        }
+    }
+
+    /// Whether a request travels with its data and announces them.
+    pub fn announces(self) -> bool {
+        matches!(self, Self::Ask { .. } | Self::Redirect { .. })
+    }
 }
 
 /// What an errand waits for.

@@ -95,46 +95,22 @@ impl<O: Observer> Driver<'_, O> {
         let machine = &state.machine;
         let path = &mut state.path;
         path.clear();
+        errand.step.path(machine, path);
         let class = match errand.step {
-            Step::Ask { pe } => {
-                machine.path_ask(pe, machine.asks(pe), path);
-                if errand.data {
-                    Class::Write
-                } else {
-                    Class::Request
-                }
-            }
-            Step::Redirect { failed, to } => {
-                machine.path_ask(machine.pe_of(failed), to, path);
-                Class::Redirect
-            }
-            Step::Forward { from, to } => {
-                machine.path_forward(from, to, path);
-                Class::Forward
-            }
-            Step::Reply { from, asked, pe } => {
-                machine.path_reply(from, asked, pe, path);
-                if from == asked {
-                    Class::ReplyLocal
-                } else {
-                    Class::ReplyRemote
-                }
-            }
-            Step::Spread { from, to, .. } => {
-                machine.path_forward(from, to, path);
-                Class::Broadcast
-            }
-            Step::Copy { from, pe } => {
-                machine.path_reply(from, from, pe, path);
-                Class::Broadcast
-            }
+            Step::Ask { .. } if errand.data => Class::Write,
+            Step::Ask { .. } => Class::Request,
+            Step::Redirect { .. } => Class::Redirect,
+            Step::Forward { .. } => Class::Forward,
+            Step::Reply { from, asked, .. } if from == asked => Class::ReplyLocal,
+            Step::Reply { .. } => Class::ReplyRemote,
+            Step::Spread { .. } | Step::Copy { .. } => Class::Broadcast,
         };
         let lengths = state.lengths;
         let carries_data = errand.data;
-        let header = match errand.step {
-            // A request travels with the data it announces.
-            Step::Ask { .. } | Step::Redirect { .. } => lengths.request,
-            _ => 0,
+        let header = if errand.step.announces() {
+            lengths.request
+        } else {
+            0
         };
         let length = if carries_data {
             header + lengths.block * errand.blocks

@@ -1,6 +1,7 @@
 //! What a machine is made of: plain values, no behaviour.
 
 use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::spec::JobsTraffic;
 pub use isthmus_workload::storage::DiskSpec;
 use strum::{EnumString, VariantNames};
 
@@ -160,4 +161,24 @@ impl HypercubeSpec {
             faults: FaultSpec::default(),
         }
     }
+}
+
+/// How the messages of jobs become worms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Most data of one worm, 1 B or more (Table 1: files of more than 128 KiB are broken up).
+    pub unit: Bytes,
+    /// Transfer units of one message that may be under way, 1 or more.
+    pub worms: u32,
+    /// Length of a request.
+    pub request: Bytes,
+}
+
+/// The work of a hypercube on which jobs run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobsOnCube {
+    /// The jobs; their servers are the I/O nodes.
+    pub jobs: JobsTraffic,
+    /// How their messages become worms.
+    pub transfer: Transfer,
 }

@@ -187,7 +187,7 @@ impl LayoutError {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The I/O servers, ascending or as listed.
+    /// The I/O servers, ascending or as listed; beyond the nodes, if they are apart.
     pub servers: Vec<u32>,
     /// For each job its nodes in the order of their ranks.
     pub jobs: Vec<Vec<u32>>,
@@ -222,6 +222,7 @@ fn servers(servers: &Servers, nodes: u32) -> Result<Vec<u32>, LayoutError> {
             Err(LayoutError::ServerCount { count, nodes })
         }
         &Servers::Clustered { count } => Ok((nodes - count..nodes).collect()),
+        &Servers::Apart { count } => Ok((nodes..nodes + count).collect()),
         &Servers::Distributed {
             count,
             stride,
@@ -268,7 +269,9 @@ impl Uses {
     fn new(nodes: u32, mapping: Mapping, servers: &[u32]) -> Self {
         let mut is_server = vec![false; nodes as usize];
         for &server in servers {
-            is_server[server as usize] = true;
+            if let Some(is_server) = is_server.get_mut(server as usize) {
+                *is_server = true;
+            }
         }
         Self {
             mapping,

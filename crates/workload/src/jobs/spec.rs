@@ -26,6 +26,12 @@ pub enum Servers {
     },
     /// These nodes.
     Listed(Vec<u32>),
+    /// No nodes that jobs could run on, as the I/O nodes of a hypercube: they have the numbers after those
+    /// of all nodes.
+    Apart {
+        /// How many.
+        count: u32,
+    },
 }
 
 /// Whether nodes have one purpose or several.

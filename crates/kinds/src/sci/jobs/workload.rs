@@ -3,12 +3,10 @@
 use super::super::build::check_symbols;
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
-use crate::jobs::{Nodes, jobs};
+use crate::jobs::{Nodes, check_live, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Io, JobsTraffic, Servers, Targets, Traffic};
 
 /// The jobs, checked against the fabric that they run on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
@@ -26,9 +24,10 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         count,
         can_send: can_send(machine, table.payload),
         one_by_one: false,
+        apart: None,
     };
     let traffic = jobs(settings, nodes)?;
-    check_live(settings, machine, &traffic, count)?;
+    check_live(settings, &traffic, count, &live_nodes(machine))?;
     Ok(JobsOnRings {
         jobs: traffic,
         transfer: Transfer {
@@ -45,45 +44,4 @@ pub(super) fn can_send(machine: &SciSpec, payload: Bytes) -> Bandwidth {
     let share = payload.get() as f64 / slot as f64;
     let bits_per_s = machine.bandwidth.bits_per_s() as f64 * share;
     Bandwidth::from_bits_per_s(bits_per_s.round() as u64)
-}
-
-/// Jobs and servers must lie on nodes that faults have left in service.
-fn check_live(
-    settings: &Settings,
-    machine: &SciSpec,
-    traffic: &JobsTraffic,
-    count: u32,
-) -> Result<(), Problem> {
-    let live = live_nodes(machine);
-    // The jobs have been laid out before.
-    let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
-        return Ok(());
-    };
-    let is_dead = |node: &&u32| live.binary_search(node).is_err();
-    let problem = |key: &str, node: u32, hint: &str| {
-        let problem = format!("faults have taken node {node} out of service");
-        Err(settings.problem(key, problem, hint))
-    };
-    if let Some(&node) = layout.servers.iter().find(is_dead) {
-        let key = match traffic.servers {
-            Servers::Listed(_) => "workload.servers.nodes",
-            _ => "workload.servers.placement",
-        };
-        return problem(key, node, "list nodes that are in service");
-    }
-    for (job, nodes) in traffic.jobs.iter().zip(&layout.jobs) {
-        let key = |field: &str| format!("workload.jobs.{}.{field}", job.name);
-        if let Some(&node) = nodes.iter().find(is_dead) {
-            return problem(&key("nodes"), node, "list nodes that are in service");
-        }
-        if let Traffic::Io(Io {
-            targets: Targets::HotNode(hot),
-            ..
-        }) = &job.traffic
-            && is_dead(&hot)
-        {
-            return problem(&key("hot_node"), *hot, "name a node that is in service");
-        }
-    }
-    Ok(())
 }

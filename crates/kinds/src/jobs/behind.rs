@@ -1,15 +1,11 @@
 //! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
 
-use super::Fabric;
-use super::message::Message;
-use crate::jobs::stores;
-use isthmus_analytic::fattree::Rules;
+use super::stores;
+use crate::packets::Message;
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
 use isthmus_experiment::uses::{Part, fullest};
 use isthmus_kernel::Cycles;
-use isthmus_machine::packets::Network;
-use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_machine::storage::{Access, Model, StationCount, model};
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::Layout;
@@ -53,19 +49,19 @@ struct Served {
 }
 
 /// The devices of a machine.
-pub(super) struct Devices {
+pub(crate) struct Devices {
     model: Model,
     spec: StorageSpec,
     tick_ns: f64,
 }
 
 impl Devices {
-    /// Those behind its servers, if anything is.
-    pub(super) fn of(network: &Network, spec: &StorageSpec) -> Option<Self> {
+    /// Those behind the servers of a machine whose ticks have this length, if anything is.
+    pub(crate) fn of(tick_us: f64, spec: &StorageSpec) -> Option<Self> {
         Some(Self {
-            model: model(spec, network.tick_us())?,
+            model: model(spec, tick_us)?,
             spec: *spec,
-            tick_ns: network.tick_us() * 1e3,
+            tick_ns: tick_us * 1e3,
         })
     }
 
@@ -90,28 +86,17 @@ impl Devices {
     }
 
     /// For how long a byte of a job takes a station of each kind, in ns.
-    pub(super) fn per_byte(&self, message: &Message) -> [f64; 4] {
+    pub(crate) fn per_byte(&self, message: &Message) -> [f64; 4] {
         self.served(message).per_byte
     }
 
-    /// What a message takes beside the network's part on average: its device, and for a write the answer
-    /// in place of the acknowledgement.
-    pub(super) fn beside_ns(
-        &self,
-        network: &NetworkSpec,
-        rules: &Rules,
-        message: &Message,
-        switches: f64,
-    ) -> f64 {
-        let link = &rules.link;
-        let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
-        let packet = rules.packet_ns(network.nic.request.get() as f64);
-        let answer = rules.interface.software_ns + packet + switches * link.switch_ns;
-        self.served(message).alone + (1.0 - message.reads) * (answer - back)
+    /// What a message takes of its device alone, in ns.
+    pub(crate) fn alone_ns(&self, message: &Message) -> f64 {
+        self.served(message).alone
     }
 
     /// How that follows from the description, for the messages of the first of the jobs.
-    pub(super) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
+    pub(crate) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
         let Some((.., message)) = jobs(traffic, layout).next() else {
             return String::new();
         };
@@ -132,7 +117,7 @@ impl Devices {
     }
 
     /// A sentence on what devices do before they do what their capacity says.
-    pub(super) fn remark(&self, traffic: &JobsTraffic, layout: &Layout) -> Option<String> {
+    pub(crate) fn remark(&self, traffic: &JobsTraffic, layout: &Layout) -> Option<String> {
         let written = written(traffic, layout);
         let StorageSpec::BurstBuffer {
             capacity,
@@ -154,13 +139,13 @@ impl Devices {
     }
 
     /// Ticks that a run must last before it is judged.
-    pub(super) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
+    pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let alone = jobs(traffic, layout).map(|(.., message)| self.served(&message).alone);
         (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
     }
 
     /// Ticks that it should last: a burst buffer takes anything until it is full.
-    pub(super) fn ticks_wanted(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
+    pub(crate) fn ticks_wanted(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let fills = fill_ns(&self.spec, written(traffic, layout)).unwrap_or(0.0);
         (FILLS_MIN * fills / self.tick_ns).ceil() as Cycles
     }
@@ -197,19 +182,18 @@ fn sizes(sizes: Sizes) -> Vec<u64> {
 }
 
 /// How busy the devices were, one part each: that of its stations that was fullest. What they did
-/// follows the interfaces of the nodes in what was counted.
-pub(super) fn parts(
+/// begins at `first` of the devices that were counted; each server has its number.
+pub(crate) fn parts(
     counted: &[Counted],
-    fabric: &impl Fabric,
+    first: usize,
     servers: &[u32],
+    tick_us: f64,
     spec: &StorageSpec,
 ) -> Vec<Part> {
-    let tick_us = fabric.network().tick_us();
     let Some(model) = model(spec, tick_us) else {
         return Vec::new();
     };
     let (lanes, kinds) = model.stations();
-    let first = fabric.node_count() as usize;
     let of_server = |(number, &server): (usize, &u32)| {
         let stations: Vec<Part> = (0..kinds)
             .map(|kind| {
@@ -232,7 +216,7 @@ pub(super) fn parts(
 }
 
 /// What was counted of the devices of a simulation.
-pub(super) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
+pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
     let stations = counted.into_iter();
     stations
         .map(|station| Taken {

@@ -1,0 +1,81 @@
+//! The jobs of a hypercube from their settings.
+
+use super::format::DEVICE;
+use super::table::JobsTable;
+use crate::devices::{self, StorageTable};
+use crate::jobs::{Nodes, check_live, jobs};
+use isthmus_machine::hypercube::spec::{DeviceSpec, HypercubeSpec, JobsOnCube, Service, Transfer};
+use isthmus_scenario::format::{Describe, Problem, Settings};
+use isthmus_units::{Bandwidth, Clock};
+use isthmus_workload::storage::StorageSpec;
+
+/// Flits of a worm that engines can count.
+const FLITS_MAX: u64 = 1 << 30;
+
+/// The jobs, checked against the machine that they run on.
+pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
+    let table = JobsTable::read(settings, "workload");
+    let (flit, bandwidth) = (machine.flit, machine.bandwidth);
+    if Clock::new(flit, bandwidth).is_some_and(|clock| clock.cycle().is_none()) {
+        return Err(settings.problem(
+            "machine.bandwidth",
+            format!("a flit of {flit} at {bandwidth} does not take whole picoseconds"),
+            "give another bandwidth or flit, such as 20 MB/s and 1 B",
+        ));
+    }
+    for (key, bytes) in [
+        ("workload.transfer_unit", table.transfer_unit),
+        ("workload.request", table.request),
+    ] {
+        if bytes.get().div_ceil(flit.get().max(1)) > FLITS_MAX {
+            return Err(settings.problem(
+                key,
+                format!("a worm of {bytes} has more than 2^30 flits"),
+                "give less, or longer flits",
+            ));
+        }
+    }
+    let pes = 1 << machine.dimension;
+    let mut traffic = jobs(
+        settings,
+        Nodes {
+            count: pes,
+            can_send: can_send(machine),
+            one_by_one: false,
+            // How many a search gives is known when it has ended, and one there is.
+            apart: Some(machine.io_node_count().unwrap_or(1)),
+        },
+    )?;
+    let failed = &machine.faults.pes;
+    let live: Vec<u32> = (0..pes).filter(|pe| !failed.contains(pe)).collect();
+    check_live(settings, &traffic, pes, &live)?;
+    traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
+    if !traffic.storage.is_some() {
+        traffic.storage = own(&machine.device);
+    }
+    Ok(JobsOnCube {
+        jobs: traffic,
+        transfer: Transfer {
+            unit: table.transfer_unit,
+            worms: table.worms,
+            request: table.request,
+        },
+    })
+}
+
+/// What the lanes from a PE to its router carry.
+pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
+    let lanes = u64::from(machine.lanes.pe);
+    let all = machine.bandwidth.bits_per_s().saturating_mul(lanes);
+    Bandwidth::from_bits_per_s(all)
+}
+
+/// The cache and the disk of an I/O node.
+pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
+    StorageSpec::Cache {
+        access: device.access,
+        hit_rate: device.cache_hit_rate,
+        disk: device.disk,
+        queued: device.service == Service::Queue,
+    }
+}

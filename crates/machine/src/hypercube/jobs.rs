@@ -1,0 +1,526 @@
+//! Jobs running on a hypercube: their messages cut into worms.
+//!
+//! A message between PEs is a sequence of worms straight from one to the other; one that is read is asked
+//! for by a request. To and from I/O nodes worms go as those of the demands of PEs do (section 4.3 of the
+//! hypercube paper): by way of the I/O node that serves the PE, which passes a request or a write on to the
+//! one that has the data; what is read comes back as one worm across both networks. Before each worm stands
+//! a start-up.
+//!
+//! A worm carries up to a transfer unit. Up to a number of units of one message are under way at a time, and
+//! the next begins when one has ended: where its data were to go, with the last flit, or where the device of
+//! an I/O node has taken them. Its PE knows that in the same cycle: the paper's machine has no
+//! acknowledgements.
+
+use crate::hypercube::build::Machine;
+use crate::hypercube::operation::{ErrandId, Step};
+use crate::hypercube::spec::Transfer;
+use crate::jobs::{Completed, Jobs, Observer, Packet, Stored};
+use crate::storage::{JobStores, StationCount};
+use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Slab, Streams, id};
+use isthmus_units::Bytes;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::{Demand, Layout, Operation};
+use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler, Message as Worm};
+use std::sync::Arc;
+
+id! {
+    /// The place of a message.
+    struct MessageId;
+}
+
+/// A message that has been asked for and is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    demand: Demand,
+    /// Transfer units that have not begun, and their data.
+    unsent: u64,
+    left: u64,
+    /// Units that have not ended.
+    open: u64,
+}
+
+/// Where a worm goes.
+#[derive(Debug, Clone, Copy)]
+enum Leg {
+    /// From PE to PE.
+    Between { from: u32, to: u32 },
+    /// To or from an I/O node.
+    Io(Step),
+}
+
+/// What an errand waits for.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// The time at which its message is handed over.
+    Hand,
+    /// The time to send its worm.
+    Send,
+    /// The tail of its worm.
+    Arrive,
+    /// The device that takes its data.
+    Store,
+}
+
+/// One transfer unit on its way.
+#[derive(Debug, Clone, Copy)]
+struct Errand {
+    message: MessageId,
+    stage: Stage,
+    leg: Leg,
+    /// Its data, which a request asks for.
+    bytes: u64,
+    /// When the first worm with its data began.
+    begun: Cycles,
+}
+
+/// One replication: a machine, its jobs and every message under way.
+#[derive(Debug)]
+pub struct JobsSimulation {
+    engine: Engine<ErrandId>,
+    state: State,
+    counted_from: Cycles,
+}
+
+#[derive(Debug)]
+struct State {
+    machine: Arc<Machine>,
+    jobs: Jobs,
+    stores: Option<JobStores>,
+    transfer: Transfer,
+    messages: Slab<MessageId, Message>,
+    errands: Slab<ErrandId, Errand>,
+    path: Vec<ChannelId>,
+    /// Messages on their way to the engine.
+    begun: Vec<Demand>,
+}
+
+impl JobsSimulation {
+    /// The machine at cycle 0 under `traffic`, whose jobs lie on PEs and whose servers are the I/O nodes
+    /// where `layout` says, with the random streams of this seed and replication.
+    ///
+    /// # Panics
+    /// If jobs lie on PEs that have failed, servers are nodes that jobs could run on, a worm carries
+    /// nothing or more than 2^30 flits, a message has none under way, or a cycle is not a whole number of
+    /// picoseconds.
+    pub fn new(
+        machine: Arc<Machine>,
+        transfer: Transfer,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+        seed: u64,
+        replication: u64,
+    ) -> Self {
+        let pes = machine.cube().node_count();
+        let io_nodes = machine.placement().io_node_count();
+        assert!(
+            layout.servers.iter().all(|&server| server >= pes),
+            "the servers are the I/O nodes"
+        );
+        assert!(
+            transfer.unit.get() > 0 && transfer.worms > 0,
+            "worms must carry data"
+        );
+        let streams = Streams::new(seed, replication);
+        let clock = machine.clock();
+        let tick = clock.cycle().expect("a cycle of whole picoseconds");
+        // Each I/O node has a device, and may stand in for another.
+        let all = Layout {
+            servers: (pes..pes + io_nodes).collect(),
+            jobs: Vec::new(),
+        };
+        let stores = JobStores::new(traffic, &all, clock.cycle_us(), pes + io_nodes, streams);
+        let mut simulation = Self {
+            engine: Engine::new(Channels::new(machine.layout().all_lanes())),
+            state: State {
+                jobs: Jobs::new(traffic, layout, tick, streams),
+                machine,
+                stores,
+                transfer,
+                messages: Slab::new(),
+                errands: Slab::new(),
+                path: Vec::new(),
+                begun: Vec::new(),
+            },
+            counted_from: 0,
+        };
+        simulation.state.jobs.begin();
+        simulation.state.begin(&mut simulation.engine);
+        simulation
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> Cycles {
+        self.engine.now()
+    }
+
+    /// Messages that the jobs have given and that are not complete, those to come included.
+    pub fn under_way(&self) -> u64 {
+        self.state.messages.len() as u64
+    }
+
+    /// Goes on until the observer has finished, nothing is left that could happen or everything before
+    /// cycle `until` has happened. Returns whether anything is under way still.
+    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+        let state = &mut self.state;
+        self.engine
+            .run_until(until, &mut Driver { state, observer });
+        if !observer.finished() {
+            let now = self.engine.now();
+            self.state.jobs.tell_all_offered(now, observer);
+        }
+        self.under_way() > 0
+    }
+
+    /// Counts from now on what channels carry, for how long they are held and what devices do.
+    pub fn restart_counts(&mut self) {
+        let now = self.engine.now();
+        self.engine.channels_mut().count(now);
+        self.counted_from = now;
+        if let Some(stores) = &mut self.state.stores {
+            stores.restart_counts(now);
+        }
+    }
+
+    /// What each channel has carried since [`JobsSimulation::restart_counts`]; empty if never asked for.
+    pub fn carried(&self) -> &[Carried] {
+        self.engine.channels().carried()
+    }
+
+    /// For how long each channel was held since then, all its lanes together, and the length of that time.
+    pub fn held(&self) -> (Vec<u64>, Cycles) {
+        let now = self.engine.now();
+        let held = self.engine.channels().held(now);
+        (held, now - self.counted_from)
+    }
+
+    /// What the devices of the I/O nodes have done since then: by I/O node, then by kind of station.
+    pub fn counted_behind(&self) -> Vec<StationCount> {
+        let now = self.engine.now();
+        let stores = self.state.stores.as_ref();
+        stores.map_or_else(Vec::new, |stores| stores.counted(now))
+    }
+}
+
+impl State {
+    /// Takes up the messages that the jobs have given.
+    fn begin(&mut self, engine: &mut Engine<ErrandId>) {
+        let mut begun = std::mem::take(&mut self.begun);
+        begun.extend(self.jobs.take());
+        for demand in begun.drain(..) {
+            let units = demand.bytes.div_ceil(self.transfer.unit.get()).max(1);
+            let message = self.messages.insert(Message {
+                demand,
+                unsent: units,
+                left: demand.bytes,
+                open: units,
+            });
+            if self.jobs.in_order(&demand) {
+                self.wait(
+                    engine,
+                    demand.time,
+                    Errand {
+                        message,
+                        stage: Stage::Hand,
+                        leg: self.first(&demand),
+                        bytes: 0,
+                        begun: 0,
+                    },
+                );
+            }
+            for _ in 0..units.min(self.transfer.worms.into()) {
+                self.next_unit(engine, message, demand.time);
+            }
+        }
+        self.begun = begun;
+    }
+
+    /// The first worm for a message.
+    fn first(&self, demand: &Demand) -> Leg {
+        let (from, to) = (demand.from, demand.to);
+        if to < self.machine.cube().node_count() {
+            Leg::Between { from, to }
+        } else {
+            Leg::Io(Step::Ask { pe: from })
+        }
+    }
+
+    /// The next unit of a message, at `time`.
+    fn next_unit(&mut self, engine: &mut Engine<ErrandId>, number: MessageId, time: Cycles) {
+        let message = &mut self.messages[number];
+        let bytes = message.left.min(self.transfer.unit.get());
+        message.unsent -= 1;
+        message.left -= bytes;
+        let demand = message.demand;
+        let begun = time + self.machine.startup();
+        let leg = self.first(&demand);
+        let errand = Errand {
+            message: number,
+            stage: Stage::Send,
+            leg,
+            bytes,
+            begun,
+        };
+        self.wait(engine, begun, errand);
+    }
+
+    /// Lets a worm follow what has ended at `time`, a start-up later.
+    fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
+        let stage = Stage::Send;
+        let at = time + self.machine.startup();
+        // Where data are read their way begins.
+        let begun = match leg {
+            Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => at,
+            Leg::Io(_) => errand.begun,
+        };
+        let next = Errand {
+            stage,
+            leg,
+            begun,
+            ..errand
+        };
+        self.wait(engine, at, next);
+    }
+
+    fn wait(&mut self, engine: &mut Engine<ErrandId>, time: Cycles, errand: Errand) {
+        let number = self.errands.insert(errand);
+        engine.schedule(time, number.number());
+    }
+
+    fn demand(&self, errand: &Errand) -> Demand {
+        self.messages[errand.message].demand
+    }
+
+    /// Starts the worm of an errand now.
+    fn send(&mut self, engine: &mut Engine<ErrandId>, number: ErrandId) {
+        let errand = self.errands[number];
+        let demand = self.demand(&errand);
+        let (machine, path) = (&self.machine, &mut self.path);
+        path.clear();
+        let written = demand.operation == Operation::Write;
+        let (has_data, has_request) = match errand.leg {
+            Leg::Between { from, to } => {
+                machine.path_pe_pe(from, to, path);
+                let has_data = written || from != demand.from;
+                (has_data, !has_data)
+            }
+            Leg::Io(step) => {
+                step.path(machine, path);
+                let has_data = written || matches!(step, Step::Reply { .. });
+                (has_data, !has_data || step.announces())
+            }
+        };
+        let clock = machine.clock();
+        let data = if has_data {
+            clock.flits(Bytes::new(errand.bytes))
+        } else {
+            0
+        };
+        let request = if has_request {
+            clock.flits(self.transfer.request)
+        } else {
+            0
+        };
+        engine.start(Worm {
+            length: data + request,
+            path,
+            tag: number,
+        });
+    }
+}
+
+struct Driver<'a, O> {
+    state: &'a mut State,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Handler for Driver<'_, O> {
+    type Tag = ErrandId;
+
+    fn timer(&mut self, engine: &mut Engine<ErrandId>, timer: u32) {
+        let number = ErrandId::new(timer);
+        let errand = self.state.errands[number];
+        if let Stage::Send = errand.stage {
+            return self.state.send(engine, number);
+        }
+        self.state.errands.remove(number);
+        match errand.stage {
+            Stage::Hand => {
+                let demand = self.state.demand(&errand);
+                self.state.jobs.handed(engine.now(), &demand);
+                self.tell_and_begin(engine);
+            }
+            Stage::Arrive => self.arrived(engine, errand),
+            Stage::Store => {
+                let demand = self.state.demand(&errand);
+                self.observer.stored(&Stored {
+                    job: demand.job,
+                    client: demand.from,
+                    bytes: errand.bytes,
+                });
+                self.ended(engine, &errand);
+            }
+            Stage::Send => unreachable!("it is sent above"),
+        }
+    }
+
+    /// The head of a worm is there; what comes next begins with the tail.
+    fn delivered(&mut self, engine: &mut Engine<ErrandId>, delivered: &Delivered<ErrandId>) {
+        let errand = *self.state.errands.remove(delivered.tag);
+        let stage = Stage::Arrive;
+        let there = Errand { stage, ..errand };
+        self.state.wait(engine, delivered.tail, there);
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.observer.finished()
+    }
+}
+
+impl<O: Observer> Driver<'_, O> {
+    /// All of a worm is there.
+    fn arrived(&mut self, engine: &mut Engine<ErrandId>, errand: Errand) {
+        let demand = self.state.demand(&errand);
+        let machine = &self.state.machine;
+        match errand.leg {
+            Leg::Between { from, to } if from == demand.from => match demand.operation {
+                Operation::Write => {
+                    self.tell_packet(engine, &errand);
+                    self.ended(engine, &errand);
+                }
+                Operation::Read => {
+                    let back = Leg::Between { from: to, to: from };
+                    self.state.follow(engine, errand, back, engine.now());
+                }
+            },
+            Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => {
+                self.tell_packet(engine, &errand);
+                self.ended(engine, &errand);
+            }
+            Leg::Io(Step::Ask { pe }) => {
+                let asked = machine.asks(pe);
+                let to = machine.attends(asked);
+                if to == asked {
+                    self.at_server(engine, errand, asked);
+                } else {
+                    let failed = asked;
+                    let step = Leg::Io(Step::Redirect { failed, to });
+                    self.state.follow(engine, errand, step, engine.now());
+                }
+            }
+            Leg::Io(Step::Redirect { to, .. }) => self.at_server(engine, errand, to),
+            Leg::Io(Step::Forward { from, to }) => self.at_holder(engine, errand, to, from),
+            Leg::Io(Step::Spread { .. } | Step::Copy { .. }) => {
+                unreachable!("jobs have no broadcasts")
+            }
+        }
+    }
+
+    /// A request or a write is at the I/O node that serves its PE.
+    fn at_server(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32) {
+        let state = &mut *self.state;
+        let holder = state.holder(&errand);
+        if holder == node {
+            return self.at_holder(engine, errand, node, node);
+        }
+        let step = Leg::Io(Step::Forward {
+            from: node,
+            to: holder,
+        });
+        state.follow(engine, errand, step, engine.now());
+    }
+
+    /// A request or a write is at the I/O node `node` that has the data or takes them; it came by way of
+    /// `asked`.
+    fn at_holder(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32, asked: u32) {
+        let now = engine.now();
+        let state = &mut *self.state;
+        let demand = state.demand(&errand);
+        let part = Demand {
+            to: state.machine.cube().node_count() + node,
+            bytes: errand.bytes,
+            ..demand
+        };
+        let done = (state.stores.as_mut()).and_then(|stores| stores.done(now, &part));
+        match (demand.operation, done) {
+            (Operation::Read, done) => {
+                let pe = demand.from;
+                let from = node;
+                let step = Leg::Io(Step::Reply { from, asked, pe });
+                state.follow(engine, errand, step, done.unwrap_or(now));
+            }
+            (Operation::Write, Some(done)) => {
+                let stage = Stage::Store;
+                state.wait(engine, done, Errand { stage, ..errand });
+                self.tell_packet(engine, &errand);
+            }
+            (Operation::Write, None) => {
+                self.tell_packet(engine, &errand);
+                self.ended(engine, &errand);
+            }
+        }
+    }
+
+    /// Tells of the data of a unit, all of which are where they go.
+    fn tell_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
+        let demand = self.state.demand(errand);
+        let (from, to) = match demand.operation {
+            Operation::Write => (demand.from, demand.to),
+            Operation::Read => (demand.to, demand.from),
+        };
+        self.observer.packet(&Packet {
+            job: demand.job,
+            client: demand.from,
+            from,
+            to,
+            bytes: errand.bytes,
+            latency: engine.now() - errand.begun,
+            answer: false,
+        });
+    }
+
+    /// A unit has ended.
+    fn ended(&mut self, engine: &mut Engine<ErrandId>, errand: &Errand) {
+        let now = engine.now();
+        let state = &mut *self.state;
+        let message = &mut state.messages[errand.message];
+        message.open -= 1;
+        let Message {
+            demand,
+            unsent,
+            open,
+            ..
+        } = *message;
+        if unsent > 0 {
+            state.next_unit(engine, errand.message, now);
+        }
+        if open > 0 {
+            return;
+        }
+        state.messages.remove(errand.message);
+        state.jobs.tell_offered(demand.process, now, self.observer);
+        self.observer.completed(&Completed {
+            job: demand.job,
+            response: now - demand.asked,
+            network: now - demand.time,
+        });
+        state.jobs.arrived(now, &demand);
+        state.jobs.completed(now, &demand);
+        self.tell_and_begin(engine);
+    }
+
+    /// Tells of the phases that have ended and takes up the messages that follow.
+    fn tell_and_begin(&mut self, engine: &mut Engine<ErrandId>) {
+        self.state.jobs.tell_phases(self.observer);
+        self.state.begin(engine);
+    }
+}
+
+impl State {
+    /// The I/O node that has the data of an errand or takes them: the devices of a failed one are reached
+    /// through the one that stands in.
+    fn holder(&self, errand: &Errand) -> u32 {
+        let server = self.demand(errand).to - self.machine.cube().node_count();
+        self.machine.attends(server)
+    }
+}
