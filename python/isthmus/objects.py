@@ -13,6 +13,8 @@ from isthmus.scenario_fields import Described, key, part, parts
 
 __all__ = [
     "Collectives",
+    "CubeJobs",
+    "CubeServers",
     "Device",
     "Disk",
     "Fabric",
@@ -1054,7 +1056,51 @@ class RingJobs(Described):
     """By names of your own; at least one must be given."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CubeServers(Described):
+    """What stands behind the I/O nodes in place of their caches and disks."""
+
+    device: ServerDevice | None = part("device")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeJobs(Described):
+    """The jobs that run on the PEs of a hypercube, its I/O nodes their servers.
+
+    >>> CubeJobs(jobs={"save": Job(traffic="io", message="1 MB")}, worms=4).worms
+    4
+    """
+
+    search: ClassVar[Search] = Search(over="workload.load", start="10 kB/s", stop="20 MB/s")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
+    load: str | float | None = key("load")
+    """Data that each node of an open loop asks to move, for jobs that give no load of their own: a
+    bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5). If left out: each
+    open loop gives its own. Range: 1 bit/s or more; above 0, to 1 of what a node can send."""
+    mapping: Literal["dedicated", "shared"] | None = key("mapping")
+    """Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes
+    (section 3.4). If left out: "dedicated"."""
+    active: Sequence[str] | None = key("active")
+    """Jobs that run; the others keep their nodes idle. As an axis, "alone" stands for each job
+    alone and "pairs" for each job alone and each pair; both end with all together. If left out: all
+    jobs. Range: names of jobs, none twice; as an axis also "alone" or "pairs"."""
+    transfer_unit: str | None = key("transfer_unit")
+    """Most data of one worm (Table 1: files of more than 128 KiB are broken up into several); a
+    message is as many worms as it fills, each with a start-up of its own. If left out: "128 KiB".
+    Range: 1 B to 1073741824 B."""
+    worms: int | None = key("worms")
+    """Transfer units of one message that may be under way, from the start-up of the first worm of
+    each until its data are where they go, or stored. If left out: 8. Range: 1 to 1024."""
+    request: str | None = key("request")
+    """Length of a request, which goes before what is read and with what is written. If left out:
+    "32 B". Range: 1 B or more."""
+    servers: CubeServers | None = part("servers")
+    jobs: Mapping[str, Job] | None = parts("jobs")
+    """By names of your own; at least one must be given."""
+
+
 Machine = Hypercube | Fabric | FatTree | Graph
 """Any kind of machine."""
-AnyWorkload = Workload | PacketWorkload | Jobs | RingJobs
+AnyWorkload = Workload | PacketWorkload | Jobs | RingJobs | CubeJobs
 """Work of any kind of machine."""
