@@ -1,5 +1,5 @@
-"""The package away from the repository: a source distribution, a wheel made of it, a fresh
-environment, an empty folder. Slow, since it compiles the core: ``make test-wheel``.
+"""The package away from the repository: a source distribution that compiles, a wheel with the same files,
+a fresh environment, an empty folder. Slow, since it compiles the core: ``make test-wheel``.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def source(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, tmp_path_factory) -> Path:
-    """A wheel, built from the source distribution with its lock file."""
+def wheel(tmp_path_factory) -> Path:
+    """A wheel of the core that the other tests use."""
     folder = tmp_path_factory.mktemp("wheel")
-    words = ["build", "--profile", "dev", "--locked", "--interpreter", sys.executable]
-    maturin(*words, "--out", folder, folder=source)
+    words = ["build", "--release", "--locked", "--interpreter", sys.executable]
+    maturin(*words, "--out", folder, folder=REPOSITORY)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -110,9 +110,24 @@ def call(installed: Path, tmp_path: Path) -> Call:
     return called
 
 
-def test_the_sources_fit_their_lock_file(source: Path):
-    done = run(["cargo", "metadata", "--locked", "--offline", "--format-version", 1], source)
+def test_the_sources_compile_with_their_lock_file(source: Path):
+    words = ["cargo", "check", "--package", "isthmus-py", "--locked", "--offline", "--quiet"]
+    done = run(words, source, CARGO_TARGET_DIR=str(TARGET))
     assert done.returncode == 0, done.stderr
+
+
+def test_the_sources_give_the_wheel(source: Path, wheel: Path):
+    """What a wheel made of them would hold beside the core, byte for byte."""
+    with zipfile.ZipFile(wheel) as archive:
+        held = {
+            name: archive.read(name)
+            for name in archive.namelist()
+            if name.startswith("isthmus/") and not name.endswith(".so")
+        }
+    assert len(held) > 150
+    for name, data in held.items():
+        place = source / "python" / name
+        assert place.read_bytes() == data, name
 
 
 def test_the_wheel_holds_what_the_package_needs_and_nothing_beside(wheel: Path):
