@@ -1,8 +1,7 @@
 //! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
 
 use super::Fabric;
-use super::message::Message;
-use crate::jobs::stores;
+use crate::jobs::{Message, stores};
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};

@@ -2,8 +2,7 @@
 
 use super::Fabric;
 use super::behind::Devices;
-use super::message::Message;
-use crate::jobs::stores;
+use crate::jobs::{Message, stores};
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::bandwidth;

@@ -1,11 +1,12 @@
 //! The jobs of an SCI fabric from their settings.
 
 use super::super::build::check_symbols;
+use super::super::failures::{LINKS, NODES};
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
 use crate::jobs::{Nodes, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
-use isthmus_scenario::format::{Describe, Problem, Settings};
+use isthmus_scenario::format::{Describe, Layer, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Io, JobsTraffic, Servers, Targets, Traffic};
@@ -60,8 +61,16 @@ fn check_live(
         return Ok(());
     };
     let is_dead = |node: &&u32| live.binary_search(node).is_err();
+    let swept = [NODES, LINKS].map(|key| settings.layer(key) == Layer::Axis);
     let problem = |key: &str, node: u32, hint: &str| {
         let problem = format!("faults have taken node {node} out of service");
+        let hint = match swept {
+            [false, false] => hint,
+            _ => {
+                "jobs need all of their nodes: list nodes that no failure takes out of service, \
+                 or let other parts fail"
+            }
+        };
         Err(settings.problem(key, problem, hint))
     };
     if let Some(&node) = layout.servers.iter().find(is_dead) {
