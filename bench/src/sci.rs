@@ -1,9 +1,9 @@
 //! Runs of a bidirectional torus of SCI rings.
 
 use crate::clock::{Spread, timed};
-use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::SciSpec;
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
-use isthmus_topology::rings::{Faults, Routing, Shape};
+use isthmus_topology::rings::Shape;
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
@@ -45,29 +45,9 @@ pub struct Report {
 
 /// The fabric of the SCI paper's Table 1 with `side` by `side` nodes.
 pub fn torus(side: u32) -> SciSpec {
-    SciSpec {
-        shape: Shape::BidirectionalTorus {
-            sizes: vec![side, side],
-        },
-        routing: Routing::DimensionOrder,
-        faults: Faults::default(),
-        cut_off: CutOff::Refuse,
-        bandwidth: Bandwidth::from_mb_per_s(1_000),
-        symbol: Bytes::new(2),
-        hop: Time::from_ns(34),
-        ring_change: Time::from_ns(66),
-        ring_change_from: ChangeFrom::Header,
-        overhead: Bytes::new(16),
-        echo: Bytes::new(8),
-        queues: Queues {
-            input: 5,
-            output: 5,
-            client: 5,
-        },
-        source: Source::Unbounded,
-        flow_control: FlowControl::None,
-        patience: Time::from_us(20),
-    }
+    SciSpec::of_paper(Shape::BidirectionalTorus {
+        sizes: vec![side, side],
+    })
 }
 
 fn moves(gb_per_s: f64) -> PacketTraffic {

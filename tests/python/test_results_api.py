@@ -311,12 +311,14 @@ def test_what_is_not_installed_is_named_with_its_extra(swept, monkeypatch, call,
 
 
 def test_quantities_are_read_by_the_core():
-    told = columns([["156 us", "0.2 ms"], ["70%", "0.5"], ["1 B", "2 s"], ["8", None], ["6x6"], []])
+    lists = [["156 us", "0.2 ms"], ["70%", "0.5"], ["1 B", "2 s"], ["8", None], ["6x6"], []]
+    told = columns([*lists, ["20 us, or four times a round", "20 us, or four times a round"]])
     assert [(each.unit, each.numbers) for each in told] == [
         ("us", [156.0, 200.0]),
         ("%", [70.0, 50.0]),
         (None, None),
         (None, [8.0, None]),
+        (None, None),
         (None, None),
         (None, None),
     ]

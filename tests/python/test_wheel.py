@@ -42,7 +42,9 @@ def run(words: list[object], folder: Path, **environment: str):
 
 
 def maturin(*words: object, folder: Path) -> None:
-    done = run([sys.executable, "-m", "maturin", *words], folder, CARGO_TARGET_DIR=str(TARGET))
+    # What is built is looked at and hardly run: optimising it takes minutes.
+    settings = {"CARGO_TARGET_DIR": str(TARGET), "CARGO_PROFILE_DEV_OPT_LEVEL": "0"}
+    done = run([sys.executable, "-m", "maturin", *words], folder, **settings)
     assert done.returncode == 0, done.stderr
 
 

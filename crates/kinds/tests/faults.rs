@@ -176,12 +176,14 @@ fn a_search_finds_the_knee_after_each_failure() {
     assert_eq!(scenario.search_lines().len(), 7);
 }
 
+const SWEEP: &str = "[sweep]\n\"machine.faults\" = \"single\"\n";
+
 #[test]
 fn hypercubes_fail_part_by_part() {
     let text = |more: &str| {
         format!(
             "version = 1\nname = \"f\"\n[machine]\nkind = \"hypercube\"\ndimension = 4\n{more}\n\
-             [workload]\ninterarrival = \"1 ms\"\n[sweep]\n\"machine.faults\" = \"single\"\n"
+             [workload]\ninterarrival = \"1 ms\"\n{SWEEP}"
         )
     };
     let scenario = parsed(&text("lanes.io_link = 2"));
@@ -213,6 +215,28 @@ fn hypercubes_fail_part_by_part() {
         Experiment::build(&KINDS, scenario.clone(), Options::default(), <_>::default());
     assert!(experiment.is_ok());
     assert_eq!(parsed(&scenario.canonical()), scenario);
+    // Without links between I/O nodes none of them can be asked to fail.
+    let none = text("lanes = { io_link = 0, io_source = 0, io_to_pe = 0 }");
+    let asked = ["sweep.machine.faults=io-links".to_owned()];
+    let told = KINDS
+        .parse(&none, "f.toml", &asked)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.ends_with(
+            "no such parts left that could fail; let other parts fail, or remove the axis"
+        ),
+        "{told}"
+    );
+    // What its own faults cut apart is told when it is built, as without the axis.
+    let why = |sweep: &str| {
+        let text = text("lanes.io_link = 2\nfaults = { links = [[0, 1]] }").replace(SWEEP, sweep);
+        let apart = KINDS.parse(&text, "f.toml", &["machine.dimension=1".to_owned()]);
+        let built = Experiment::build(&KINDS, apart.unwrap(), Options::default(), <_>::default());
+        built.unwrap_err().to_string()
+    };
+    assert!(why(SWEEP).contains("machine.faults"), "{}", why(SWEEP));
+    assert_eq!(why(SWEEP).replace(" (at fault = nothing)", ""), why(""));
     // Of two PEs none may fail, nor what joins them; the one I/O node neither.
     let pair = KINDS.parse(
         &text("lanes.io_link = 2"),

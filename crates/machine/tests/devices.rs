@@ -8,9 +8,10 @@
 use isthmus_device::Disk;
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_machine::fattree::Machine;
-use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
-use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
-use isthmus_machine::packets::{Completed, Observer, Packet, Phase, Simulation, Stored};
+use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
+use isthmus_machine::packets::Simulation;
+use isthmus_machine::packets::spec::Age;
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -29,39 +30,13 @@ const THERE: Cycles = 2_860 * NS;
 /// From a device having taken it to its client knowing, as from a request to its being there.
 const ANSWER: Cycles = 2_220 * NS;
 
+/// One switch without ages, whose interfaces receive at once and read after a while.
 fn qsnet() -> FatTreeSpec {
-    FatTreeSpec {
-        shape: Shape::KAry {
-            arity: 4,
-            levels: 1,
-        },
-        ascent: Ascent::Adaptive,
-        network: NetworkSpec {
-            bandwidth: Bandwidth::from_mb_per_s(400),
-            switch_latency: Time::from_ns(35),
-            virtual_channels: 2,
-            switching: Switching::Circuit {
-                acknowledgement: Time::from_ns(50),
-                acknowledgement_hop: Time::from_ns(35),
-            },
-            age: Age::Unlimited,
-            readings: Readings::default(),
-            nic: Nic {
-                payload: Bytes::new(320),
-                overhead: Bytes::new(58),
-                padding: Bytes::new(64),
-                request: Bytes::new(64),
-                packets_in_flight: 2,
-                dma_period: Time::from_ps(955_200),
-                dma_block: Time::ZERO,
-                receive_delay: Time::ZERO,
-                software_latency: Time::from_ns(1_880),
-                read_turnaround: Time::from_ns(300),
-                dma_slice: 1,
-            },
-            late: None,
-        },
-    }
+    let mut tree = FatTreeSpec::qsnet(1);
+    tree.network.age = Age::Unlimited;
+    tree.network.nic.receive_delay = Time::ZERO;
+    tree.network.nic.read_turnaround = Time::from_ns(300);
+    tree
 }
 
 /// Node 3 is the server of a job on nodes 0 to `clients` - 1.

@@ -6,10 +6,11 @@
 
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{
     AgeFrom, AgeTie, LinkLoad, LinkTie, NetworkSpec, Nic, Readings, Switching,
 };
-use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;

@@ -11,8 +11,9 @@
 
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
+use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
-use isthmus_machine::packets::{Completed, Observer, Packet, Simulation};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;

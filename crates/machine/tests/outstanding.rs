@@ -3,9 +3,9 @@
 
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{self, Class, Flow, Leg};
-use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{Queues, SciSpec};
 use isthmus_machine::sci::{self, Arrival};
-use isthmus_topology::rings::{Faults, Routing, Shape};
+use isthmus_topology::rings::{Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
@@ -127,25 +127,16 @@ impl sci::Observer for Transactions {
 #[test]
 fn nodes_of_a_ring_keep_to_their_limit() {
     let spec = SciSpec {
-        shape: Shape::Ring { nodes: 4 },
         routing: Routing::FewestChanges,
-        faults: Faults::default(),
-        cut_off: CutOff::Refuse,
-        bandwidth: Bandwidth::from_mb_per_s(1_000),
-        symbol: Bytes::new(2),
         hop: Time::from_ns(8),
         ring_change: Time::from_ns(20),
-        ring_change_from: ChangeFrom::Header,
-        overhead: Bytes::new(16),
-        echo: Bytes::new(8),
         queues: Queues {
             input: 8,
             output: 8,
             client: 8,
         },
-        source: Source::Unbounded,
-        flow_control: FlowControl::None,
         patience: Time::from_us(100),
+        ..SciSpec::of_paper(Shape::Ring { nodes: 4 })
     };
     let machine = Arc::new(sci::Machine::new(&spec).unwrap());
     let run = |outstanding, mb_per_s| {

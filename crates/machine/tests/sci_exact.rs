@@ -1,7 +1,7 @@
 //! Whole fabrics with their traffic on both engines: the same events at the same cycles.
 
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform, unit_interval};
-use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source};
+use isthmus_machine::sci::spec::{ChangeFrom, CutOff, Queues, SciSpec, Source};
 use isthmus_machine::sci::{Arrival, Machine, Observer, Simulation};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -62,27 +62,22 @@ impl Dice {
         let shape = self.shape();
         SciSpec {
             routing: self.routing(&shape),
-            shape,
             faults: Faults {
                 nodes: if self.sometimes(0.2) { vec![1] } else { vec![] },
                 links: Vec::new(),
             },
             cut_off: CutOff::LeaveOut,
-            bandwidth: Bandwidth::from_mb_per_s(1_000),
-            symbol: Bytes::new(2),
             hop: Time::from_ns(2 * u64::from(self.between(1, 20))),
             ring_change: Time::from_ns(2 * u64::from(self.between(1, 40))),
             ring_change_from: self.pick(&[ChangeFrom::Header, ChangeFrom::Transfer]),
-            overhead: Bytes::new(16),
-            echo: Bytes::new(8),
             queues: Queues {
                 input: self.between(1, 6),
                 output: self.between(1, 6),
                 client: self.between(1, 6),
             },
             source: self.pick(&[Source::Unbounded, Source::Bounded]),
-            flow_control: FlowControl::None,
             patience: Time::from_us(10),
+            ..SciSpec::of_paper(shape)
         }
     }
 

@@ -2,11 +2,9 @@
 
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform, unit_interval};
 use isthmus_machine::jobs::{Completed, Observer, Packet, Phase};
-use isthmus_machine::sci::spec::{
-    ChangeFrom, CutOff, FlowControl, Queues, SciSpec, Source, Transfer,
-};
+use isthmus_machine::sci::spec::{ChangeFrom, Queues, SciSpec, Transfer};
 use isthmus_machine::sci::{JobsSimulation, Machine};
-use isthmus_topology::rings::{Faults, Routing, Shape};
+use isthmus_topology::rings::{Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
@@ -30,25 +28,9 @@ const TURNAROUND: u64 = 25;
 
 fn ring(nodes: u32) -> SciSpec {
     SciSpec {
-        shape: Shape::Ring { nodes },
-        routing: Routing::DimensionOrder,
-        faults: Faults::default(),
-        cut_off: CutOff::Refuse,
-        bandwidth: Bandwidth::from_mb_per_s(1_000),
-        symbol: Bytes::new(2),
         hop: Time::from_ns(2 * HOP),
         ring_change: Time::from_ns(60),
-        ring_change_from: ChangeFrom::Header,
-        overhead: Bytes::new(16),
-        echo: Bytes::new(8),
-        queues: Queues {
-            input: 5,
-            output: 5,
-            client: 5,
-        },
-        source: Source::Unbounded,
-        flow_control: FlowControl::None,
-        patience: Time::from_us(20),
+        ..SciSpec::of_paper(Shape::Ring { nodes })
     }
 }
 

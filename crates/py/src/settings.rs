@@ -105,6 +105,10 @@ fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
         return Quantities::default();
     };
+    // What a derived value says in words after its number is no unit.
+    if !unit.is_empty() && amount(&format!("1 {unit}")).is_none() {
+        return Quantities::default();
+    }
     let numbers = texts.iter().map(|text| match text {
         None => Some(None),
         Some(text) => number_in(text, &unit).map(Some),

@@ -21,14 +21,9 @@ pub struct Change {
 /// its overrides, in the order of the reference, then the axes of variants. How long is measured,
 /// how precisely and what is searched for is nothing that a title could speak of.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
-    let spoken_of = |key: &str| {
-        ["machine.", "workload."]
-            .iter()
-            .any(|table| key.starts_with(table))
-    };
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
-    for field in fields.filter(|field| spoken_of(&field.key)) {
+    for field in fields.filter(|field| field.is_of_machine()) {
         if !keys.iter().any(|key| **key == *field.key) {
             keys.push(field.key.to_string());
         }

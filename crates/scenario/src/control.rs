@@ -68,14 +68,15 @@ pub enum StopRule {
     },
 }
 
-/// What to discard at the start of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What to discard at the start of a run, by the word of `stop.warmup`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Describe)]
 pub enum Warmup {
     /// The truncation point of MSER-5.
     Mser5,
     /// A fixed number of messages (section 5 of the hypercube paper: 50,000).
     Fixed {
-        /// Messages to discard.
+        /// Messages to discard at the start of a run.
+        #[describe(key = "warmup_messages", label = "warm-up", kind = Kind::whole(0, MESSAGES_MAX), of_kind)]
         messages: u64,
     },
     /// Nothing: everything counts from the start.
@@ -125,7 +126,7 @@ pub(crate) struct StopTable {
         label = "warm-up rule",
         follows(rule, given(time = "none"), "precision" => "mser5", "fixed" => "fixed")
     )]
-    warmup: WarmupTable,
+    warmup: Warmup,
     /// Whether intervals come from the means of replications or of batches within a run.
     #[describe(words, label = "intervals from", default = "replications")]
     intervals: Intervals,
@@ -164,18 +165,6 @@ enum RuleTable {
     },
 }
 
-/// What to discard, by the word of `stop.warmup`.
-#[derive(Describe)]
-enum WarmupTable {
-    Mser5,
-    Fixed {
-        /// Messages to discard at the start of a run.
-        #[describe(label = "warm-up", kind = Kind::whole(0, MESSAGES_MAX), of_kind)]
-        warmup_messages: u64,
-    },
-    None,
-}
-
 /// The most messages of a replication, and the field that says so; `None` if it ends at a time.
 pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     match RuleTable::read(settings, "stop", "stop.rule") {
@@ -196,19 +185,12 @@ pub(crate) fn stop(settings: &Settings, table: StopTable) -> Result<Stop, Proble
         ));
     }
     let rule = stop_rule(settings, table.rule)?;
-    let warmup = match table.warmup {
-        WarmupTable::Mser5 => Warmup::Mser5,
-        WarmupTable::Fixed { warmup_messages } => Warmup::Fixed {
-            messages: warmup_messages,
-        },
-        WarmupTable::None => Warmup::None,
-    };
-    check_warmup(settings, &rule, warmup)?;
+    check_warmup(settings, &rule, table.warmup)?;
     Ok(Stop {
         rule,
         confidence: table.confidence,
         replications,
-        warmup,
+        warmup: table.warmup,
         intervals,
     })
 }

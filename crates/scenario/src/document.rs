@@ -1,6 +1,6 @@
 //! TOML as a tree in which every key and value knows where it was written.
 
-use crate::error::{Origin, Problem};
+use crate::error::{Origin, Problem, cut};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -32,6 +32,16 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
+impl Entry {
+    /// The key as a value.
+    pub(crate) fn name(&self) -> Node {
+        Node {
+            tree: Tree::Text(self.key.clone()),
+            origin: self.key_origin,
+        }
+    }
+}
+
 impl Node {
     /// What a reader would call the value.
     pub(crate) fn describe(&self) -> String {
@@ -44,6 +54,11 @@ impl Node {
             Tree::Flag(flag) => flag.to_string(),
             Tree::Date(date) => format!("the date {date}"),
         }
+    }
+
+    /// What is wrong with it, for whoever knows the field.
+    pub(crate) fn problem(&self, problem: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new("", self.origin, problem, hint)
     }
 
     /// The node below a table's key.
@@ -64,6 +79,17 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
     }
 }
 
+/// Whether a key is that of something in the table `path`.
+pub(crate) fn is_in(path: &str, key: &str) -> bool {
+    key.strip_prefix(path)
+        .is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The last part of a key.
+pub(crate) fn last(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, last)| last)
+}
+
 /// A text in TOML's quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -75,14 +101,6 @@ const SHOWN_MAX: usize = 60;
 /// A text in quotation marks for an error, its end cut off if it is long.
 pub fn shown(text: &str) -> String {
     quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
-}
-
-/// The text, or its first `most` characters and an ellipsis.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Reads a whole file.

@@ -1,6 +1,6 @@
 //! Reads the tree of a file, then the overrides, into settings and axes.
 
-use crate::document::{Entry, Node, Tree, join, parse_value, shown};
+use crate::document::{Entry, Node, Tree, join, last, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::faults_axis;
 use crate::field::Field;
@@ -190,36 +190,20 @@ impl Draft {
 }
 
 fn check_version(root: &Node) -> Result<(), Problem> {
-    let hint = format!("write version = {VERSION} as the first line");
-    match root.get("version") {
-        None => Err(Problem::new(
-            "version",
-            Origin::Whole,
-            "it is missing",
-            hint,
-        )),
-        Some(Node {
-            tree: Tree::Integer(VERSION),
-            ..
-        }) => Ok(()),
-        Some(
-            node @ Node {
-                tree: Tree::Integer(_),
-                ..
-            },
-        ) => Err(Problem::new(
-            "version",
-            node.origin,
-            format!("{} is not a version that can be read here", node.describe()),
+    let write = format!("write version = {VERSION} as the first line");
+    let Some(node) = root.get("version") else {
+        return Err(root.problem("it is missing", write).of("version"));
+    };
+    let (found, hint) = match node.tree {
+        Tree::Integer(VERSION) => return Ok(()),
+        Tree::Integer(_) => (
+            "is not a version that can be read here",
             format!("this program reads version {VERSION}"),
-        )),
-        Some(node) => Err(Problem::new(
-            "version",
-            node.origin,
-            format!("{} where a whole number is expected", node.describe()),
-            hint,
-        )),
-    }
+        ),
+        _ => ("where a whole number is expected", write),
+    };
+    let problem = format!("{} {found}", node.describe());
+    Err(node.problem(problem, hint).of("version"))
 }
 
 /// More parts than any key has.
@@ -359,7 +343,7 @@ fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
         };
     }
     let elsewhere = || {
-        let ends_so = |field: &&Arc<Field>| field.key.rsplit('.').next() == Some(name);
+        let ends_so = |field: &&Arc<Field>| last(&field.key) == name;
         schema
             .fields()
             .iter()

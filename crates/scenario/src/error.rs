@@ -1,6 +1,5 @@
 //! The one kind of error: what is wrong, where, and what would be right.
 
-use crate::document::cut;
 use std::fmt;
 
 /// Most characters of an override that an error shows.
@@ -23,8 +22,10 @@ pub enum Place {
     },
     /// In an override `key=value` given beside the file.
     Override {
-        /// The override as given.
+        /// The override as given, in one line.
         text: String,
+        /// Line of its value, from 1, where that has several.
+        line: Option<u32>,
     },
 }
 
@@ -53,11 +54,10 @@ impl ScenarioError {
         }
     }
 
-    /// Line of the scenario file, from 1.
+    /// Line of the scenario file, from 1; of the value of an override that has several.
     pub fn line(&self) -> Option<u32> {
         match self.place {
-            Place::File { line, .. } => line,
-            Place::Override { .. } => None,
+            Place::File { line, .. } | Place::Override { line, .. } => line,
         }
     }
 
@@ -79,7 +79,12 @@ impl fmt::Display for ScenarioError {
                     write!(f, ":{line}")?;
                 }
             }
-            Place::Override { text } => write!(f, "override `{text}`")?,
+            Place::Override { text, line } => {
+                write!(f, "override `{text}`")?;
+                if let Some(line) = line {
+                    write!(f, ", line {line}")?;
+                }
+            }
         }
         f.write_str(": ")?;
         if !self.field.is_empty() {
@@ -102,8 +107,6 @@ pub enum Origin {
     Whole,
     /// Byte offset in the file.
     File(usize),
-    /// A line, from 1, of the text of several lines that is written at this byte offset of the file.
-    Line(usize, u32),
     /// Index of the override.
     Override(usize),
 }
@@ -115,6 +118,8 @@ pub struct Problem {
     pub field: String,
     /// Where its value came from.
     pub origin: Origin,
+    /// The line, from 1, of the text that is the value, where it has several.
+    pub line: Option<u32>,
     /// What is wrong.
     pub problem: String,
     /// What would be right.
@@ -132,17 +137,30 @@ impl Problem {
         Self {
             field: field.into(),
             origin,
+            line: None,
             problem: problem.into(),
             hint: hint.into(),
         }
     }
 
     /// The same problem, on this line, from 1, of the text that is the value.
-    pub fn below(mut self, line: u32) -> Self {
-        if let Origin::File(offset) = self.origin {
-            self.origin = Origin::Line(offset, line);
-        }
-        self
+    pub fn below(self, line: u32) -> Self {
+        let line = Some(line);
+        Self { line, ..self }
+    }
+
+    /// The same problem with another field.
+    pub(crate) fn of(self, field: impl Into<String>) -> Self {
+        let field = field.into();
+        Self { field, ..self }
+    }
+}
+
+/// The text, or its first `most` characters and an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -157,31 +175,26 @@ pub(crate) struct Source {
 impl Source {
     /// The error with file, line and column, or the override, in place of the origin.
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
-        let place = match problem.origin {
-            Origin::Whole => Place::File {
-                name: self.file.clone(),
-                line: None,
-                column: None,
-            },
-            Origin::File(offset) => {
+        let in_file = |line, column| Place::File {
+            name: self.file.clone(),
+            line,
+            column,
+        };
+        let place = match (problem.origin, problem.line) {
+            (Origin::Whole, _) => in_file(None, None),
+            (Origin::File(offset), None) => {
                 let (line, column) = self.position(offset);
-                Place::File {
-                    name: self.file.clone(),
-                    line: Some(line),
-                    column: Some(column),
-                }
+                in_file(Some(line), Some(column))
             }
-            Origin::Line(offset, line) => Place::File {
-                name: self.file.clone(),
-                line: Some(self.line_of_text(offset, line)),
-                column: None,
-            },
-            Origin::Override(index) => Place::Override {
-                text: self
-                    .overrides
-                    .get(index)
-                    .map_or_else(String::new, |text| cut(text, OVERRIDE_MAX)),
-            },
+            (Origin::File(offset), Some(line)) => {
+                in_file(Some(self.line_of_text(offset, line)), None)
+            }
+            (Origin::Override(index), line) => {
+                let text = self.overrides.get(index).map_or("", String::as_str);
+                let line = line.filter(|&line| line > 1 || text.contains('\n'));
+                let text = cut(text, OVERRIDE_MAX).replace(['\n', '\r'], " ");
+                Place::Override { text, line }
+            }
         };
         // Values are cut where they are shown; keys, labels and long lists come in many places.
         let [field, problem, hint] =

@@ -6,11 +6,11 @@
 //!
 //! [`Format::failures`]: crate::kind::Format::failures
 
-use crate::described::Described;
 use crate::document::{Entry, Node, Tree, join};
 use crate::error::{Origin, Problem};
-use crate::faults::{Asked, Part, SINGLE, State, Wanted, Which};
+use crate::faults::{Asked, Failures, Part, SINGLE, State, Wanted, Which};
 use crate::field::{Default, Field};
+use crate::kind::Row;
 use crate::kind_schema::Schema;
 use crate::points::{POINTS_MAX, applied, at, product};
 use crate::setting::{Layer, Setting};
@@ -79,20 +79,15 @@ pub(crate) fn read(
     axes: &[Axis],
 ) -> Result<Axis, Problem> {
     let key = format!("sweep.{KEY}");
-    let Some(faults) = schema.kind.tables.faults else {
-        let problem = format!("no such key with machine.kind = \"{}\"", schema.kind.name);
+    let Some(faults) = schema.form.tables.faults else {
+        let problem = format!("no such key with machine.kind = \"{}\"", schema.form.kind);
         let others = alternatives(&schema.kinds_with(KEY));
         let hint = format!("it belongs to machine.kind = {others}");
         let key = format!("sweep.{path}");
         return Err(Problem::new(key, entry.key_origin, problem, hint));
     };
     let [of, double] = options(faults.words).map(Arc::new);
-    let read = |field: &Arc<Field>, node: &Node, key: &str| {
-        Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
-            field: key.to_owned(),
-            ..problem
-        })
-    };
+    let read = |field, node, key: &str| Setting::read_as(key, field, node, Layer::Axis);
     let earlier = axes.iter().find_map(|axis| axis.wanted);
     let earlier = earlier.filter(|_| is_option(path));
     let (mut word, mut doubles) = match earlier {
@@ -146,7 +141,11 @@ pub(crate) fn read(
 
 /// Puts the failures of the machines in the place of the axis that asks for them; whether there is
 /// one.
-pub(crate) fn resolve(base: &mut Settings, axes: &mut Vec<Axis>) -> Result<bool, Problem> {
+pub(crate) fn resolve(
+    kind: &Row,
+    base: &mut Settings,
+    axes: &mut Vec<Axis>,
+) -> Result<bool, Problem> {
     let Some((place, wanted)) =
         (axes.iter().enumerate()).find_map(|(place, axis)| Some((place, axis.wanted?)))
     else {
@@ -177,6 +176,7 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut Vec<Axis>) -> Result<bool,
     };
     let mut room = POINTS_MAX;
     let mut found = Vec::new();
+    let (mut any_part, mut unbuilt) = (false, false);
     if machines
         .iter()
         .try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()))
@@ -192,20 +192,32 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut Vec<Axis>) -> Result<bool,
                 seed: base.held("seed"),
                 most: room,
             };
-            let kind = settings.schema().kind;
-            settings
-                .machine()
-                .map(|machine| (kind.failures)(&machine, &asked))
+            let machine = kind.machine(&settings)?;
+            Ok((kind.failures)(&machine, &asked))
         });
         let failures = failures.map_err(|problem| at(problem, &machines, &values, None))?;
-        let mut states = failures.ok_or_else(too_many)?.states;
+        let Failures {
+            single, mut states, ..
+        } = failures.ok_or_else(too_many)?;
+        any_part |= single > 0;
         states.retain(|state| state.runs);
+        // Why a machine cannot be built is told when it is.
+        unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
     }
-    if found.iter().all(|(_, states)| states.len() < 2) {
-        let words = "the machine cannot be run after any of these failures";
-        return Err(problem(words.to_owned(), "remove the axis"));
+    if !unbuilt && found.iter().all(|(_, states)| states.len() < 2) {
+        let (words, hint) = match any_part {
+            true => (
+                "the machine cannot be run after any of these failures",
+                "remove the axis",
+            ),
+            false => (
+                "the machine has no such parts left that could fail",
+                "let other parts fail, or remove the axis",
+            ),
+        };
+        return Err(problem(words.to_owned(), hint));
     }
     let taken = taken_in(&machines, &found);
     let mut values = Vec::new();
@@ -240,12 +252,6 @@ pub(crate) fn resolve(base: &mut Settings, axes: &mut Vec<Axis>) -> Result<bool,
 }
 
 impl Settings {
-    /// The machine, once every value of it is there.
-    pub(crate) fn machine(&self) -> Result<Described, Problem> {
-        self.check_fields(|key| key.starts_with("machine."))?;
-        (self.schema().kind.machine)(self)
-    }
-
     /// The lists of faults after further failures: what they hold already, then what is new.
     pub(crate) fn with_failed(
         &self,
@@ -287,12 +293,8 @@ impl Settings {
 
 /// Gives the fields that go with such an axis, as far as nobody has.
 fn give_with(base: &mut Settings, axes: &[Axis], origin: Origin) -> Result<(), Problem> {
-    let with = base
-        .schema()
-        .kind
-        .tables
-        .faults
-        .map_or(&[][..], |faults| faults.with);
+    let faults = base.schema().form.tables.faults;
+    let with = faults.map_or(&[][..], |faults| faults.with);
     for (key, value) in with {
         if base.given(key).is_none() && !axes.iter().any(|axis| axis.decides(key)) {
             base.give(key, value, origin)?;

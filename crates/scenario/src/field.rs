@@ -1,5 +1,6 @@
 //! One row of the table that the parser, the checks and the reference all read.
 
+use crate::document::is_in;
 use crate::value::Kind;
 use std::sync::Arc;
 
@@ -194,10 +195,16 @@ impl Field {
         }
     }
 
+    /// Whether it is of the machine or its work.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        ["machine", "workload"]
+            .iter()
+            .any(|table| is_in(table, &self.key))
+    }
+
     /// Whether an axis of the sweep may give it.
-    pub fn sweepable(&self) -> bool {
-        &*self.key != "machine.kind"
-            && (self.key.starts_with("machine.") || self.key.starts_with("workload."))
+    pub(crate) fn sweepable(&self) -> bool {
+        self.is_of_machine() && &*self.key != "machine.kind"
     }
 
     /// The keys that a value for this field decides: itself or what it is short for, and what it

@@ -17,7 +17,7 @@ impl Formats {
             for field in named.fields() {
                 let wrong = in_field(&named, field).into_iter();
                 flaws.extend(
-                    wrong.map(|what| format!("{}: {}: {what}", schema.kind.form, field.key)),
+                    wrong.map(|what| format!("{}: {}: {what}", schema.form.name, field.key)),
                 );
             }
         }
@@ -34,7 +34,7 @@ fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
         let table = field.key.rsplit_once('.').map_or("", |(table, _)| table);
         if tables.last() != Some(&table) {
             if tables.contains(&table) {
-                let kind = schema.kind.name;
+                let kind = schema.form.kind;
                 flaws.push(format!("{kind}: {}: its table has begun before", field.key));
             }
             tables.push(table);

@@ -3,8 +3,9 @@
 use crate::describe::Rows;
 use crate::document::Node;
 use crate::field::{Default, Field};
+use crate::form::Form;
 use crate::kind::Row;
-use crate::kind_schema::{KindKeys, Schema};
+use crate::kind_schema::{Keys, Schema};
 use crate::named::ANY;
 use crate::tables::{ControlTable, HeadTable};
 use crate::value::Kind;
@@ -24,8 +25,8 @@ impl Formats {
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {
-            if !names.contains(&row.name) {
-                names.push(row.name);
+            if !names.contains(&row.name()) {
+                names.push(row.name());
             }
         }
         Self {
@@ -35,9 +36,15 @@ impl Formats {
         }
     }
 
-    /// The kinds.
-    pub(crate) fn rows(&self) -> &[Row] {
-        &self.rows
+    /// The forms of their files.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &Form> {
+        self.rows.iter().map(|row| &row.files)
+    }
+
+    /// The kind whose files have this form.
+    pub(crate) fn row(&self, form: &Form) -> Row {
+        let row = self.rows.iter().find(|row| row.form() == form.name);
+        *row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
     }
 
     /// Their names.
@@ -48,14 +55,14 @@ impl Formats {
     /// The schemas of all kinds.
     pub(crate) fn schemas(&'static self) -> &'static [Arc<Schema>] {
         self.schemas.get_or_init(|| {
-            let of_kinds: Arc<[KindKeys]> = self.rows.iter().map(|row| self.keys(row)).collect();
-            let schema = |row: &Row| {
-                let (before, after) = self.fields_of(row);
+            let of_forms: Arc<[Keys]> = self.forms().map(|form| self.keys(form)).collect();
+            let schema = |form: &Form| {
+                let (before, after) = self.fields_of(form);
                 let named_at = before.len();
                 let fields = before.into_iter().chain(after).collect();
-                Arc::new(Schema::new(*row, fields, named_at, of_kinds.clone()))
+                Arc::new(Schema::new(*form, fields, named_at, of_forms.clone()))
             };
-            self.rows.iter().map(schema).collect()
+            self.forms().map(schema).collect()
         })
     }
 
@@ -63,7 +70,7 @@ impl Formats {
     pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
         let of_kind = || {
             let schemas = self.schemas().iter();
-            schemas.filter(|schema| schema.kind.name == kind)
+            schemas.filter(|schema| schema.form.kind == kind)
         };
         let has_tables = |schema: &&Arc<Schema>| {
             let named = schema.named();
@@ -74,11 +81,10 @@ impl Formats {
             .cloned()
     }
 
-    /// Whether another format describes the same kind of machine and comes before.
-    pub(crate) fn is_second(&self, row: &Row) -> bool {
-        let mut rows = self.rows.iter();
-        let first = rows.find(|other| other.name == row.name);
-        first.is_some_and(|first| first.form != row.form)
+    /// Whether another form describes the same kind of machine and comes before.
+    pub(crate) fn is_second(&self, form: &Form) -> bool {
+        let first = self.forms().find(|other| other.kind == form.kind);
+        first.is_some_and(|first| first.name != form.name)
     }
 
     /// The schema of the first kind, to go on with where the file names none.
@@ -97,27 +103,25 @@ impl Formats {
         )
     }
 
-    /// The rows of a kind of machine before those of its named tables, and after them.
-    fn fields_of(&'static self, kind: &Row) -> (Vec<Field>, Vec<Field>) {
+    /// The rows of a form before those of its named tables, and after them.
+    fn fields_of(&'static self, form: &Form) -> (Vec<Field>, Vec<Field>) {
         let mut before = Rows::of::<HeadTable>("");
         before.push(self.kind_field());
-        before.extend((kind.tables.machine)());
-        before.extend((kind.tables.workload)());
+        before.extend((form.tables.machine)());
+        before.extend((form.tables.workload)());
         let after = Rows::of::<ControlTable>("").into_iter();
         let after = after.map(|row| match row.default {
-            Default::OfKind => kind.own(row),
+            Default::OfKind => form.own(row),
             _ => row,
         });
         (before, after.collect())
     }
 
-    fn keys(&'static self, kind: &Row) -> KindKeys {
-        let (before, after) = self.fields_of(kind);
-        let rows = before.into_iter().chain(kind.named_rows(ANY)).chain(after);
-        KindKeys {
-            name: kind.name,
-            form: kind.form,
-            named: kind.tables.named.map(|named| named.table),
+    fn keys(&'static self, form: &Form) -> Keys {
+        let (before, after) = self.fields_of(form);
+        let rows = before.into_iter().chain(form.named_rows(ANY)).chain(after);
+        Keys {
+            form: *form,
             keys: rows.map(|row| row.key).collect(),
         }
     }

@@ -4,17 +4,18 @@
 //! neither a whole key nor outside of tables; what depends on the machine as a whole, and in a file
 //! with a sweep what depends on other fields, only the parser can tell.
 
-use crate::document::parse_value;
+use crate::document::{last, parse_value};
 use crate::error::Origin;
 use crate::faults_axis;
 use crate::field::{Default, Field, Only};
+use crate::form::Form;
 use crate::formats::Formats;
 use crate::json_kinds::{NAME, of_kind};
-use crate::kind::Row;
 use crate::kind_schema::Schema;
 use crate::named::{ANY, ANY_IN_WORDS};
 use crate::schema::in_words;
 use crate::setting::written;
+use crate::sweep;
 use crate::value::{Kind, SET_WORDS};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ impl Formats {
         let mut definitions = Map::new();
         for schema in self.schemas() {
             let of_file = OfFile {
-                kind: &schema.kind,
+                form: &schema.form,
                 rows: schema.rows_of_any().collect(),
                 schemas: self.schemas(),
             };
@@ -37,24 +38,24 @@ impl Formats {
                 definitions.insert(name, definition(row));
             }
             definitions.insert(
-                schema.kind.form.to_owned(),
-                of_file.schema(&self.kind_field(), self.is_second(&schema.kind)),
+                schema.form.name.to_owned(),
+                of_file.schema(&self.kind_field(), self.is_second(&schema.form)),
             );
         }
-        let kinds = self.rows().iter().map(|kind| refer_to(kind.form));
+        let forms = self.forms().map(|form| refer_to(form.name));
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Scenario of isthmus",
             // Editors follow alternatives, and few of them conditions.
-            "oneOf": kinds.collect::<Vec<_>>(),
+            "oneOf": forms.collect::<Vec<_>>(),
             "$defs": definitions,
         })
     }
 }
 
-/// The schema of files with one kind of machine, in the making.
+/// The schema of files of one form, in the making.
 struct OfFile<'s> {
-    kind: &'s Row,
+    form: &'s Form,
     rows: Vec<&'s Field>,
     /// The schemas of all kinds.
     schemas: &'s [Arc<Schema>],
@@ -67,13 +68,13 @@ impl OfFile<'_> {
         if self.schemas.iter().all(has) {
             return row.key.to_string();
         }
-        format!("{}.{}", self.kind.form, row.key.replace(ANY, ANY_IN_WORDS))
+        format!("{}.{}", self.form.name, row.key.replace(ANY, ANY_IN_WORDS))
     }
 
     /// A file with a machine of this kind; where it `needs_tables`, another form has those without named
     /// tables.
     fn schema(&self, kind_field: &Field, needs_tables: bool) -> Value {
-        let kind = self.kind;
+        let form = self.form;
         let field = |row: &Field| refer_to(&self.name_of(row));
         let axis = |row: &Field| refer_to(&axis_of(&self.name_of(row)));
         let swept: Vec<&Field> = self
@@ -87,30 +88,32 @@ impl OfFile<'_> {
             .fields
             .push(("label".to_owned(), json!({"type": ["string", "number"]})));
         let mut sweep = Table::of(&swept, axis).with_whole_keys(&swept, axis);
-        if let Some(faults) = kind.tables.faults {
-            sweep = sweep.with(faults_axis::KEY, &failures(faults.words));
+        if let Some(faults) = form.tables.faults {
+            let failures = failures(faults.words);
+            sweep.put(faults_axis::KEY, failures.clone());
+            sweep.fields.push((faults_axis::KEY.to_owned(), failures));
         }
-        let mut sweep = sweep.schema(kind);
+        let mut sweep = sweep.schema(form);
         sweep["patternProperties"][format!("^(?!(machine|workload)$){NAME}$")] = json!({
             "type": "array",
             "minItems": 1,
-            "items": variant.schema(kind),
+            "items": variant.schema(form),
         });
-        let mut file = Table::of(&self.rows, field).schema(kind);
+        let mut file = Table::of(&self.rows, field).schema(form);
         file["properties"]["sweep"] = sweep;
         file["required"] = json!(["version", "name", "machine"]);
-        if let Some(named) = kind.tables.named.filter(|_| needs_tables) {
+        if let Some(named) = form.tables.named.filter(|_| needs_tables) {
             file["allOf"] = json!([present(named.table, &json!(true))]);
         }
         let machine = &mut file["properties"]["machine"];
         machine["required"] = json!(["kind"]);
         machine["properties"]["kind"] = json!({
             "description": format!("{}.", kind_field.meaning),
-            "const": kind.name,
+            "const": form.kind,
         });
         // An axis may give a field, or a word that decides whether another means anything.
         file["if"] = json!({"required": ["sweep"]});
-        file["else"] = json!({"allOf": conditions(kind, &self.rows)});
+        file["else"] = json!({"allOf": conditions(form, &self.rows)});
         file
     }
 }
@@ -151,19 +154,18 @@ fn definition(row: &Field) -> Value {
 
 /// What an axis over a field may hold.
 fn axis(row: &Field, field: &Value) -> Value {
+    let mut range = json!({
+        "type": "object",
+        "properties": {"from": field, "to": field},
+        "required": ["from", "to"],
+        "additionalProperties": false,
+    });
+    for option in sweep::range() {
+        range["properties"][last(&option.key)] = of_kind(option.kind);
+    }
     let mut forms = vec![
         json!({"type": "array", "items": field, "minItems": 1}),
-        json!({
-            "type": "object",
-            "properties": {
-                "from": field,
-                "to": field,
-                "points": {"type": "integer", "minimum": 2, "maximum": 10_000},
-                "spacing": {"enum": ["linear", "log"]},
-            },
-            "required": ["from", "to"],
-            "additionalProperties": false,
-        }),
+        range,
     ];
     if row.kind == Kind::NameSet {
         forms.push(json!({"enum": SET_WORDS}));
@@ -174,9 +176,10 @@ fn axis(row: &Field, field: &Value) -> Value {
 /// What an axis over failures may hold.
 fn failures(words: &'static [&'static str]) -> Value {
     let options = faults_axis::options(words);
-    let name = |row: &Field| row.key.rsplit('.').next().unwrap_or_default().to_owned();
-    let options: Map<String, Value> =
-        (options.iter().map(|row| (name(row), definition(row)))).collect();
+    let options = options
+        .iter()
+        .map(|row| (last(&row.key).to_owned(), definition(row)));
+    let options: Map<String, Value> = options.collect();
     json!({
         "description": format!("{}.", faults_axis::MEANING),
         "anyOf": [
@@ -210,40 +213,23 @@ impl Table {
     fn of(rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         let mut root = Self::default();
         for row in rows {
-            let mut table = &mut root;
-            let mut parts = row.key.split('.').peekable();
-            while let Some(part) = parts.next() {
-                if parts.peek().is_none() {
-                    table.fields.push((part.to_owned(), of(row)));
-                    break;
-                }
-                let at = table.tables.iter().position(|(name, _)| name == part);
-                let at = at.unwrap_or_else(|| {
-                    table.tables.push((part.to_owned(), Self::default()));
-                    table.tables.len() - 1
-                });
-                table = &mut table.tables[at].1;
-            }
+            root.put(&row.key, of(row));
         }
         root
     }
 
-    /// The same with one more field, by the parts of its key and by the whole key.
-    fn with(mut self, key: &str, field: &Value) -> Self {
-        let mut table = &mut self;
-        let mut parts: Vec<&str> = key.split('.').collect();
-        let last = parts.pop().unwrap_or_default();
-        for part in parts {
-            let at = table.tables.iter().position(|(name, _)| name == part);
-            let at = at.unwrap_or_else(|| {
-                table.tables.push((part.to_owned(), Self::default()));
-                table.tables.len() - 1
-            });
-            table = &mut table.tables[at].1;
-        }
-        table.fields.push((last.to_owned(), field.clone()));
-        self.fields.push((key.to_owned(), field.clone()));
-        self
+    /// Adds a field by the parts of its key.
+    fn put(&mut self, key: &str, field: Value) {
+        let Some((part, rest)) = key.split_once('.') else {
+            self.fields.push((key.to_owned(), field));
+            return;
+        };
+        let at = self.tables.iter().position(|(name, _)| name == part);
+        let at = at.unwrap_or_else(|| {
+            self.tables.push((part.to_owned(), Self::default()));
+            self.tables.len() - 1
+        });
+        self.tables[at].1.put(rest, field);
     }
 
     /// The same with fields that go by their whole keys, in quotation marks.
@@ -259,15 +245,15 @@ impl Table {
         self
     }
 
-    fn schema(self, kind: &Row) -> Value {
+    fn schema(self, form: &Form) -> Value {
         let mut properties: Map<String, Value> = self.fields.into_iter().collect();
         let mut patterns: Map<String, Value> = self.patterns.into_iter().collect();
         let mut schema = json!({"type": "object", "additionalProperties": false});
         for (name, table) in self.tables {
-            let table = table.schema(kind);
+            let table = table.schema(form);
             if name == ANY {
                 patterns.insert(format!("^{NAME}$"), table);
-                if let Some(named) = &kind.tables.named {
+                if let Some(named) = &form.tables.named {
                     schema["propertyNames"] = json!({"not": {"enum": named.taken}});
                     schema["maxProperties"] = named.most.into();
                 }
@@ -286,24 +272,24 @@ impl Table {
 }
 
 /// What must be given, and what must not be given together, in a file without a sweep.
-fn conditions(kind: &Row, rows: &[&Field]) -> Vec<Value> {
+fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
-    let mut conditions = conditions_of(kind, &fixed, "");
-    if let Some(table) = &kind.tables.named {
+    let mut conditions = conditions_of(form, &fixed, "");
+    if let Some(table) = &form.tables.named {
         let path = format!("{}.{ANY}.", table.table);
-        let each = json!({"additionalProperties": {"allOf": conditions_of(kind, &named, &path)}});
+        let each = json!({"additionalProperties": {"allOf": conditions_of(form, &named, &path)}});
         conditions.push(present(table.table, &each));
     }
     conditions
 }
 
 /// The conditions of the rows of the table whose keys begin with `path`.
-fn conditions_of(kind: &Row, rows: &[&Field], path: &str) -> Vec<Value> {
+fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
     let given = |key: &str| present(&below(key), &any);
-    let preset = kind.tables.presets.map(|presets| given(presets.key));
+    let preset = form.tables.presets.map(|presets| given(presets.key));
     let mut conditions = Vec::new();
     for row in rows {
         let mut needs = Vec::new();

@@ -5,13 +5,10 @@
 
 use crate::described::{Described, Description};
 use crate::error::Problem;
-use crate::faults::{Asked, Failures, Faults};
-use crate::field::{Field, Own};
-use crate::named::Named;
-use crate::preset::Presets;
+use crate::faults::{Asked, Failures};
+use crate::form::{Form, Loads, Tables};
 use crate::settings::Settings;
 use crate::vain::Watch;
-use crate::value::Value;
 
 /// How files describe one kind of machine.
 pub trait Format: 'static {
@@ -54,68 +51,10 @@ pub trait Format: 'static {
     }
 }
 
-/// The fields of one kind of machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Tables {
-    /// The fields of `[machine]` beside the kind, those of one table together.
-    pub machine: fn() -> Vec<Field>,
-    /// The fields of `[workload]`, those of one table together.
-    pub workload: fn() -> Vec<Field>,
-    /// The tables in it that a file may repeat under names of its own, if there are such.
-    pub named: Option<Named>,
-    /// What it says of the fields of other tables that are [`OfKind`](crate::field::Default::OfKind).
-    pub own: &'static [Own],
-    /// How it says how much is asked of the machine.
-    pub loads: Loads,
-    /// Sets of values under one name, if there are such.
-    pub presets: Option<&'static Presets>,
-    /// What can be said to fail, if anything.
-    pub faults: Option<Faults>,
-}
-
-/// How a kind says how much is asked of the machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Loads {
-    /// The fields that decide the load, each in place of the others.
-    pub keys: &'static [&'static str],
-    /// The field that holds loads, whichever way a file puts them.
-    pub key: &'static str,
-    /// What a load is, in words, for axes.
-    pub label: &'static str,
-    /// The unit in which loads are counted.
-    pub unit: &'static str,
-    /// The load, in that unit, that a value of the field `search.over` stands for.
-    pub read: fn(&str, &Value) -> Result<f64, NoLoad>,
-    /// What sets a load of that unit; if nothing can, what would be possible.
-    pub write: fn(f64) -> Result<LoadValue, &'static str>,
-}
-
-/// Why a value stands for no load.
-#[derive(Debug)]
-pub struct NoLoad {
-    /// What is wrong.
-    pub problem: &'static str,
-    /// What would be right.
-    pub hint: &'static str,
-}
-
-/// The field that sets a load, its value, and the value as it would be written.
-#[derive(Debug)]
-pub struct LoadValue {
-    /// The field.
-    pub key: &'static str,
-    /// Its value.
-    pub value: Value,
-    /// The value in a file.
-    pub written: String,
-}
-
 /// One kind of machine, whatever its types.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) form: &'static str,
-    pub(crate) tables: Tables,
+    pub(crate) files: Form,
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
@@ -127,9 +66,11 @@ impl Row {
     /// The row of a kind.
     pub const fn of<F: Format>() -> Self {
         Self {
-            name: F::NAME,
-            form: F::FORM,
-            tables: F::TABLES,
+            files: Form {
+                kind: F::NAME,
+                name: F::FORM,
+                tables: F::TABLES,
+            },
             machine: |settings| F::machine(settings).map(Described::new),
             build: |settings| {
                 let machine = F::machine(settings)?;
@@ -144,29 +85,28 @@ impl Row {
 
     /// The word after `machine.kind =`.
     pub const fn name(&self) -> &'static str {
-        self.name
+        self.files.kind
     }
 
     /// What the reference calls its files, no two alike.
     pub const fn form(&self) -> &'static str {
-        self.form
+        self.files.name
     }
 
     /// How the kind says how much is asked of the machine.
     pub const fn loads(&self) -> &Loads {
-        &self.tables.loads
+        &self.files.tables.loads
     }
 
-    /// The rows of its named table of this name.
-    pub(crate) fn named_rows(&self, name: &str) -> Vec<Field> {
-        let named = self.tables.named.iter();
-        named.flat_map(|named| named.rows(name)).collect()
+    /// The machine, once every value of it is there.
+    pub(crate) fn machine(&self, settings: &Settings) -> Result<Described, Problem> {
+        settings.check_fields(|key| key.starts_with("machine."))?;
+        (self.machine)(settings)
     }
 
-    /// The kind's form of a row of a table that all kinds share.
-    pub(crate) fn own(&self, row: Field) -> Field {
-        let own = self.tables.own.iter().find(|own| own.key == &*row.key);
-        own.unwrap_or_else(|| unreachable!("{} has no {}", self.name, row.key))
-            .row(row)
+    /// Machine and work, once every value is there.
+    pub(crate) fn build(&self, settings: &Settings) -> Result<(Described, Described), Problem> {
+        settings.check_fields(|_| true)?;
+        (self.build)(settings)
     }
 }

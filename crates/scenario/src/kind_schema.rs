@@ -1,18 +1,18 @@
-//! The fields of a file with one kind of machine.
+//! The fields of a file of one form.
 
+use crate::document::is_in;
 use crate::field::Field;
-use crate::kind::Row;
+use crate::form::Form;
 use crate::named::{self, ANY, Named};
 use crate::setting::{Setting, defaults};
 use crate::suggest::closest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The fields of a file with one kind of machine and named tables of certain names.
+/// The fields of a file of one form with named tables of certain names.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The kind of machine.
-    pub(crate) kind: Row,
+    pub(crate) form: Form,
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     defaults: BTreeMap<Arc<str>, Setting>,
@@ -22,40 +22,34 @@ pub(crate) struct Schema {
     named_at: usize,
     /// The names of its named tables.
     names: Vec<String>,
-    /// The keys that files with each kind of machine may have.
-    of_kinds: Arc<[KindKeys]>,
+    /// The keys that files of each form may have.
+    of_forms: Arc<[Keys]>,
 }
 
 /// What files of one form may have.
 #[derive(Debug)]
-pub(crate) struct KindKeys {
-    /// The word of the kind of machine.
-    pub(crate) name: &'static str,
-    /// The form.
-    pub(crate) form: &'static str,
-    /// The table around its named tables.
-    pub(crate) named: Option<&'static str>,
-    /// The keys of its fields.
+pub(crate) struct Keys {
+    pub(crate) form: Form,
     pub(crate) keys: Vec<Arc<str>>,
 }
 
 impl Schema {
     /// The schema of files without named tables; their rows would stand at `named_at`.
     pub(crate) fn new(
-        kind: Row,
+        form: Form,
         fields: Vec<Field>,
         named_at: usize,
-        of_kinds: Arc<[KindKeys]>,
+        of_forms: Arc<[Keys]>,
     ) -> Self {
         let mut schema = Self {
-            kind,
+            form,
             fields: Vec::new(),
             by_key: BTreeMap::new(),
             defaults: BTreeMap::new(),
-            templates: kind.named_rows(ANY).into(),
+            templates: form.named_rows(ANY).into(),
             named_at: 0,
             names: Vec::new(),
-            of_kinds,
+            of_forms,
         };
         schema.insert(fields);
         schema.named_at = named_at;
@@ -64,14 +58,14 @@ impl Schema {
 
     /// The tables that a file may repeat under names of its own, if there are such.
     pub(crate) fn named(&self) -> Option<&Named> {
-        self.kind.tables.named.as_ref()
+        self.form.tables.named.as_ref()
     }
 
     /// The schema for a machine of the same kind and named tables of these names.
     pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
         let mut schema = self.clone();
         let of = |name: &String| -> Vec<Field> {
-            let mut rows = self.kind.named_rows(name);
+            let mut rows = self.form.named_rows(name);
             for row in &mut rows {
                 row.label = format!("{} of {name}", row.label);
             }
@@ -131,41 +125,38 @@ impl Schema {
 
     /// Whether `path` is a table that holds fields, or named tables.
     pub(crate) fn is_table(&self, path: &str) -> bool {
-        let leads_on = |key: &str| {
-            key.strip_prefix(path)
-                .is_some_and(|rest| rest.starts_with('.'))
-        };
         let named = self.named().map(|named| named.table);
-        named.is_some_and(|table| table == path || leads_on(table))
-            || self.fields.iter().any(|field| leads_on(&field.key))
+        named.is_some_and(|table| table == path || is_in(path, table))
+            || self.fields.iter().any(|field| is_in(path, &field.key))
     }
 
     /// Problem and hint about `path` if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
-        let has = |other: &&KindKeys| other.keys.iter().any(|key| named::leads_to(path, key));
-        let others = || self.of_kinds.iter().filter(has);
-        let twin = others().find(|o| o.name == self.kind.name && o.form != self.kind.form);
+        let has = |other: &&Keys| other.keys.iter().any(|key| named::leads_to(path, key));
+        let others = || self.of_forms.iter().filter(has);
+        let twin =
+            others().find(|o| o.form.kind == self.form.kind && o.form.name != self.form.name);
         let own = self.named().map(|named| named.table);
-        let hint = match twin.map(|twin| (twin.named, own)) {
-            Some((Some(table), _)) => format!("it belongs to files with [{table}.NAME]"),
+        let hint = match twin.map(|twin| (twin.form.tables.named, own)) {
+            Some((Some(named), _)) => format!("it belongs to files with [{}.NAME]", named.table),
             Some((None, Some(table))) => format!("it belongs to files without [{table}.NAME]"),
             _ => {
-                let other = others().find(|other| other.name != self.kind.name)?;
-                format!("it belongs to machine.kind = \"{}\"", other.name)
+                let other = others().find(|other| other.form.kind != self.form.kind)?;
+                format!("it belongs to machine.kind = \"{}\"", other.form.kind)
             }
         };
-        let problem = format!("no such key with machine.kind = \"{}\"", self.kind.name);
+        let problem = format!("no such key with machine.kind = \"{}\"", self.form.kind);
         Some((problem, hint))
     }
 
     /// The kinds of machine that have the table or field `path`.
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
-        let has = |kind: &&KindKeys| kind.keys.iter().any(|key| named::leads_to(path, key));
+        let has = |other: &&Keys| other.keys.iter().any(|key| named::leads_to(path, key));
         let mut kinds = Vec::new();
-        for kind in self.of_kinds.iter().filter(has) {
+        for other in self.of_forms.iter().filter(has) {
             // Files of a kind may have several forms.
-            if !kinds.contains(&kind.name) {
-                kinds.push(kind.name);
+            if !kinds.contains(&other.form.kind) {
+                kinds.push(other.form.kind);
             }
         }
         kinds

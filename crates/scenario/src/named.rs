@@ -72,11 +72,7 @@ pub fn names(named: &Named, root: &Node) -> Result<Vec<String>, Problem> {
 }
 
 fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
-    let node = Node {
-        tree: Tree::Text(entry.key.clone()),
-        origin: entry.key_origin,
-    };
-    match Kind::Name.read(&node) {
+    match Kind::Name.read(&entry.name()) {
         Ok(_) if named.taken.contains(&entry.key.as_str()) => Err(Problem::new(
             format!("{}.{}", named.table, entry.key),
             entry.key_origin,
@@ -84,10 +80,10 @@ fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
             format!("give the {} another name", named.one),
         )),
         Ok(_) => Ok(entry.key.clone()),
-        Err(flaw) => Err(Problem::new(
+        Err(problem) => Err(Problem::new(
             named.table,
-            flaw.origin,
-            format!("{}, as that of a {} must be", flaw.problem, named.one),
+            problem.origin,
+            format!("{}, as that of a {} must be", problem.problem, named.one),
             "give 1 to 80 letters, digits, - and _",
         )),
     }

@@ -1,13 +1,13 @@
 //! Numbers of an axis: units as written, and the values between the ends of a range.
 
 use crate::document::{Node, Tree};
-use crate::error::Origin;
+use crate::error::{Origin, Problem};
 use crate::setting::{Layer, Setting};
 use crate::value::{Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
 /// The unit as written: `ms`, `/ms`, `%`; `None` for plain numbers and words.
-pub fn unit(setting: &Setting) -> Option<String> {
+pub(crate) fn unit(setting: &Setting) -> Option<String> {
     let has_unit = matches!(
         setting.value,
         Value::Number(_) | Value::Time(_) | Value::Bytes(_) | Value::Bandwidth(_) | Value::Rate(_)
@@ -19,7 +19,7 @@ pub fn unit(setting: &Setting) -> Option<String> {
 }
 
 /// The value in `unit`; `None` for words and lists.
-pub fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
+pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
     let amount = amount(&setting.value)?;
     let Some(unit) = unit else {
         return Some(amount);
@@ -80,34 +80,28 @@ pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
-/// The values of a range, both ends as written. The error is a problem and a hint.
+/// The values of a range at `place`, both ends as written. The error names no field.
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end, which also
 /// hides the last-digit differences of `powf` between machines; whole quantities are rounded.
-pub fn between(
+pub(crate) fn between(
     from: &Setting,
     to: &Setting,
     points: Option<usize>,
     log: bool,
-    origin: Origin,
-) -> Result<Vec<Setting>, (String, String)> {
+    place: &Node,
+) -> Result<Vec<Setting>, Problem> {
     let kind = from.field.kind;
     let unit = unit(from);
     let ends = number(from, unit.as_deref()).zip(number(to, unit.as_deref()));
     let Some((low, high)) = ends else {
-        return Err((
-            "words and lists have no range".to_owned(),
-            "list the values".to_owned(),
-        ));
+        return Err(place.problem("words and lists have no range", "list the values"));
     };
     if low == high {
-        return Err((
-            format!(
-                "a range from {} to {} has one point",
-                from.text(),
-                to.text()
-            ),
-            "give two different ends, or the one value in a list".to_owned(),
+        let (from, to) = (from.text(), to.text());
+        return Err(place.problem(
+            format!("a range from {from} to {to} has one point"),
+            "give two different ends, or the one value in a list",
         ));
     }
     let whole = matches!(
@@ -118,16 +112,16 @@ pub fn between(
         Some(points) => points,
         None if whole && !log && (high - low).abs() < 10_000.0 => (high - low).abs() as usize + 1,
         None => {
-            return Err((
-                "the range does not say how many points".to_owned(),
-                "add, for example, points = 5".to_owned(),
+            return Err(place.problem(
+                "the range does not say how many points",
+                "add, for example, points = 5",
             ));
         }
     };
     if log && (low <= 0.0 || high <= 0.0) {
-        return Err((
-            "a logarithmic range cannot begin or end at zero".to_owned(),
-            "give ends above 0, or spacing = \"linear\"".to_owned(),
+        return Err(place.problem(
+            "a logarithmic range cannot begin or end at zero",
+            "give ends above 0, or spacing = \"linear\"",
         ));
     }
     let mut settings = vec![from.clone()];
@@ -138,11 +132,11 @@ pub fn between(
         } else {
             low + (high - low) * share
         };
-        settings.push(inner(from, exact, unit.as_deref(), origin)?);
+        settings.push(inner(from, exact, unit.as_deref(), place.origin)?);
     }
     settings.push(to.clone());
     for setting in &mut settings {
-        setting.origin = origin;
+        setting.origin = place.origin;
     }
     Ok(settings)
 }
@@ -152,34 +146,24 @@ fn inner(
     exact: f64,
     unit: Option<&str>,
     origin: Origin,
-) -> Result<Setting, (String, String)> {
+) -> Result<Setting, Problem> {
     let short = rounded(exact, 6);
+    let read = |tree| Setting::read(&from.field, &Node { tree, origin }, Layer::Axis);
+    let unit = match unit {
+        None if matches!(from.value, Value::Integer(_) | Value::Sizes(_)) => {
+            return read(Tree::Integer(exact.round() as i64));
+        }
+        None => return read(Tree::Float(short)),
+        Some("%") => return read(Tree::Text(format!("{short}%"))),
+        Some(unit) => unit,
+    };
     let base_unit = match from.value {
         Value::Time(_) => "ps",
         Value::Bytes(_) => "B",
         Value::Bandwidth(_) => "bit/s",
         _ => "",
     };
-    let trees = match unit {
-        None if matches!(from.value, Value::Integer(_) | Value::Sizes(_)) => {
-            vec![Tree::Integer(exact.round() as i64)]
-        }
-        None => vec![Tree::Float(short)],
-        Some("%") => vec![Tree::Text(format!("{short}%"))],
-        Some(unit) => {
-            let base = exact * unit_amount(&from.value, unit).unwrap_or(1.0);
-            vec![
-                Tree::Text(format!("{short} {unit}")),
-                Tree::Text(format!("{} {base_unit}", base.round())),
-            ]
-        }
-    };
-    let mut problem = (String::new(), String::new());
-    for tree in trees {
-        match Setting::read(&from.field, &Node { tree, origin }, Layer::Axis) {
-            Ok(setting) => return Ok(setting),
-            Err(error) => problem = (error.problem, error.hint),
-        }
-    }
-    Err(problem)
+    let base = exact * unit_amount(&from.value, unit).unwrap_or(1.0);
+    read(Tree::Text(format!("{short} {unit}")))
+        .or_else(|_| read(Tree::Text(format!("{} {base_unit}", base.round()))))
 }

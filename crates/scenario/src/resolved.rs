@@ -1,7 +1,6 @@
 //! Every value that counts, and where it is from.
 
-use crate::document::cut;
-use crate::error::Origin;
+use crate::error::{Origin, cut};
 use crate::field::Default;
 use crate::points::applied;
 use crate::scenario::Scenario;
@@ -34,7 +33,7 @@ impl Scenario {
             .filter_map(|axis| axis.values.first().cloned())
             .collect();
         let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
-        let derived = (settings.schema().kind.derived)(&self.machine);
+        let derived = (self.kind.derived)(&self.machine);
         let row = |key: &str, value: String, from: String, source: String| Resolved {
             key: key.to_owned(),
             value: cut(&value, VALUE_MAX),

@@ -9,10 +9,11 @@ use crate::document::{parse_file, shown};
 use crate::draft::Draft;
 use crate::error::{Origin, Problem, ScenarioError, Source};
 use crate::faults_axis;
+use crate::form::Loads;
 use crate::formats::Formats;
-use crate::kind::Loads;
+use crate::kind::Row;
 use crate::points::{applied, at, check_count, product};
-use crate::preset;
+use crate::preset_values;
 use crate::search::{self, Search, SearchLine};
 use crate::setting::Setting;
 use crate::settings::Settings;
@@ -49,6 +50,7 @@ pub struct Scenario {
     pub verdict: Verdict,
     /// The saturation search, if one is asked for.
     pub search: Option<Search>,
+    pub(crate) kind: Row,
     pub(crate) base: Settings,
     points: Vec<Point>,
     changes: Vec<Change>,
@@ -116,11 +118,13 @@ impl Scenario {
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        if let Some(presets) = base.schema().kind.tables.presets {
-            preset::resolve(presets, &mut base, &mut axes)?;
+        let form = base.schema().form;
+        let kind = formats.row(&form);
+        if let Some(presets) = form.tables.presets {
+            preset_values::resolve(presets, &mut base, &mut axes)?;
         }
         check_head(&base)?;
-        let sweeps_faults = faults_axis::resolve(&mut base, &mut axes)?;
+        let sweeps_faults = faults_axis::resolve(&kind, &mut base, &mut axes)?;
         let ControlTable {
             measure,
             stop,
@@ -133,7 +137,7 @@ impl Scenario {
         let search = search.transpose()?;
         let (points, first) = loop {
             let mut effects = Effects::default();
-            let built = build_all(&base, &axes, search.as_ref(), source, &mut effects)?;
+            let built = build_all(&kind, &base, &axes, search.as_ref(), source, &mut effects)?;
             // What an override has made useless counts as not given.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
@@ -159,6 +163,7 @@ impl Scenario {
             stop,
             verdict,
             search,
+            kind,
             base,
             points,
             changes,
@@ -189,7 +194,7 @@ impl Scenario {
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
             // They have been built once already, when the file was checked.
-            Some(_) => lines(&self.base, &self.axes, &self.source).unwrap_or_default(),
+            Some(_) => lines(&self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
     }
@@ -206,18 +211,18 @@ impl Scenario {
 
     /// The word of the kind of machine, as after `machine.kind =`.
     pub fn kind(&self) -> &'static str {
-        self.base.schema().kind.name
+        self.kind.name()
     }
 
     /// What the reference calls files of this form: the word of the kind of machine, or one of its own
     /// where files with named tables are described in another way.
     pub fn form(&self) -> &'static str {
-        self.base.schema().kind.form
+        self.kind.form()
     }
 
     /// How this kind of machine says how much is asked of it.
     pub fn loads(&self) -> Loads {
-        self.base.schema().kind.tables.loads
+        *self.kind.loads()
     }
 
     /// Whether the field `key` decides how much is asked of a machine of this kind.
@@ -281,14 +286,6 @@ impl Scenario {
     }
 }
 
-impl Settings {
-    /// Machine and workload, once every value is there.
-    pub(crate) fn build(&self) -> Result<(Described, Described), Problem> {
-        self.check_complete()?;
-        (self.schema().kind.build)(self)
-    }
-}
-
 /// What is missing outside of machine and workload, before any point is built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
@@ -311,13 +308,13 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
     let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
-    let keys = schema.kind.tables.loads.keys;
+    let keys = schema.form.tables.loads.keys;
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(base.schema().kind.tables.loads.keys));
+    axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys));
     axes
 }
 
@@ -326,6 +323,7 @@ type Expanded = (Vec<Point>, (Described, Described));
 
 /// Builds everything once and notes which fields have an effect.
 fn build_all(
+    kind: &Row,
     base: &Settings,
     axes: &[Axis],
     search: Option<&Search>,
@@ -333,7 +331,7 @@ fn build_all(
     effects: &mut Effects,
 ) -> Result<Expanded, Problem> {
     let lines = match search {
-        Some(_) => lines(base, axes, source)?,
+        Some(_) => lines(kind, base, axes, source)?,
         None => Vec::new(),
     };
     let search_axes = without_load(base, axes);
@@ -347,7 +345,6 @@ fn build_all(
                     Some(&format!("{load} {unit}")),
                 )
             })?;
-            let kind = line.settings.schema().kind;
             effects.note(&line.settings, |watch| {
                 (kind.watch)(watch, &machine, &workload)
             });
@@ -356,24 +353,28 @@ fn build_all(
     let points = if search.is_some() && !has_load(base, axes) {
         Vec::new()
     } else {
-        points(base, axes, effects)?
+        points(kind, base, axes, effects)?
     };
     let first = match (points.first(), lines.first(), search) {
         (Some(point), ..) => (point.machine.clone(), point.workload.clone()),
         (None, Some(line), Some(search)) => line.build_at(search.low)?,
-        _ => base.build()?,
+        _ => kind.build(base)?,
     };
     Ok((points, first))
 }
 
-fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<Point>, Problem> {
+fn points(
+    kind: &Row,
+    base: &Settings,
+    axes: &[Axis],
+    effects: &mut Effects,
+) -> Result<Vec<Point>, Problem> {
     product(axes)
         .into_iter()
         .enumerate()
         .map(|(index, values)| {
             let built = applied(base, &values).and_then(|settings| {
-                let (machine, workload) = settings.build()?;
-                let kind = settings.schema().kind;
+                let (machine, workload) = kind.build(&settings)?;
                 effects.note(&settings, |watch| (kind.watch)(watch, &machine, &workload));
                 Ok((machine, workload))
             });
@@ -388,7 +389,12 @@ fn points(base: &Settings, axes: &[Axis], effects: &mut Effects) -> Result<Vec<P
         .collect()
 }
 
-fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<SearchLine>, Problem> {
+fn lines(
+    kind: &Row,
+    base: &Settings,
+    axes: &[Axis],
+    source: &Arc<Source>,
+) -> Result<Vec<SearchLine>, Problem> {
     product(&without_load(base, axes))
         .into_iter()
         .enumerate()
@@ -397,6 +403,7 @@ fn lines(base: &Settings, axes: &[Axis], source: &Arc<Source>) -> Result<Vec<Sea
             Ok(SearchLine {
                 index,
                 values,
+                kind: *kind,
                 settings,
                 source: Arc::clone(source),
             })

@@ -1,10 +1,11 @@
 //! The fields of the scenario file, as the reference lists them.
 
 use crate::describe::Rows;
+use crate::faults::Faults;
 use crate::faults_axis;
 use crate::field::{Default, Field, Following};
+use crate::form::Form;
 use crate::formats::Formats;
-use crate::kind::Row;
 use crate::named::ANY_IN_WORDS;
 use crate::sweep;
 use crate::tables::{ControlTable, HeadTable};
@@ -41,68 +42,75 @@ impl Formats {
     /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
     /// of variants.
     pub fn fields(&'static self) -> Vec<FieldInfo> {
-        let of_kinds = |table: fn(&Row) -> Vec<Field>| {
-            self.rows().iter().flat_map(move |kind| {
-                let rows = table(kind).into_iter();
-                rows.map(|field| info_of(kind, &field))
-            })
-        };
-        let workload = |kind: &Row| {
-            let named = kind.named_rows(ANY_IN_WORDS);
-            (kind.tables.workload)().into_iter().chain(named).collect()
-        };
+        let work = self.forms().flat_map(|form| {
+            let rows = (form.tables.workload)().into_iter();
+            let rows = rows.chain(form.named_rows(ANY_IN_WORDS));
+            rows.map(|field| info_of(form.name, &field))
+        });
         let common = |field: Field| -> Vec<FieldInfo> {
             if field.default != Default::OfKind {
                 return vec![info(&field)];
             }
-            let own = |kind: &Row| info_of(kind, &kind.own(field.clone()));
-            self.rows().iter().map(own).collect()
+            let own = |form: &Form| info_of(form.name, &form.own(field.clone()));
+            self.forms().map(own).collect()
         };
         // Files of several forms say the same of a machine.
-        let firsts = self.rows().iter().filter(|kind| !self.is_second(kind));
-        let machines = firsts.flat_map(|kind| {
-            let rows = (kind.tables.machine)().into_iter();
-            rows.map(|field| info_of(kind, &field))
+        let firsts = || self.forms().filter(|form| !self.is_second(form));
+        let machines = firsts().flat_map(|form| {
+            let rows = (form.tables.machine)().into_iter();
+            rows.map(|field| info_of(form.name, &field))
         });
         let before = Rows::of::<HeadTable>("").into_iter();
         before
             .chain([self.kind_field()])
             .map(|field| info(&field))
             .chain(machines)
-            .chain(of_kinds(workload))
+            .chain(work)
             .chain(sweep_reference())
-            .chain(self.failures())
+            .chain(firsts().flat_map(failures))
             .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
             .collect()
     }
+}
 
-    /// The reference of axes over failures, kind by kind.
-    fn failures(&self) -> impl Iterator<Item = FieldInfo> {
-        let kinds = self.rows().iter().filter(|kind| !self.is_second(kind));
-        kinds
-            .filter_map(|kind| Some((kind, kind.tables.faults?)))
-            .flat_map(|(kind, faults)| {
-                let axis = FieldInfo {
-                    key: format!("sweep.{}", faults_axis::KEY),
-                    holds: "a word for the parts that fail, or a table".to_owned(),
-                    units: String::new(),
-                    default: "no failures".to_owned(),
-                    range: alternatives(faults.words),
-                    meaning: faults_axis::MEANING.to_owned(),
-                    applies: String::new(),
-                    machine: kind.name.to_owned(),
-                };
-                let options = faults_axis::options(faults.words);
-                let options = options.map(|option| info_of(kind, &option));
-                [axis].into_iter().chain(options)
-            })
+/// The reference of an axis over failures.
+fn failures(form: &Form) -> Vec<FieldInfo> {
+    let of_axis = |faults: Faults| {
+        let axis = FieldInfo {
+            machine: form.kind.to_owned(),
+            ..row(
+                &format!("sweep.{}", faults_axis::KEY),
+                "a word for the parts that fail, or a table",
+                "no failures",
+                &alternatives(faults.words),
+                faults_axis::MEANING,
+            )
+        };
+        let options = faults_axis::options(faults.words);
+        let options = options.iter().map(|option| info_of(form.name, option));
+        [axis].into_iter().chain(options).collect()
+    };
+    form.tables.faults.map_or_else(Vec::new, of_axis)
+}
+
+fn info_of(form: &str, field: &Field) -> FieldInfo {
+    FieldInfo {
+        machine: form.to_owned(),
+        ..info(field)
     }
 }
 
-fn info_of(kind: &Row, field: &Field) -> FieldInfo {
+/// A row that no field stands for.
+fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
-        machine: kind.form.to_owned(),
-        ..info(field)
+        key: key.to_owned(),
+        holds: holds.to_owned(),
+        units: String::new(),
+        default: default.to_owned(),
+        range: range.to_owned(),
+        meaning: meaning.to_owned(),
+        applies: String::new(),
+        machine: String::new(),
     }
 }
 
@@ -153,16 +161,6 @@ pub(crate) fn in_words(following: &Following) -> String {
 
 /// The reference of the fields below `[sweep]`.
 fn sweep_reference() -> Vec<FieldInfo> {
-    let row = |key: &str, holds: &str, default: &str, range: &str, meaning: &str| FieldInfo {
-        key: key.to_owned(),
-        holds: holds.to_owned(),
-        units: String::new(),
-        default: default.to_owned(),
-        range: range.to_owned(),
-        meaning: meaning.to_owned(),
-        applies: String::new(),
-        machine: String::new(),
-    };
     let any = "any machine or workload field but machine.kind";
     let mut rows = vec![
         row(

@@ -2,7 +2,8 @@
 
 use crate::described::Described;
 use crate::error::{Problem, ScenarioError, Source};
-use crate::kind::LoadValue;
+use crate::form::LoadValue;
+use crate::kind::Row;
 use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::sweep::AxisValue;
@@ -35,7 +36,7 @@ impl Search {
 
 /// The search that a file asks for.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
-    let loads = settings.schema().kind.tables.loads;
+    let loads = settings.schema().form.tables.loads;
     let end = |key: &str, value: &Value| {
         let load = (loads.read)(&table.over, value);
         load.map_err(|no| settings.problem(key, no.problem, no.hint))
@@ -66,6 +67,7 @@ pub struct SearchLine {
     pub index: usize,
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,
+    pub(crate) kind: Row,
     pub(crate) settings: Settings,
     pub(crate) source: Arc<Source>,
 }
@@ -83,7 +85,7 @@ impl SearchLine {
 
     pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
         let schema = self.settings.schema();
-        let loads = &schema.kind.tables.loads;
+        let loads = &schema.form.tables.loads;
         let LoadValue {
             key,
             value,
@@ -114,6 +116,6 @@ impl SearchLine {
             layer: Layer::Search,
             credit: None,
         })?;
-        settings.build()
+        self.kind.build(&settings)
     }
 }

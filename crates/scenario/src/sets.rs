@@ -1,20 +1,17 @@
 //! Words that stand for several sets of named tables, for studies of one beside another.
 
 use crate::document::{Node, Tree, shown};
-use crate::error::Origin;
+use crate::error::Problem;
 use crate::suggest::closest;
 use crate::value::SET_WORDS;
 
-/// The sets that `word` stands for, as lists of names in the order of the file. The error is a
-/// problem and a hint.
+/// The sets that `word` stands for, as lists of names in the order of the file. The error names
+/// no field.
 ///
 /// `"alone"`: each by itself. `"pairs"`: each by itself, then each pair. Both end with all
 /// together, unless that is among them already.
-pub(crate) fn sets(
-    names: &[String],
-    word: &str,
-    origin: Origin,
-) -> Result<Vec<Node>, (String, String)> {
+pub(crate) fn sets(names: &[String], word: &str, node: &Node) -> Result<Vec<Node>, Problem> {
+    let origin = node.origin;
     let mut sets: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str()]).collect();
     match word {
         "alone" => {}
@@ -32,7 +29,7 @@ pub(crate) fn sets(
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => "give \"alone\", \"pairs\" or a list of sets".to_owned(),
             };
-            return Err((format!("{} is not known here", shown(word)), hint));
+            return Err(node.problem(format!("{} is not known here", shown(word)), hint));
         }
     }
     let all: Vec<&str> = names.iter().map(String::as_str).collect();

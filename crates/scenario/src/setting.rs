@@ -58,7 +58,7 @@ impl Setting {
         let value = field
             .kind
             .read(node)
-            .map_err(|flaw| Problem::new(&*field.key, flaw.origin, flaw.problem, flaw.hint))?;
+            .map_err(|problem| problem.of(&*field.key))?;
         let written = match (&value, &node.tree) {
             (Value::Text(text), _) => toml::Value::String(text.clone()),
             (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
@@ -72,6 +72,16 @@ impl Setting {
             layer,
             credit: None,
         })
+    }
+
+    /// The same of a value that the file gives under another key.
+    pub(crate) fn read_as(
+        key: &str,
+        field: &Arc<Field>,
+        node: &Node,
+        layer: Layer,
+    ) -> Result<Self, Problem> {
+        Self::read(field, node, layer).map_err(|problem| problem.of(key))
     }
 
     /// The value in words, without quotation marks.

@@ -1,12 +1,12 @@
 //! The values of one experiment or one of its points: field by field, defaults below.
 
-use crate::document::{parse_value, shown};
+use crate::document::{is_in, last, parse_value, shown};
 use crate::error::{Origin, Problem};
 use crate::field::{Default, Field, Only};
 use crate::held::Held;
 use crate::kind_schema::Schema;
 use crate::setting::{Layer, Setting};
-use crate::value::Value;
+use crate::value::{Value, alternatives};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -104,8 +104,7 @@ impl Settings {
 
     /// Who has set the value.
     pub fn layer(&self, key: &str) -> Layer {
-        self.set
-            .get(key)
+        self.given(key)
             .map_or(Layer::Default, |setting| setting.layer)
     }
 
@@ -114,17 +113,9 @@ impl Settings {
         if let Some(setting) = self.set.get(key) {
             return setting.origin;
         }
-        if let Some(&origin) = self.tables.get(key) {
-            return origin;
-        }
-        let mut path = key;
-        while let Some((parent, _)) = path.rsplit_once('.') {
-            if let Some(&origin) = self.tables.get(parent) {
-                return origin;
-            }
-            path = parent;
-        }
-        Origin::Whole
+        let mut tables = std::iter::successors(Some(key), |path| Some(path.rsplit_once('.')?.0));
+        let table = tables.find_map(|path| self.tables.get(path));
+        table.copied().unwrap_or(Origin::Whole)
     }
 
     /// A problem with the value of `key`.
@@ -192,12 +183,8 @@ impl Settings {
         obstacle.is_some_and(|(_, _, layer)| layer == Layer::Override)
     }
 
-    /// Checks that every field that must be given is given, and that none is given in vain.
-    pub(crate) fn check_complete(&self) -> Result<(), Problem> {
-        self.check_fields(|_| true)
-    }
-
-    /// The same for the fields whose keys `which` accepts.
+    /// Checks that every field that must be given is given, and that none is given in vain, of those
+    /// whose keys `which` accepts.
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
@@ -216,7 +203,7 @@ impl Settings {
 
     fn in_vain(&self, field: &Field, only: &Only, word: &str) -> Problem {
         let selector = &only.selector;
-        let choices = crate::value::alternatives(&only.choices);
+        let choices = alternatives(&only.choices);
         self.problem(
             &field.key,
             format!("it has no effect with {selector} = {}", shown(word)),
@@ -229,36 +216,19 @@ impl Settings {
         if !self.applies(field) || field.within.as_ref().is_some_and(absent) {
             return Ok(());
         }
-        let need = match &field.only {
-            Some(only) => {
-                let word = self.word(&only.selector).0;
-                format!(
-                    "it is missing, and {} = {} needs it",
-                    only.selector,
-                    shown(&word)
-                )
-            }
-            None => "it is missing".to_owned(),
-        };
-        let key = field
-            .key
-            .rsplit_once('.')
-            .map_or(&*field.key, |(_, last)| last);
-        let example = field.example();
-        Err(self.problem(
-            &field.key,
-            need,
-            format!("write, for example, {key} = {example}"),
-        ))
+        let mut need = "it is missing".to_owned();
+        if let Some(Only { selector, .. }) = &field.only {
+            let word = shown(&self.text(selector));
+            need.push_str(&format!(", and {selector} = {word} needs it"));
+        }
+        let (key, example) = (last(&field.key), field.example());
+        let hint = format!("write, for example, {key} = {example}");
+        Err(self.problem(&field.key, need, hint))
     }
 
     /// Whether an optional table is there.
     pub fn has_table(&self, path: &str) -> bool {
-        self.tables.contains_key(path)
-            || self.set.keys().any(|key| {
-                key.strip_prefix(path)
-                    .is_some_and(|rest| rest.starts_with('.'))
-            })
+        self.tables.contains_key(path) || self.set.keys().any(|key| is_in(path, key))
     }
 }
 

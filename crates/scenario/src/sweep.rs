@@ -3,7 +3,7 @@
 //! An axis over a field is a list of its values or a range; an axis of variants is a list of
 //! tables, each with the settings of one variant, for fields that change together.
 
-use crate::document::{Entry, Node, Tree, join, shown};
+use crate::document::{Entry, Node, Tree, join, last, shown};
 use crate::error::Problem;
 use crate::faults::Wanted;
 use crate::field::{Default, Field};
@@ -13,7 +13,7 @@ use crate::sets;
 use crate::setting::{Layer, Setting};
 use crate::settings::Settings;
 use crate::suggest::closest;
-use crate::value::{Kind, LINE_MAX, control_in};
+use crate::value::{Kind, LINE_MAX, Value, control_in};
 use std::sync::Arc;
 
 /// One axis of the sweep.
@@ -120,13 +120,6 @@ pub(crate) fn is_variants(node: &Node) -> bool {
     matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
 }
 
-fn in_sweep(problem: Problem) -> Problem {
-    Problem {
-        field: format!("sweep.{}", problem.field),
-        ..problem
-    }
-}
-
 /// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
 pub(crate) fn read_values(
     schema: &Schema,
@@ -134,18 +127,14 @@ pub(crate) fn read_values(
     node: &Node,
 ) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", field.key);
+    let read = |node| Setting::read_as(&key, field, node, Layer::Axis);
     let settings = match &node.tree {
-        Tree::Text(word) if field.kind == Kind::NameSet => {
-            sets::sets(schema.names(), word, node.origin)
-                .map_err(|(problem, hint)| Problem::new(key.as_str(), node.origin, problem, hint))?
-                .iter()
-                .map(|set| Setting::read(field, set, Layer::Axis).map_err(in_sweep))
-                .collect::<Result<Vec<_>, _>>()?
-        }
-        Tree::Array(items) => items
+        Tree::Text(word) if field.kind == Kind::NameSet => sets::sets(schema.names(), word, node)
+            .map_err(|problem| problem.of(&key))?
             .iter()
-            .map(|item| Setting::read(field, item, Layer::Axis).map_err(in_sweep))
+            .map(read)
             .collect::<Result<Vec<_>, _>>()?,
+        Tree::Array(items) => items.iter().map(read).collect::<Result<Vec<_>, _>>()?,
         Tree::Table(entries) => read_range(field, &key, node, entries)?,
         _ => {
             return Err(Problem::new(
@@ -230,43 +219,30 @@ fn read_range(
             let hint = format!("write, for example, {name} = {}", field.example());
             Problem::new(join(key, name), node.origin, "it is missing", hint)
         })?;
-        Setting::read(field, node, Layer::Axis).map_err(|problem| Problem {
-            field: join(key, name),
-            ..problem
-        })
+        Setting::read_as(&join(key, name), field, node, Layer::Axis)
     };
     let (from, to) = (end("from")?, end("to")?);
     let option = |field: Field| {
         let field = Arc::new(field);
-        let name = field.key.rsplit('.').next().unwrap_or_default();
-        let read = |node| {
-            Setting::read(&field, node, Layer::Axis).map_err(|problem| Problem {
-                field: join(key, name),
-                ..problem
-            })
-        };
+        let name = last(&field.key);
+        let read = |node| Setting::read_as(&join(key, name), &field, node, Layer::Axis);
         node.get(name).map(read).transpose()
     };
     let [points, spacing] = range();
     let points = option(points)?;
     let log = option(spacing)?.is_some_and(|spacing| spacing.text() == "log");
     let points = points.map(|setting| match setting.value {
-        crate::value::Value::Integer(n) => usize::try_from(n).unwrap_or(usize::MAX),
+        Value::Integer(n) => usize::try_from(n).unwrap_or(usize::MAX),
         _ => 0,
     });
-    quantity::between(&from, &to, points, log, node.origin)
-        .map_err(|(problem, hint)| Problem::new(key, node.origin, problem, hint))
+    quantity::between(&from, &to, points, log, node).map_err(|problem| problem.of(key))
 }
 
 /// Reads an axis of variants.
 pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
-    if let Err(flaw) = Kind::Name.read(&Node {
-        tree: Tree::Text(entry.key.clone()),
-        origin: entry.key_origin,
-    }) {
-        return Err(Problem::new(key, flaw.origin, flaw.problem, flaw.hint));
-    }
+    let name = Kind::Name.read(&entry.name());
+    name.map_err(|problem| problem.of(&key))?;
     let mut values: Vec<AxisValue> = Vec::new();
     let Tree::Array(items) = &entry.node.tree else {
         return Err(no_points(&key, &entry.node));
@@ -302,9 +278,9 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
     // each other.
     let mut together = Settings::new(schema.clone());
     for setting in &settings {
-        together.put(setting).map_err(|problem| Problem {
-            field: join(key, &problem.field),
-            ..problem
+        together.put(setting).map_err(|problem| {
+            let key = join(key, &problem.field);
+            problem.of(key)
         })?;
     }
     let words = || {
@@ -330,29 +306,24 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
 }
 
 fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> {
-    match &node.tree {
-        Tree::Text(text) if text.chars().count() > LINE_MAX => Err(Problem::new(
-            join(key, "label"),
-            node.origin,
+    let (problem, hint) = match &node.tree {
+        Tree::Text(text) if text.chars().count() > LINE_MAX => (
             format!("{} has {} characters", shown(text), text.chars().count()),
             format!("give at most {LINE_MAX}"),
-        )),
-        Tree::Text(text) if control_in(text).is_some() => Err(Problem::new(
-            join(key, "label"),
-            node.origin,
+        ),
+        Tree::Text(text) if control_in(text).is_some() => (
             format!("{} holds a control character", shown(text)),
-            "leave it out",
-        )),
-        Tree::Text(text) => Ok((text.clone(), None)),
-        Tree::Integer(n) => Ok((n.to_string(), Some(*n as f64))),
-        Tree::Float(x) if x.is_finite() => Ok((x.to_string(), Some(*x))),
-        _ => Err(Problem::new(
-            join(key, "label"),
-            node.origin,
+            "leave it out".to_owned(),
+        ),
+        Tree::Text(text) => return Ok((text.clone(), None)),
+        Tree::Integer(n) => return Ok((n.to_string(), Some(*n as f64))),
+        Tree::Float(x) if x.is_finite() => return Ok((x.to_string(), Some(*x))),
+        _ => (
             format!("{} where a text or a number is expected", node.describe()),
-            "write, for example, label = \"3-cube\"",
-        )),
-    }
+            "write, for example, label = \"3-cube\"".to_owned(),
+        ),
+    };
+    Err(node.problem(problem, hint).of(join(key, "label")))
 }
 
 fn read_variant_entry(
@@ -368,21 +339,11 @@ fn read_variant_entry(
             .iter()
             .try_for_each(|entry| read_variant_entry(schema, key, &path, entry, settings)),
         (_, Some(field)) if field.sweepable() => {
-            let setting =
-                Setting::read(field, &entry.node, Layer::Axis).map_err(|problem| Problem {
-                    field: join(key, &path),
-                    ..problem
-                })?;
-            settings.push(setting);
+            let key = join(key, &path);
+            settings.push(Setting::read_as(&key, field, &entry.node, Layer::Axis)?);
             Ok(())
         }
-        _ => {
-            let problem = unknown_axis(schema, &path, entry);
-            Err(Problem {
-                field: join(key, &path),
-                ..problem
-            })
-        }
+        _ => Err(unknown_axis(schema, &path, entry).of(join(key, &path))),
     }
 }
 
@@ -417,8 +378,7 @@ fn meant(schema: &Schema, path: &str) -> Option<String> {
     let elsewhere = || {
         let sweepable = schema.fields().iter().filter(|field| field.sweepable());
         let mut keys = sweepable.map(|field| &*field.key);
-        keys.find(|key| key.rsplit('.').next() == Some(name))
-            .map(str::to_owned)
+        keys.find(|key| last(key) == name).map(str::to_owned)
     };
     closest(name, here)
         .map(|name| join(parent, name))

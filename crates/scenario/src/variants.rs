@@ -3,10 +3,11 @@
 use crate::canonical;
 use crate::describe::Describe;
 use crate::described::Described;
-use crate::document::quoted;
+use crate::document::{is_in, quoted};
 use crate::error::{Origin, ScenarioError, Source};
 use crate::faults::{Asked, Failures, Part};
 use crate::field::Field;
+use crate::kind::Row;
 use crate::points::{applied, product};
 use crate::scenario::Scenario;
 use crate::setting::Layer;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub struct Variant {
     /// What the axes over machines say of it; empty without such axes.
     pub label: String,
+    kind: Row,
     settings: Settings,
     source: Arc<Source>,
 }
@@ -42,6 +44,7 @@ impl Scenario {
             let settings = applied(&self.base, &[&first[..], &values[..]].concat());
             Ok(Variant {
                 label: words.join(", "),
+                kind: self.kind,
                 settings: settings.map_err(|problem| self.source.error(problem))?,
                 source: Arc::clone(&self.source),
             })
@@ -73,19 +76,14 @@ impl Scenario {
             given.unwrap_or_else(|problem| unreachable!("a field of the study: {problem:?}"));
         }
         let fields = || self.base.schema().fields().iter();
-        let rules = |field: &&Arc<Field>| {
-            ["stop.", "verdict."]
-                .iter()
-                .any(|table| field.key.starts_with(table))
-        };
-        for setting in fields()
-            .filter(rules)
-            .filter_map(|field| self.base.given(&field.key))
-        {
-            base.keep(setting);
+        let is_rule = |key: &str| ["stop", "verdict"].iter().any(|table| is_in(table, key));
+        for field in fields().filter(|field| is_rule(&field.key)) {
+            if let Some(setting) = self.base.given(&field.key) {
+                base.keep(setting);
+            }
         }
         let mut own = Vec::new();
-        for field in fields().filter(|field| is_of_machine(&field.key)) {
+        for field in fields().filter(|field| field.is_of_machine()) {
             let mut given = variants
                 .iter()
                 .map(|variant| variant.settings.given(&field.key));
@@ -119,11 +117,8 @@ impl Scenario {
         let rules = |table: &'static str| {
             let mut fields = self.base.schema().fields().iter();
             fields.any(|field| {
-                field
-                    .key
-                    .strip_prefix(table)
-                    .is_some_and(|rest| rest.starts_with('.'))
-                    && self.base.given(&field.key) != other.base.given(&field.key)
+                let key = &field.key;
+                is_in(table, key) && self.base.given(key) != other.base.given(key)
             })
         };
         [
@@ -157,11 +152,6 @@ impl Scenario {
     }
 }
 
-/// Whether a field is of the machine or its work.
-fn is_of_machine(key: &str) -> bool {
-    key.starts_with("machine.") || key.starts_with("workload.")
-}
-
 impl Variant {
     /// The first field given whose key begins with one of `starts`, in the order of the reference.
     pub fn given(&self, starts: &[&str]) -> Option<&str> {
@@ -189,14 +179,14 @@ impl Variant {
     /// # Errors
     /// Values that contradict one another.
     pub fn machine(&self) -> Result<Described, ScenarioError> {
-        let machine = self.settings.machine();
+        let machine = self.kind.machine(&self.settings);
         machine.map_err(|problem| self.source.error(problem))
     }
 
     /// What can fail of `machine`, which is this one; `None` if that leads to more states than are
     /// of use.
     pub fn failures(&self, machine: &Described, asked: &Asked) -> Option<Failures> {
-        (self.settings.schema().kind.failures)(machine, asked)
+        (self.kind.failures)(machine, asked)
     }
 
     /// The same after further parts have failed, under the name `label`.
@@ -212,6 +202,7 @@ impl Variant {
         }
         Self {
             label,
+            kind: self.kind,
             settings,
             source: Arc::clone(&self.source),
         }

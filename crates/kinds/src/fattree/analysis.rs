@@ -1,7 +1,8 @@
 //! The analytic estimate beside a simulated point: clients that keep some messages going, which meet in
 //! links, interfaces and servers.
 
-use crate::packets::{Message, Times, is_io, rules};
+use crate::jobs::{Message, is_io};
+use crate::packets::{Times, rules};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
 use isthmus_analytic::fattree::loops::{self, Client, Use};

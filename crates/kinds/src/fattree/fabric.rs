@@ -1,6 +1,7 @@
 //! Fat trees as networks of packets.
 
 use super::{FatTree, FatTreeSummary, analysis, figures};
+use crate::jobs;
 use crate::packets::{self, Bundle, Fabric, Link};
 use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
@@ -38,7 +39,7 @@ impl Kind for FatTree {
     }
 
     fn measures(work: &JobsTraffic) -> Vec<String> {
-        packets::names(work)
+        jobs::names(work)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::packets::NetworkTable;
 use isthmus_machine::packets::spec::{LinkLoad, LinkTie};
-use isthmus_scenario::format::{Describe, Kind, NODES_MAX};
+use isthmus_scenario::format::{Describe, Kind};
+use isthmus_topology::trees::MAX_NODES;
 use isthmus_topology::trees::MAX_PORTS;
 
 const PORTS_MAX: u64 = MAX_PORTS as u64;
@@ -38,7 +39,7 @@ pub(super) enum TreeTable {
     },
     Ports {
         /// Number of nodes, each with one link.
-        #[describe(kind = Kind::whole(2, NODES_MAX as u64), example = "648")]
+        #[describe(kind = Kind::whole(2, MAX_NODES as u64), example = "648")]
         nodes: u32,
         #[describe(table)]
         ports: PortsTable,

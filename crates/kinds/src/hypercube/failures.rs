@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::Machine;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
 
-const PES: &str = "machine.faults.pes";
+pub(super) const PES: &str = "machine.faults.pes";
 const IO_NODES: &str = "machine.faults.io_nodes";
 const LINKS: &str = "machine.faults.links";
 const IO_LINKS: &str = "machine.faults.io_links";

@@ -1,7 +1,6 @@
 //! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
 
-use super::stores;
-use crate::packets::Message;
+use super::{Message, stores};
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
 use isthmus_experiment::uses::{Part, fullest};

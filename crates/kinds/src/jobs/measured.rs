@@ -319,10 +319,6 @@ impl Measured {
         })
         .collect()
     }
-
-    pub fn servers(&self) -> Vec<u32> {
-        self.layout.servers.clone()
-    }
 }
 
 /// Takes what a simulation tells of jobs.

@@ -4,13 +4,17 @@ pub(crate) mod behind;
 mod figures;
 mod format;
 mod measured;
+mod message;
 mod misfit;
 mod read;
+mod subject;
 mod table;
 
-pub(crate) use figures::nodes;
+use figures::nodes;
 pub(crate) use format::{LOADS, NAMED, OWN};
 pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
+pub(crate) use message::{Message, limit, ns};
 pub(crate) use read::{Nodes, check_live, jobs};
+pub(crate) use subject::{Runs, subject};
 pub(crate) use table::{CommonTable, WorkloadTable};

@@ -6,7 +6,7 @@ use super::table::{
     TrafficTable, WorkloadTable,
 };
 use isthmus_scenario::format::{
-    Describe, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
+    Describe, Layer, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
 };
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
@@ -379,20 +379,29 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     Ok(())
 }
 
-/// Jobs and servers must lie on nodes that are in service; `live` lists these, ascending.
+/// Jobs and servers must lie on nodes that are in service; `live` lists these, ascending, of `count`. What has
+/// failed is said at `faults`.
 pub(crate) fn check_live(
     settings: &Settings,
     traffic: &JobsTraffic,
-    count: u32,
-    live: &[u32],
+    (count, live): (u32, &[u32]),
+    faults: &[&str],
 ) -> Result<(), Problem> {
     // The jobs have been laid out before.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };
     let is_dead = |node: &&u32| **node < count && live.binary_search(node).is_err();
+    let swept = (faults.iter()).any(|key| settings.layer(key) == Layer::Axis);
     let problem = |key: &str, node: u32, hint: &str| {
         let problem = format!("faults have taken node {node} out of service");
+        let hint = match swept {
+            false => hint,
+            true => {
+                "jobs need all of their nodes: list nodes that no failure takes out of service, \
+                 or let other parts fail"
+            }
+        };
         Err(settings.problem(key, problem, hint))
     };
     if let Some(&node) = layout.servers.iter().find(is_dead) {

@@ -282,7 +282,7 @@ pub(super) struct UnderWay {
     /// fewer are. Of an all-to-all exchanges, within a round.
     #[describe(
         label = "messages under way",
-        derived = "1; with arrivals = \"open\" and anything but machine.switching = \"circuit\", and for neighbours, \"unlimited\"",
+        derived = "1; for neighbours, and with arrivals = \"open\" but on networks of circuits, \"unlimited\"",
         example = "16"
     )]
     pub(super) outstanding: Option<Outstanding>,

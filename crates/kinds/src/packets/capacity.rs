@@ -7,10 +7,9 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
 //! over it.
 
-use super::message::Message;
-use super::{Bundle, Fabric, message, outstanding, rules};
+use super::{Bundle, Fabric, outstanding, rules};
 use crate::jobs::behind::Devices;
-use crate::jobs::stores;
+use crate::jobs::{self, Message, is_io, stores};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -286,7 +285,7 @@ impl Asked {
                 asked.collective = true;
                 continue;
             }
-            let limit = message::limit(job);
+            let limit = jobs::limit(job);
             asked.closed |= limit.is_none();
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);
@@ -314,7 +313,7 @@ impl Asked {
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
                 // Only those of I/O jobs are asked for anything.
-                if super::is_io(job) {
+                if is_io(job) {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);

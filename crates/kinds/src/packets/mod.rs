@@ -13,10 +13,9 @@ mod switches;
 mod table;
 mod vain;
 
-pub(crate) use crate::jobs::is_io;
 pub use crate::jobs::names;
 pub use format::tables;
-pub(crate) use message::{Message, Times};
+pub(crate) use message::Times;
 pub use network::{derived, network};
 pub(crate) use rules::rules;
 pub use subject::{flaw, subject};

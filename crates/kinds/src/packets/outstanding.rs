@@ -1,9 +1,8 @@
 //! What nodes can send with so many messages under way.
 
 use super::Fabric;
-use super::message::Message;
 use crate::jobs::behind::Devices;
-use crate::jobs::stores;
+use crate::jobs::{Message, stores};
 use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
 use isthmus_experiment::capacity::bandwidth;

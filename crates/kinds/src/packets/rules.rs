@@ -1,6 +1,6 @@
 //! The closed forms' rules of links and interfaces.
 
-use super::message::ns;
+use crate::jobs::ns;
 use isthmus_analytic::fattree::{Interface, Link, Rules};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 

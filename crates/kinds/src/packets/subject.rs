@@ -2,18 +2,17 @@
 
 use super::{Fabric, capacity, figures};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Ears, Measured};
+use crate::jobs::{self, Ears, Measured, Runs};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
-use isthmus_experiment::subject::{
-    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
-};
+use isthmus_experiment::result::Collapse;
+use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
+use isthmus_machine::jobs::Observer as _;
 use isthmus_machine::packets::ways::Ways;
-use isthmus_machine::packets::{EngineError as Error, NetworkError, Observer, Simulation};
+use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
@@ -25,11 +24,7 @@ pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,
 ) -> Result<Arc<dyn Subject>, Flaw> {
-    let (nodes, tick_us) = (fabric.node_count(), fabric.network().tick_us());
-    Ok(Arc::new(Point {
-        jobs: Measured::new(traffic, nodes, tick_us)?,
-        fabric: Arc::clone(fabric),
-    }))
+    jobs::subject(On(Arc::clone(fabric)), traffic)
 }
 
 /// The field behind an error of links, switches or interfaces, and what would be right.
@@ -53,116 +48,63 @@ pub fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
+/// A form of network, to jobs.
 #[derive(Debug)]
-struct Point<F> {
-    fabric: Arc<F>,
-    jobs: Measured,
-}
+struct On<F>(Arc<F>);
 
-impl<F: Fabric> Subject for Point<F> {
-    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+impl<F: Fabric> Runs for On<F> {
+    fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
-            self.fabric.network(),
-            self.fabric.ways(),
-            &self.jobs.traffic,
-            &self.jobs.layout,
+            self.0.network(),
+            self.0.ways(),
+            &jobs.traffic,
+            &jobs.layout,
             seed,
             replication,
         );
         Box::new(Running {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
-            ears: self.jobs.ears(self.fabric.node_count()),
+            ears: jobs.ears(self.node_count()),
         })
     }
 
     fn cycle_us(&self) -> f64 {
-        self.fabric.network().tick_us()
+        self.0.network().tick_us()
     }
 
-    /// Any run: closed loops fill no delays of their own. With devices one of several of their requests.
-    fn cycles_min(&self) -> Cycles {
-        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = Devices::of(self.cycle_us(), &traffic.storage);
-        devices.map_or(0, |devices| devices.ticks_min(traffic, layout))
+    fn node_count(&self) -> u32 {
+        self.0.node_count()
+    }
+
+    /// With devices one of several of their requests.
+    fn cycles_min(&self, jobs: &Measured) -> Cycles {
+        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage);
+        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
     }
 
     /// One in which what fills at first is full.
-    fn cycles_wanted(&self) -> Cycles {
-        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = Devices::of(self.cycle_us(), &traffic.storage);
-        devices.map_or(0, |devices| devices.ticks_wanted(traffic, layout))
+    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
+        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage);
+        devices.map_or(0, |devices| {
+            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
+        })
     }
 
-    fn senders(&self) -> u64 {
-        self.fabric.node_count().into()
-    }
-
-    fn measures(&self) -> &[String] {
-        self.jobs.measures()
-    }
-
-    fn occurs(&self, measure: usize) -> bool {
-        self.jobs.occurs(measure)
-    }
-
-    fn flows(&self) -> &[FlowInfo] {
-        self.jobs.flows()
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.jobs.limits_itself()
-    }
-
-    fn rates(&self) -> Vec<RateInfo> {
-        self.jobs.rates()
-    }
-
-    fn load(&self) -> Option<f64> {
-        self.jobs.load()
-    }
-
-    fn period(&self) -> Cycles {
-        self.jobs.period()
-    }
-
-    fn period_messages(&self) -> u64 {
-        self.jobs.period_messages()
-    }
-
-    fn capacity(&self) -> Capacity {
-        capacity::capacity(&*self.fabric, &self.jobs.traffic, &self.jobs.layout)
+    fn capacity(&self, jobs: &Measured) -> Capacity {
+        capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout)
     }
 
     /// Of devices the closed forms of networks know nothing.
-    fn overlay(&self) -> Overlay {
-        if self.jobs.is_stored_behind() {
-            return Overlay::default();
+    fn overlay(&self, jobs: &Measured) -> Overlay {
+        match jobs.is_stored_behind() {
+            true => Overlay::default(),
+            false => self.0.overlay(&jobs.traffic, &jobs.layout),
         }
-        (self.fabric).overlay(&self.jobs.traffic, &self.jobs.layout)
     }
 
-    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        let jobs = &self.jobs;
-        let storage = &jobs.traffic.storage;
-        figures::uses(
-            counted,
-            &*self.fabric,
-            &jobs.layout.servers,
-            storage,
-            overlay,
-        )
-    }
-
-    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
-        jobs::nodes(counted, self.jobs.mb_per_s())
-    }
-
-    fn jobs(&self) -> Vec<JobSummary> {
-        self.jobs.jobs()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        self.jobs.servers()
+    fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
+        let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
+        figures::uses(counted, &*self.0, servers, storage, overlay)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::format::DEVICE;
 use crate::devices;
+use crate::jobs::is_io;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Traffic};
+use isthmus_workload::jobs::spec::{JobsTraffic, Servers, Traffic};
 
 /// Tells `watch` of them.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
@@ -56,9 +57,8 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
     let mut causes: Vec<&str> = of_jobs.iter().map(String::as_str).collect();
     causes.extend(["workload.active", "workload.servers.placement"]);
     // Devices answer writes with packets as long as requests.
-    let stores = |job: &Job| matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. });
     let uses = traffic.servers != Servers::None
-        && (traffic.jobs.iter()).any(|job| job.active && stores(job));
+        && (traffic.jobs.iter()).any(|job| job.active && is_io(job));
     let answers = traffic.storage.is_some() && uses;
     for (key, used) in [
         ("machine.nic.request", reads || answers),

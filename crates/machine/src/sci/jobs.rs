@@ -11,16 +11,13 @@ use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen};
 use crate::sci::build::Machine;
 use crate::sci::rings::{LinkUse, Rings};
 use crate::sci::routing::Router;
-use crate::sci::spec::{FlowControl, Source, Transfer};
+use crate::sci::spec::{BLOCK, FlowControl, Source, Transfer};
 use isthmus_kernel::{Cycles, Slab, Streams, id};
 use isthmus_sci::{Class, Delivery, Handler, Offers, Packet, Stall};
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
-
-/// The shortest block of data of IEEE 1596; longer ones are multiples of it.
-const BLOCK: u64 = 16;
 
 id! {
     /// The place of a message.

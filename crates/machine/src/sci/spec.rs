@@ -85,6 +85,36 @@ pub struct SciSpec {
     pub patience: Time,
 }
 
+impl SciSpec {
+    /// A fabric of the SCI paper (Table 1 and section 4.1), of this shape.
+    pub fn of_paper(shape: Shape) -> Self {
+        Self {
+            shape,
+            routing: Routing::DimensionOrder,
+            faults: Faults::default(),
+            cut_off: CutOff::Refuse,
+            bandwidth: Bandwidth::from_mb_per_s(1_000),
+            symbol: Bytes::new(2),
+            hop: Time::from_ns(34),
+            ring_change: Time::from_ns(66),
+            ring_change_from: ChangeFrom::Header,
+            overhead: Bytes::new(16),
+            echo: Bytes::new(8),
+            queues: Queues {
+                input: 5,
+                output: 5,
+                client: 5,
+            },
+            source: Source::Unbounded,
+            flow_control: FlowControl::None,
+            patience: Time::from_us(20),
+        }
+    }
+}
+
+/// Bytes of the shortest block of data of IEEE 1596; longer ones are multiples of it.
+pub const BLOCK: u64 = 16;
+
 /// How messages of jobs become transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {

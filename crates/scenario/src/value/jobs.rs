@@ -1,15 +1,15 @@
 //! Values that speak of jobs: their nodes, their grids, sets of their names, loads of a node.
 
 use super::lists::{node_number, twice};
-use super::{Flaw, Kind, NODES_MAX, Reader, Value, flaw_at};
+use super::{Kind, NODES_MAX, Reader, Value};
 use crate::document::{Node, Tree, shown};
-use isthmus_units::Bandwidth;
+use crate::error::Problem;
 use isthmus_workload::jobs::spec::JobNodes;
 use std::collections::BTreeSet;
 
 impl Reader<'_> {
     /// `"all"`, `"part 1 of 2"` or a list of nodes and runs, `[0, 5, "8-15"]`.
-    pub(super) fn job_nodes(&self) -> Result<Value, Flaw> {
+    pub(super) fn job_nodes(&self) -> Result<Value, Problem> {
         match &self.node.tree {
             Tree::Text(text) if text.trim() == "all" => Ok(Value::JobNodes(JobNodes::All)),
             Tree::Text(text) => self.part(text),
@@ -24,7 +24,7 @@ impl Reader<'_> {
                     }
                 }
                 if nodes.is_empty() {
-                    return Err(self.flaw("a job without nodes", "list one or more"));
+                    return Err(self.node.problem("a job without nodes", "list one or more"));
                 }
                 Ok(Value::JobNodes(JobNodes::Listed(nodes)))
             }
@@ -32,14 +32,14 @@ impl Reader<'_> {
         }
     }
 
-    fn part(&self, text: &str) -> Result<Value, Flaw> {
+    fn part(&self, text: &str) -> Result<Value, Problem> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let parsed = match words[..] {
             ["part", part, "of", of] => part.parse::<u32>().ok().zip(of.parse::<u32>().ok()),
             _ => None,
         };
         let Some((part, of)) = parsed else {
-            return Err(self.flaw(
+            return Err(self.node.problem(
                 format!("{} is no set of nodes", shown(text)),
                 "write \"all\", \"part 1 of 2\" or a list such as [0, 5, \"8-15\"]",
             ));
@@ -50,90 +50,68 @@ impl Reader<'_> {
             } else {
                 format!("there are parts 1 to {of}")
             };
-            return Err(self.flaw(format!("no part {part} of {of}"), parts));
+            return Err(self.node.problem(format!("no part {part} of {of}"), parts));
         }
         Ok(Value::JobNodes(JobNodes::Part { part, of }))
     }
 
     /// Nodes in each dimension: `16` or `"4x4"`.
-    pub(super) fn grid(&self) -> Result<Value, Flaw> {
-        let malformed = |text: &str| {
-            let problem = format!("{} is no grid", shown(text));
-            self.flaw(problem, "write nodes in each dimension, 16 or \"4x4\"")
-        };
-        let sizes: Vec<u32> = match &self.node.tree {
-            Tree::Integer(n) => vec![u32::try_from(*n).map_err(|_| malformed(&n.to_string()))?],
-            Tree::Text(text) => {
-                let sizes = text.split('x').map(|part| part.trim().parse());
-                sizes
-                    .collect::<Result<_, _>>()
-                    .map_err(|_| malformed(text))?
-            }
-            _ => return Err(self.wrong_type()),
-        };
+    pub(super) fn grid(&self) -> Result<Value, Problem> {
+        let hint = "write nodes in each dimension, 16 or \"4x4\"";
+        let sizes: Vec<u32> = self.dimensions("no grid", hint)?;
         if sizes.contains(&0) {
-            return Err(self.flaw("a dimension without nodes", "give 1 node or more in each"));
+            let problem = "a dimension without nodes";
+            return Err(self.node.problem(problem, "give 1 node or more in each"));
         }
         Ok(Value::Sizes(sizes))
     }
 
     /// Whole numbers, 1 or more, one for each level of a tree.
-    pub(super) fn levels(&self) -> Result<Value, Flaw> {
-        let mut numbers = Vec::new();
-        for item in self.items()? {
+    pub(super) fn levels(&self) -> Result<Value, Problem> {
+        let links = |item: &Node| {
             let number = match item.tree {
                 Tree::Integer(n) => u32::try_from(n).ok().filter(|&n| n > 0),
                 _ => None,
             };
-            let Some(number) = number else {
+            number.ok_or_else(|| {
                 let problem = format!("{} where a number of links is expected", item.describe());
-                return Err(flaw_at(item, problem, "give whole numbers, 1 or more"));
-            };
-            numbers.push(number);
-        }
-        Ok(Value::Counts(numbers))
+                item.problem(problem, "give whole numbers, 1 or more")
+            })
+        };
+        let numbers: Result<_, _> = self.items()?.iter().map(links).collect();
+        numbers.map(Value::Counts)
     }
 
     /// Names of jobs, none twice.
-    pub(super) fn name_set(&self) -> Result<Value, Flaw> {
-        let mut names: Vec<String> = Vec::new();
-        for item in self.items()? {
-            let name = match &item.tree {
-                Tree::Text(name) => name.clone(),
-                _ => {
-                    let problem = format!("{} where a name is expected", item.describe());
-                    return Err(flaw_at(item, problem, "give names of jobs"));
-                }
-            };
-            if names.contains(&name) {
-                return Err(twice(item, shown(&name)));
+    pub(super) fn name_set(&self) -> Result<Value, Problem> {
+        let name = |item: &Node| match &item.tree {
+            Tree::Text(name) => Ok(name.clone()),
+            _ => {
+                let problem = format!("{} where a name is expected", item.describe());
+                Err(item.problem(problem, "give names of jobs"))
             }
-            names.push(name);
+        };
+        let names = self.distinct(name, String::clone, |name| shown(name))?;
+        match names.is_empty() {
+            true => Err(self.node.problem("no job at all", "name one or more")),
+            false => Ok(Value::Names(names)),
         }
-        if names.is_empty() {
-            return Err(self.flaw("no job at all", "name one or more"));
-        }
-        Ok(Value::Names(names))
     }
 
     /// A bandwidth, or a share of what a node can send.
-    pub(super) fn node_load(&self) -> Result<Value, Flaw> {
+    pub(super) fn node_load(&self) -> Result<Value, Problem> {
         match &self.node.tree {
             Tree::Text(text) if !text.trim_end().ends_with('%') => {
-                let bandwidth = self.quantity(str::parse::<Bandwidth>)?;
-                let bits_per_s = bandwidth.bits_per_s() as f64;
-                self.above_zero(bits_per_s, "no traffic at all", "a load above 0")?;
-                Ok(Value::Bandwidth(bandwidth))
+                self.bandwidth("no traffic at all", "a load above 0")
             }
             Tree::Text(_) | Tree::Integer(_) | Tree::Float(_) => {
-                let share = Reader {
-                    kind: Kind::Share {
-                        above_zero: true,
-                        below_one: false,
-                    },
-                    node: self.node,
+                let (above_zero, below_one) = (true, false);
+                let kind = Kind::Share {
+                    above_zero,
+                    below_one,
                 };
-                share.share(true, false)
+                let node = self.node;
+                Reader { kind, node }.share(above_zero, below_one)
             }
             _ => Err(self.wrong_type()),
         }
@@ -141,7 +119,7 @@ impl Reader<'_> {
 }
 
 /// One node, or the nodes from one to another.
-fn run(item: &Node) -> Result<Vec<u32>, Flaw> {
+fn run(item: &Node) -> Result<Vec<u32>, Problem> {
     let Tree::Text(text) = &item.tree else {
         let node = node_number(item)?;
         return match node < NODES_MAX {
@@ -156,22 +134,19 @@ fn run(item: &Node) -> Result<Vec<u32>, Flaw> {
     match ends {
         Some((_, last)) if last >= NODES_MAX => Err(beyond(item, last)),
         Some((first, last)) if first <= last => Ok((first..=last).collect()),
-        Some((first, last)) => Err(flaw_at(
-            item,
+        Some((first, last)) => Err(item.problem(
             format!("{} runs backwards", shown(text)),
             format!("write \"{last}-{first}\""),
         )),
-        None => Err(flaw_at(
-            item,
+        None => Err(item.problem(
             format!("{} is no run of nodes", shown(text)),
             "write first and last, \"8-15\", or one node as a number",
         )),
     }
 }
 
-fn beyond(item: &Node, node: u32) -> Flaw {
-    flaw_at(
-        item,
+fn beyond(item: &Node, node: u32) -> Problem {
+    item.problem(
         format!("node {node} is beyond any machine"),
         format!("give 0 to {}", NODES_MAX - 1),
     )

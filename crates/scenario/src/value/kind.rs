@@ -315,8 +315,8 @@ pub fn control_in(text: &str) -> Option<char> {
 /// Words that stand for several sets of names: each alone; and each pair; and all together, last.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
-/// Nodes of a tree at most.
-pub const NODES_MAX: u32 = 65_536;
+/// Nodes of any machine with jobs at most.
+pub const NODES_MAX: u32 = 131_072;
 
 /// Most messages of one sender under way, where they have a number.
 pub const OUTSTANDING_MAX: u64 = 65_536;

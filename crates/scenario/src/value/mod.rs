@@ -5,10 +5,11 @@ mod kind;
 mod lists;
 
 use crate::document::{Node, Tree, shown};
-use crate::error::Origin;
+use crate::error::Problem;
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use isthmus_workload::jobs::spec::JobNodes;
+use std::fmt::Display;
 
 pub use kind::{
     Addressed, Kind, LANES_MAX, LINE_MAX, NODES_MAX, OUTSTANDING_MAX, SET_WORDS, UNLIMITED,
@@ -52,20 +53,12 @@ pub enum Value {
     Names(Vec<String>),
 }
 
-/// What is wrong with a value, where, and what would be right.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Flaw {
-    pub origin: Origin,
-    pub problem: String,
-    pub hint: String,
-}
-
 /// The longest span that a field may hold.
 pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
 impl Kind {
     /// Reads `node` as a value of this kind.
-    pub(crate) fn read(self, node: &Node) -> Result<Value, Flaw> {
+    pub(crate) fn read(self, node: &Node) -> Result<Value, Problem> {
         let reader = Reader { kind: self, node };
         match self {
             Self::Integer { min, max } => reader.integer(min, max),
@@ -76,40 +69,16 @@ impl Kind {
                 above_zero,
                 below_one,
             } => reader.share(above_zero, below_one),
-            Self::Time { zero, .. } => reader.quantity(str::parse::<Time>).and_then(|time| {
-                reader.time_in_range(time, zero)?;
-                Ok(Value::Time(time))
-            }),
+            Self::Time { zero, .. } => reader.time(zero),
             Self::Bytes { min, max } => reader.bytes(min, max),
-            Self::Bandwidth => reader
-                .quantity(str::parse::<Bandwidth>)
-                .and_then(|bandwidth| {
-                    let bits_per_s = bandwidth.bits_per_s() as f64;
-                    reader.above_zero(
-                        bits_per_s,
-                        "a lane that moves nothing",
-                        "1 bit/s or more",
-                    )?;
-                    Ok(Value::Bandwidth(bandwidth))
-                }),
-            Self::Offered { .. } => {
-                reader
-                    .quantity(str::parse::<Bandwidth>)
-                    .and_then(|bandwidth| {
-                        let bits_per_s = bandwidth.bits_per_s() as f64;
-                        reader.above_zero(bits_per_s, "no traffic at all", "a load above 0")?;
-                        Ok(Value::Bandwidth(bandwidth))
-                    })
-            }
+            Self::Bandwidth => reader.bandwidth("a lane that moves nothing", "1 bit/s or more"),
+            Self::Offered { .. } => reader.bandwidth("no traffic at all", "a load above 0"),
             Self::Rate => reader.rate(),
             Self::Load => reader.load(),
             Self::Choice(words) => reader.choice(words),
             Self::Name => reader.name(),
             Self::Text { max } => reader.words(max),
-            Self::Flag => match node.tree {
-                Tree::Flag(flag) => Ok(Value::Flag(flag)),
-                _ => Err(reader.wrong_type()),
-            },
+            Self::Flag => reader.flag(),
             Self::Nodes => reader.nodes(),
             Self::Links { directed } => reader.links(directed),
             Self::Size(most) => reader.size(most),
@@ -136,11 +105,7 @@ struct Reader<'n> {
 }
 
 impl<'n> Reader<'n> {
-    fn flaw(&self, problem: impl Into<String>, hint: impl Into<String>) -> Flaw {
-        flaw_at(self.node, problem, hint)
-    }
-
-    fn wrong_type(&self) -> Flaw {
+    fn wrong_type(&self) -> Problem {
         let hint = match (self.kind, &self.node.tree) {
             (Kind::Integer { .. } | Kind::Lanes { .. } | Kind::Outstanding, Tree::Text(text))
                 if text.parse::<u32>().is_ok() =>
@@ -152,185 +117,163 @@ impl<'n> Reader<'n> {
             }
             _ => format!("write {}", self.kind.example()),
         };
-        let found = self.node.describe();
-        self.flaw(
-            format!("{found} where {} is expected", self.kind.expected()),
-            hint,
-        )
+        let (found, expected) = (self.node.describe(), self.kind.expected());
+        let problem = format!("{found} where {expected} is expected");
+        self.node.problem(problem, hint)
     }
 
-    fn whole(&self, min: u64, max: u64) -> Result<u64, Flaw> {
+    fn out_of_range(&self, value: impl Display, range: &str) -> Problem {
+        let problem = format!("{value} is out of range");
+        self.node.problem(problem, format!("give {range}"))
+    }
+
+    fn integer(&self, min: u64, max: u64) -> Result<Value, Problem> {
         let Tree::Integer(number) = self.node.tree else {
             return Err(self.wrong_type());
         };
-        u64::try_from(number)
-            .ok()
-            .filter(|n| (min..=max).contains(n))
-            .ok_or_else(|| {
-                let range = self.kind.range();
-                self.flaw(format!("{number} is out of range"), format!("give {range}"))
-            })
+        let within = u64::try_from(number).ok();
+        let within = within.filter(|number| (min..=max).contains(number));
+        (within.map(Value::Integer)).ok_or_else(|| self.out_of_range(number, &self.kind.range()))
     }
 
-    fn integer(&self, min: u64, max: u64) -> Result<Value, Flaw> {
-        self.whole(min, max).map(Value::Integer)
-    }
-
-    fn lanes(&self, min: u64) -> Result<Value, Flaw> {
+    fn lanes(&self, min: u64) -> Result<Value, Problem> {
         match self.node.tree {
             Tree::Integer(0) if min > 0 => {
-                Err(self.flaw("0 lanes carry nothing", "give 1 or more"))
+                Err(self.node.problem("0 lanes carry nothing", "give 1 or more"))
             }
             _ => self.integer(min, LANES_MAX),
         }
     }
 
-    fn outstanding(&self) -> Result<Value, Flaw> {
+    fn outstanding(&self) -> Result<Value, Problem> {
         match &self.node.tree {
             Tree::Text(text) if text == UNLIMITED => Ok(Value::Text(text.clone())),
             Tree::Text(text) => match suggest::closest(text, [UNLIMITED]) {
-                Some(word) => Err(self.flaw(
+                Some(word) => Err(self.node.problem(
                     format!("{} is not known here", shown(text)),
                     format!("did you mean \"{word}\"? Else write a whole number"),
                 )),
                 None => Err(self.wrong_type()),
             },
-            Tree::Integer(number) => {
-                let within = u64::try_from(*number).ok();
-                let within = within.filter(|number| (1..=OUTSTANDING_MAX).contains(number));
-                within.map(Value::Integer).ok_or_else(|| {
-                    let hint = format!("give 1 to {OUTSTANDING_MAX}");
-                    self.flaw(format!("{number} is out of range"), hint)
-                })
+            _ => {
+                let kind = Kind::whole(1, OUTSTANDING_MAX);
+                let node = self.node;
+                match node.tree {
+                    Tree::Integer(_) => kind.read(node),
+                    _ => Err(self.wrong_type()),
+                }
             }
-            _ => Err(self.wrong_type()),
         }
     }
 
-    fn float(&self) -> Result<f64, Flaw> {
+    fn float(&self) -> Result<f64, Problem> {
         let number = match self.node.tree {
             Tree::Integer(n) => n as f64,
             Tree::Float(x) => x,
             _ => return Err(self.wrong_type()),
         };
         if number.is_finite() {
-            Ok(number)
-        } else {
-            Err(self.flaw(
-                format!("{number} is not a finite number"),
-                "give a finite number",
-            ))
+            return Ok(number);
         }
+        let problem = format!("{number} is not a finite number");
+        Err(self.node.problem(problem, "give a finite number"))
     }
 
-    fn number(&self, min: f64, max: f64) -> Result<Value, Flaw> {
+    fn number(&self, min: f64, max: f64) -> Result<Value, Problem> {
         let number = self.float()?;
         if (min..=max).contains(&number) {
             return Ok(Value::Number(number));
         }
-        let range = self.kind.range();
-        Err(self.flaw(format!("{number} is out of range"), format!("give {range}")))
+        Err(self.out_of_range(number, &self.kind.range()))
     }
 
-    fn share(&self, above_zero: bool, below_one: bool) -> Result<Value, Flaw> {
+    fn share(&self, above_zero: bool, below_one: bool) -> Result<Value, Problem> {
         let share = match &self.node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {
                 let problem = format!("{} is not a percentage", shown(text));
-                self.flaw(problem, "write a share as 0.05 or \"5%\"")
+                self.node
+                    .problem(problem, "write a share as 0.05 or \"5%\"")
             })?,
             _ => self.float()?,
         };
-        let low_enough = if below_one { share < 1.0 } else { share <= 1.0 };
-        let high_enough = if above_zero {
-            share > 0.0
-        } else {
-            share >= 0.0
-        };
-        if low_enough && high_enough {
+        let too_large = share > 1.0 || below_one && share == 1.0;
+        let too_small = share < 0.0 || above_zero && share == 0.0;
+        if !too_large && !too_small {
             return Ok(Value::Number(share));
         }
         let written = match &self.node.tree {
             Tree::Text(text) => text.trim().to_owned(),
             _ => share.to_string(),
         };
-        let side = if low_enough { "too small" } else { "too large" };
-        let range = self.kind.range();
-        Err(self.flaw(
-            format!("{written} is {side} for a share"),
-            format!("give {range}"),
-        ))
+        let side = if too_large { "too large" } else { "too small" };
+        let problem = format!("{written} is {side} for a share");
+        Err(self
+            .node
+            .problem(problem, format!("give {}", self.kind.range())))
     }
 
-    fn text(&self) -> Result<&'n str, Flaw> {
+    fn text(&self) -> Result<&'n str, Problem> {
         match &self.node.tree {
             Tree::Text(text) => Ok(text),
             _ => Err(self.wrong_type()),
         }
     }
 
-    fn words(&self, max: usize) -> Result<Value, Flaw> {
+    fn flag(&self) -> Result<Value, Problem> {
+        match self.node.tree {
+            Tree::Flag(flag) => Ok(Value::Flag(flag)),
+            _ => Err(self.wrong_type()),
+        }
+    }
+
+    fn words(&self, max: usize) -> Result<Value, Problem> {
         let text = self.text()?;
         let length = text.chars().count();
         if let Some(control) = control_in(text) {
-            return Err(self.flaw(
-                format!(
-                    "{} holds a control character, U+{:04X}",
-                    shown(text),
-                    u32::from(control)
-                ),
-                "leave it out".to_owned(),
-            ));
+            let code = u32::from(control);
+            let problem = format!("{} holds a control character, U+{code:04X}", shown(text));
+            return Err(self.node.problem(problem, "leave it out"));
         }
         if length <= max {
             return Ok(Value::Text(text.to_owned()));
         }
-        Err(self.flaw(
-            format!("{} has {length} characters", shown(text)),
-            format!("give at most {max}"),
-        ))
+        let problem = format!("{} has {length} characters", shown(text));
+        Err(self.node.problem(problem, format!("give at most {max}")))
     }
 
-    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<T, Flaw> {
-        let number = match self.node.tree {
-            Tree::Integer(n) => n.to_string(),
-            Tree::Float(x) => x.to_string(),
+    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<T, Problem> {
+        let (problem, number) = match self.node.tree {
+            Tree::Integer(n) => (format!("the unit of {n} is missing"), n.to_string()),
+            Tree::Float(x) if x.is_finite() => {
+                (format!("the unit of {x} is missing"), x.to_string())
+            }
+            Tree::Float(x) => (format!("{x} is not a finite number"), "1".to_owned()),
             _ => {
                 let text = self.text()?;
                 return parse(text).map_err(|error| {
-                    self.flaw(
-                        format!("{}: {}", shown(text), error.problem()),
-                        error.hint(),
-                    )
+                    let problem = format!("{}: {}", shown(text), error.problem());
+                    self.node.problem(problem, error.hint())
                 });
             }
         };
-        let unit = self.kind.usual_unit().unwrap_or_default();
-        if matches!(self.node.tree, Tree::Float(x) if !x.is_finite()) {
-            return Err(self.flaw(
-                format!("{number} is not a finite number"),
-                format!(
-                    "write {} with its unit, for example \"1 {unit}\"",
-                    self.kind.expected()
-                ),
-            ));
-        }
-        Err(self.flaw(
-            format!("the unit of {number} is missing"),
-            format!(
-                "write {} with its unit, for example \"{number} {unit}\"",
-                self.kind.expected()
-            ),
-        ))
+        let (what, unit) = (
+            self.kind.expected(),
+            self.kind.usual_unit().unwrap_or_default(),
+        );
+        let hint = format!("write {what} with its unit, for example \"{number} {unit}\"");
+        Err(self.node.problem(problem, hint))
     }
 
-    fn above_zero(&self, amount: f64, meaning: &str, hint: &str) -> Result<(), Flaw> {
+    fn above_zero(&self, amount: f64, meaning: &str, hint: &str) -> Result<(), Problem> {
         if amount > 0.0 {
             return Ok(());
         }
-        Err(self.flaw(format!("zero is {meaning}"), format!("give {hint}")))
+        Err(self
+            .node
+            .problem(format!("zero is {meaning}"), format!("give {hint}")))
     }
 
-    fn bytes(&self, min: u64, max: u64) -> Result<Value, Flaw> {
+    fn bytes(&self, min: u64, max: u64) -> Result<Value, Problem> {
         let bytes = self.quantity(str::parse::<Bytes>)?;
         let range = self.kind.range();
         if min > 0 {
@@ -339,31 +282,42 @@ impl<'n> Reader<'n> {
         if (min..=max).contains(&bytes.get()) {
             return Ok(Value::Bytes(bytes));
         }
-        Err(self.flaw(format!("{bytes} is out of range"), format!("give {range}")))
+        Err(self.out_of_range(bytes, &range))
     }
 
-    fn time_in_range(&self, time: Time, zero: bool) -> Result<(), Flaw> {
+    fn bandwidth(&self, zero: &str, hint: &str) -> Result<Value, Problem> {
+        let bandwidth = self.quantity(str::parse::<Bandwidth>)?;
+        self.above_zero(bandwidth.bits_per_s() as f64, zero, hint)?;
+        Ok(Value::Bandwidth(bandwidth))
+    }
+
+    fn time(&self, zero: bool) -> Result<Value, Problem> {
+        let time = self.quantity(str::parse::<Time>)?;
         if time == Time::ZERO && !zero {
-            return Err(self.flaw("zero is no time at all", "give more than 0 s"));
+            return Err(self
+                .node
+                .problem("zero is no time at all", "give more than 0 s"));
         }
         if time > TIME_MAX {
-            return Err(self.flaw(format!("{time} is too long"), "give at most 24 h"));
+            return Err(self
+                .node
+                .problem(format!("{time} is too long"), "give at most 24 h"));
         }
-        Ok(())
+        Ok(Value::Time(time))
     }
 
-    fn rate(&self) -> Result<Value, Flaw> {
+    fn rate(&self) -> Result<Value, Problem> {
         let rate = self.quantity(str::parse::<Rate>)?;
         self.above_zero(rate.per_s(), "no traffic at all", "a rate above 0")?;
         let gap = 1e12 / rate.per_s();
         if gap < 1.0 {
-            return Err(self.flaw(
+            return Err(self.node.problem(
                 format!("{rate} is more than one in a picosecond"),
                 "give at most \"1000 /ns\"",
             ));
         }
         if gap > TIME_MAX.ps() as f64 {
-            return Err(self.flaw(
+            return Err(self.node.problem(
                 format!("{rate} is less than one in 24 h"),
                 "give at least \"0.0000116 /s\"",
             ));
@@ -371,18 +325,14 @@ impl<'n> Reader<'n> {
         Ok(Value::Rate(rate))
     }
 
-    fn load(&self) -> Result<Value, Flaw> {
+    fn load(&self) -> Result<Value, Problem> {
         match &self.node.tree {
-            Tree::Text(text) if !text.contains('/') => {
-                let time = self.quantity(str::parse::<Time>)?;
-                self.time_in_range(time, false)?;
-                Ok(Value::Time(time))
-            }
+            Tree::Text(text) if !text.contains('/') => self.time(false),
             _ => self.rate(),
         }
     }
 
-    fn choice(&self, words: &'static [&'static str]) -> Result<Value, Flaw> {
+    fn choice(&self, words: &'static [&'static str]) -> Result<Value, Problem> {
         let text = self.text()?;
         if words.contains(&text) {
             return Ok(Value::Text(text.to_owned()));
@@ -393,27 +343,21 @@ impl<'n> Reader<'n> {
             }
             _ => format!("give {}", alternatives(words)),
         };
-        Err(self.flaw(format!("{} is not known here", shown(text)), hint))
+        Err(self
+            .node
+            .problem(format!("{} is not known here", shown(text)), hint))
     }
 
-    fn name(&self) -> Result<Value, Flaw> {
+    fn name(&self) -> Result<Value, Problem> {
         let text = self.text()?;
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !text.is_empty() && text.len() <= 80 && text.chars().all(good) {
             return Ok(Value::Text(text.to_owned()));
         }
-        Err(self.flaw(
+        Err(self.node.problem(
             format!("{} is not a name", shown(text)),
             "give 1 to 80 letters, digits, - and _; a title may hold anything",
         ))
-    }
-}
-
-fn flaw_at(node: &Node, problem: impl Into<String>, hint: impl Into<String>) -> Flaw {
-    Flaw {
-        origin: node.origin,
-        problem: problem.into(),
-        hint: hint.into(),
     }
 }
 

@@ -5,9 +5,8 @@
 
 use super::super::Built;
 use crate::jobs::behind::Devices;
-use crate::jobs::{Measured, stores};
+use crate::jobs::{Measured, Message, stores};
 use crate::outstanding::Sender;
-use crate::packets::Message;
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
 use isthmus_machine::hypercube::spec::Transfer;
 use isthmus_machine::hypercube::{ChannelKind, ChannelName, Machine};

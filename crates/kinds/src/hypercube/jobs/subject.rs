@@ -3,14 +3,11 @@
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
 use super::{HypercubeJobs, capacity};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Ears, Measured};
-use crate::packets::Message;
+use crate::jobs::{self, Ears, Measured, Message, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
-use isthmus_experiment::subject::{
-    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
-};
+use isthmus_experiment::result::Collapse;
+use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
@@ -35,19 +32,14 @@ impl Kind for HypercubeJobs {
     }
 
     fn subject(built: &Built, work: &JobsOnCube) -> Result<Arc<dyn Subject>, Flaw> {
-        let machine = &built.machine;
         let traffic = JobsTraffic {
             servers: Servers::Apart {
-                count: machine.placement().io_node_count(),
+                count: built.machine.placement().io_node_count(),
             },
             ..work.jobs.clone()
         };
-        let pes = machine.cube().node_count();
-        Ok(Arc::new(Point {
-            jobs: Measured::new(&traffic, pes, machine.clock().cycle_us())?,
-            transfer: work.transfer,
-            built: built.clone(),
-        }))
+        let (built, transfer) = (built.clone(), work.transfer);
+        jobs::subject(On { built, transfer }, &traffic)
     }
 
     fn summary(built: &Built) -> HypercubeSummary {
@@ -60,28 +52,26 @@ impl Kind for HypercubeJobs {
 }
 
 #[derive(Debug)]
-struct Point {
+struct On {
     built: Built,
     transfer: Transfer,
-    jobs: Measured,
 }
 
-impl Point {
+impl On {
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
 
-    fn devices(&self) -> Option<Devices> {
-        Devices::of(self.cycle_us(), &self.jobs.traffic.storage)
+    fn devices(&self, jobs: &Measured) -> Option<Devices> {
+        Devices::of(self.cycle_us(), &jobs.traffic.storage)
     }
 
     /// The longest that a message of a job takes on average with nothing else about, its device aside:
     /// three worms and their start-ups for each round of transfer units.
-    fn alone(&self) -> Cycles {
+    fn alone(&self, jobs: &Measured) -> Cycles {
         let machine = self.machine();
         let clock = machine.clock();
-        let jobs = self.jobs.traffic.jobs.iter();
-        let active = jobs.filter(|job| job.active);
+        let active = jobs.traffic.jobs.iter().filter(|job| job.active);
         let unit = self.transfer.unit.get();
         let each = active.filter_map(Message::of).map(|message| {
             let rounds = message.packets(unit as f64) / f64::from(self.transfer.worms);
@@ -93,23 +83,18 @@ impl Point {
     }
 }
 
-impl Subject for Point {
-    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
-        let machine = Arc::clone(&self.built.machine);
-        let Measured {
-            traffic, layout, ..
-        } = &self.jobs;
-        let pes = machine.cube().node_count();
+impl Runs for On {
+    fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
-                machine,
+                Arc::clone(&self.built.machine),
                 self.transfer,
-                traffic,
-                layout,
+                &jobs.traffic,
+                &jobs.layout,
                 seed,
                 replication,
             ),
-            ears: self.jobs.ears(pes),
+            ears: jobs.ears(self.node_count()),
         })
     }
 
@@ -117,73 +102,35 @@ impl Subject for Point {
         self.machine().clock().cycle_us()
     }
 
-    fn cycles_min(&self) -> Cycles {
-        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = self.devices();
-        let served = devices.map_or(0, |devices| devices.ticks_min(traffic, layout));
-        (ALONE_MIN * self.alone()).saturating_add(served)
-    }
-
-    /// One in which what fills at first is full.
-    fn cycles_wanted(&self) -> Cycles {
-        let (traffic, layout) = (&self.jobs.traffic, &self.jobs.layout);
-        let devices = self.devices();
-        devices.map_or(0, |devices| devices.ticks_wanted(traffic, layout))
+    fn node_count(&self) -> u32 {
+        self.machine().cube().node_count()
     }
 
     fn senders(&self) -> u64 {
         self.machine().working_pes().into()
     }
 
-    fn measures(&self) -> &[String] {
-        self.jobs.measures()
+    fn cycles_min(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
+        (ALONE_MIN * self.alone(jobs)).saturating_add(served)
     }
 
-    fn occurs(&self, measure: usize) -> bool {
-        self.jobs.occurs(measure)
+    /// One in which what fills at first is full.
+    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        devices.map_or(0, |devices| {
+            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
+        })
     }
 
-    fn flows(&self) -> &[FlowInfo] {
-        self.jobs.flows()
+    fn capacity(&self, jobs: &Measured) -> Capacity {
+        let devices = self.devices(jobs);
+        capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
     }
 
-    fn limits_itself(&self) -> bool {
-        self.jobs.limits_itself()
-    }
-
-    fn rates(&self) -> Vec<RateInfo> {
-        self.jobs.rates()
-    }
-
-    fn load(&self) -> Option<f64> {
-        self.jobs.load()
-    }
-
-    fn period(&self) -> Cycles {
-        self.jobs.period()
-    }
-
-    fn period_messages(&self) -> u64 {
-        self.jobs.period_messages()
-    }
-
-    fn capacity(&self) -> Capacity {
-        capacity::capacity(
-            &self.built,
-            self.transfer,
-            &self.jobs,
-            self.devices().as_ref(),
-        )
-    }
-
-    /// The model knows no jobs.
-    fn overlay(&self) -> Overlay {
-        Overlay::default()
-    }
-
-    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
-        let storage = &self.jobs.traffic.storage;
-        let channels = figures::channels(counted, self.machine());
+    fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
+        let storage = &jobs.traffic.storage;
         let devices = match storage {
             // A pure delay is never full.
             StorageSpec::Cache { queued: false, .. } => Vec::new(),
@@ -192,19 +139,11 @@ impl Subject for Point {
                 behind::parts(counted, 0, &io_nodes, self.cycle_us(), storage)
             }
         };
-        figures::told(channels, devices, overlay)
-    }
-
-    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
-        jobs::nodes(counted, self.jobs.mb_per_s())
-    }
-
-    fn jobs(&self) -> Vec<JobSummary> {
-        self.jobs.jobs()
+        figures::told(figures::channels(counted, self.machine()), devices, overlay)
     }
 
     /// The PEs at which they are.
-    fn servers(&self) -> Vec<u32> {
+    fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }
 }

@@ -1,5 +1,6 @@
 //! The jobs of a hypercube from their settings.
 
+use super::super::failures::PES;
 use super::format::DEVICE;
 use super::table::JobsTable;
 use crate::devices::{self, StorageTable};
@@ -48,7 +49,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     )?;
     let failed = &machine.faults.pes;
     let live: Vec<u32> = (0..pes).filter(|pe| !failed.contains(pe)).collect();
-    check_live(settings, &traffic, pes, &live)?;
+    check_live(settings, &traffic, (pes, &live), &[PES])?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
     if !traffic.storage.is_some() {
         traffic.storage = own(&machine.device);

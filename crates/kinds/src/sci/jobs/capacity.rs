@@ -7,11 +7,10 @@
 //! [`Routes::averages`]: isthmus_topology::rings::Routes::averages
 
 use super::workload::can_send;
-use crate::jobs::Measured;
-use crate::packets::Message;
+use crate::jobs::{Measured, Message};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::sci::Machine;
-use isthmus_machine::sci::spec::Transfer;
+use isthmus_machine::sci::spec::{BLOCK, Transfer};
 use isthmus_workload::jobs::spec::Traffic;
 
 /// Largest fabric whose pairs of nodes are looked at.
@@ -21,9 +20,6 @@ const NODES_MAX: u32 = 1024;
 const MB: f64 = 1e3;
 
 const UNIT: &str = "MB/s";
-
-/// The shortest block of data, in bytes.
-const BLOCK: f64 = 16.0;
 
 /// Demand against supply.
 pub(super) fn capacity(machine: &Machine, transfer: Transfer, jobs: &Measured) -> Capacity {
@@ -125,7 +121,7 @@ impl Asked {
             asked.closed |= message.offered.is_none();
             let rate = message.offered.unwrap_or(alone);
             let transactions = message.packets(payload) / message.bytes;
-            let data = message.padded(BLOCK) / message.bytes + transactions * header;
+            let data = message.padded(BLOCK as f64) / message.bytes + transactions * header;
             let (bare, echoes) = (transactions * header, transactions * echo);
             let reads = message.reads;
             for partners in jobs.layout.partners(number, job) {

@@ -3,13 +3,11 @@
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
-use crate::jobs::{self, Ears, Measured};
+use crate::jobs::{self, Ears, Measured, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
-use isthmus_experiment::subject::{
-    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject,
-};
+use isthmus_experiment::result::Collapse;
+use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
@@ -27,14 +25,8 @@ impl Kind for SciJobs {
     }
 
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
-        let machine = built.shared();
-        let nodes = machine.fabric().node_count();
-        let cycle_us = machine.clock().cycle_us();
-        Ok(Arc::new(Point {
-            jobs: Measured::new(&work.jobs, nodes, cycle_us)?,
-            transfer: work.transfer,
-            machine,
-        }))
+        let (machine, transfer) = (built.shared(), work.transfer);
+        jobs::subject(On { machine, transfer }, &work.jobs)
     }
 
     fn summary(built: &Built) -> SciSummary {
@@ -47,29 +39,23 @@ impl Kind for SciJobs {
 }
 
 #[derive(Debug)]
-struct Point {
+struct On {
     machine: Arc<Machine>,
     transfer: Transfer,
-    jobs: Measured,
 }
 
-impl Subject for Point {
-    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
-        let machine = Arc::clone(&self.machine);
-        let Measured {
-            traffic, layout, ..
-        } = &self.jobs;
-        let nodes = machine.fabric().node_count();
+impl Runs for On {
+    fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
-                machine,
+                Arc::clone(&self.machine),
                 self.transfer,
-                traffic,
-                layout,
+                &jobs.traffic,
+                &jobs.layout,
                 seed,
                 replication,
             ),
-            ears: self.jobs.ears(nodes),
+            ears: jobs.ears(self.node_count()),
             cycle_us: self.cycle_us(),
         })
     }
@@ -78,70 +64,20 @@ impl Subject for Point {
         self.machine.clock().cycle_us()
     }
 
-    /// Any run: closed loops fill no delays of their own.
-    fn cycles_min(&self) -> Cycles {
-        0
+    fn node_count(&self) -> u32 {
+        self.machine.fabric().node_count()
     }
 
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    fn measures(&self) -> &[String] {
-        self.jobs.measures()
+    fn capacity(&self, jobs: &Measured) -> Capacity {
+        capacity::capacity(&self.machine, self.transfer, jobs)
     }
 
-    fn occurs(&self, measure: usize) -> bool {
-        self.jobs.occurs(measure)
-    }
-
-    fn flows(&self) -> &[FlowInfo] {
-        self.jobs.flows()
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.jobs.limits_itself()
-    }
-
-    fn rates(&self) -> Vec<RateInfo> {
-        self.jobs.rates()
-    }
-
-    fn load(&self) -> Option<f64> {
-        self.jobs.load()
-    }
-
-    fn period(&self) -> Cycles {
-        self.jobs.period()
-    }
-
-    fn period_messages(&self) -> u64 {
-        self.jobs.period_messages()
-    }
-
-    fn capacity(&self) -> Capacity {
-        capacity::capacity(&self.machine, self.transfer, &self.jobs)
-    }
-
-    /// The model knows no jobs.
-    fn overlay(&self) -> Overlay {
-        Overlay::default()
-    }
-
-    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+    fn uses(&self, _jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(counted, &self.machine, None, overlay)
-    }
-
-    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
-        jobs::nodes(counted, self.jobs.mb_per_s())
-    }
-
-    fn jobs(&self) -> Vec<JobSummary> {
-        self.jobs.jobs()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        self.jobs.servers()
     }
 }
 

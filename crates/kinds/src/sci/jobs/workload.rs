@@ -1,6 +1,7 @@
 //! The jobs of an SCI fabric from their settings.
 
 use super::super::build::check_symbols;
+use super::super::failures::{LINKS, NODES};
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
 use crate::jobs::{Nodes, check_live, jobs};
@@ -27,7 +28,12 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         apart: None,
     };
     let traffic = jobs(settings, nodes)?;
-    check_live(settings, &traffic, count, &live_nodes(machine))?;
+    check_live(
+        settings,
+        &traffic,
+        (count, &live_nodes(machine)),
+        &[NODES, LINKS],
+    )?;
     Ok(JobsOnRings {
         jobs: traffic,
         transfer: Transfer {

@@ -1,0 +1,148 @@
+//! Jobs on a machine of any kind, as a subject of experiments.
+
+use super::{Measured, nodes};
+use isthmus_experiment::Flaw;
+use isthmus_experiment::capacity::Capacity;
+use isthmus_experiment::result::{JobSummary, NodeUse};
+use isthmus_experiment::subject::{Counted, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use isthmus_experiment::uses::Uses;
+use isthmus_kernel::Cycles;
+use isthmus_workload::jobs::spec::JobsTraffic;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A machine that jobs run on: what of a [`Subject`] is not the jobs' own.
+pub(crate) trait Runs: Debug + Send + Sync + 'static {
+    /// A simulation of these jobs.
+    fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated>;
+
+    /// Length of a cycle in microseconds.
+    fn cycle_us(&self) -> f64;
+
+    /// Number of nodes.
+    fn node_count(&self) -> u32;
+
+    /// Nodes that can send.
+    fn senders(&self) -> u64 {
+        self.node_count().into()
+    }
+
+    /// Cycles that a run has at least. Any run by default: closed loops fill no delays of their own.
+    fn cycles_min(&self, _jobs: &Measured) -> Cycles {
+        0
+    }
+
+    /// Cycles that a run had better have.
+    fn cycles_wanted(&self, _jobs: &Measured) -> Cycles {
+        0
+    }
+
+    /// Demand against supply.
+    fn capacity(&self, jobs: &Measured) -> Capacity;
+
+    /// What closed forms say; nothing by default.
+    fn overlay(&self, _jobs: &Measured) -> Overlay {
+        Overlay::default()
+    }
+
+    /// The nodes of the I/O servers.
+    fn servers(&self, jobs: &Measured) -> Vec<u32> {
+        jobs.layout.servers.clone()
+    }
+
+    /// How busy its parts are.
+    fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses;
+}
+
+/// A machine with the jobs of `traffic`.
+///
+/// # Errors
+/// Jobs or servers that do not lie on it.
+pub(crate) fn subject(machine: impl Runs, traffic: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
+    let jobs = Measured::new(traffic, machine.node_count(), machine.cycle_us())?;
+    Ok(Arc::new(Point { machine, jobs }))
+}
+
+#[derive(Debug)]
+struct Point<M> {
+    machine: M,
+    jobs: Measured,
+}
+
+impl<M: Runs> Subject for Point<M> {
+    fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
+        self.machine.begin(&self.jobs, seed, replication)
+    }
+
+    fn cycle_us(&self) -> f64 {
+        self.machine.cycle_us()
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        self.machine.cycles_min(&self.jobs)
+    }
+
+    fn cycles_wanted(&self) -> Cycles {
+        self.machine.cycles_wanted(&self.jobs)
+    }
+
+    fn senders(&self) -> u64 {
+        self.machine.senders()
+    }
+
+    fn measures(&self) -> &[String] {
+        self.jobs.measures()
+    }
+
+    fn occurs(&self, measure: usize) -> bool {
+        self.jobs.occurs(measure)
+    }
+
+    fn flows(&self) -> &[FlowInfo] {
+        self.jobs.flows()
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.jobs.limits_itself()
+    }
+
+    fn rates(&self) -> Vec<RateInfo> {
+        self.jobs.rates()
+    }
+
+    fn load(&self) -> Option<f64> {
+        self.jobs.load()
+    }
+
+    fn period(&self) -> Cycles {
+        self.jobs.period()
+    }
+
+    fn period_messages(&self) -> u64 {
+        self.jobs.period_messages()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.machine.capacity(&self.jobs)
+    }
+
+    fn overlay(&self) -> Overlay {
+        self.machine.overlay(&self.jobs)
+    }
+
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        self.machine.uses(&self.jobs, counted, overlay)
+    }
+
+    fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
+        nodes(counted, self.jobs.mb_per_s())
+    }
+
+    fn jobs(&self) -> Vec<JobSummary> {
+        self.jobs.jobs()
+    }
+
+    fn servers(&self) -> Vec<u32> {
+        self.machine.servers(&self.jobs)
+    }
+}
