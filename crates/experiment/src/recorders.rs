@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Demands of a flow between two pauses, in which the memory held is looked at; a power of two.
 const PAUSE_EVERY: u64 = 1 << 12;
 
+/// First stretches of a run within which there are checkpoints as well.
+const FIRST: usize = 4;
+
 /// The demands of one flow.
 #[derive(Debug, Clone)]
 pub struct FlowCount {
@@ -123,6 +126,8 @@ pub struct Recorders {
     /// Whether the whole run should end.
     stop: Arc<AtomicBool>,
     checkpoints: Vec<Checkpoint>,
+    /// Those within the first stretches of a run or after its warm-up, for runs that have few others.
+    early: Vec<Checkpoint>,
     /// Whether the caller has ended the warm-up.
     marked: bool,
 }
@@ -155,6 +160,7 @@ impl Recorders {
             paused: false,
             stop,
             checkpoints: Vec::new(),
+            early: Vec::new(),
             marked: false,
         };
         recorders.checkpoint(0);
@@ -176,6 +182,17 @@ impl Recorders {
     pub fn go_on(&mut self, messages: u64, parts: u64) {
         self.limit = self.delivered + messages;
         self.parts_limit = self.parts + parts;
+    }
+
+    /// Stops after so many messages of these already.
+    pub fn hold(&mut self, messages: u64) -> u64 {
+        let limit = self.limit.min(self.delivered + messages);
+        std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// Goes on to the limit that [`hold`](Self::hold) has taken.
+    pub fn release(&mut self, limit: u64) {
+        self.limit = limit;
     }
 
     /// A part of a message has arrived, of which one may have many.
@@ -215,10 +232,24 @@ impl Recorders {
 
     /// Notes the totals of this moment.
     pub fn checkpoint(&mut self, time: Cycles) {
-        self.checkpoints.push(Checkpoint {
+        self.checkpoints.push(self.totals(time));
+    }
+
+    /// The same within one of the first stretches.
+    pub fn early_checkpoint(&mut self, time: Cycles) {
+        self.early.push(self.totals(time));
+    }
+
+    /// Whether there are few yet.
+    pub fn are_first(&self) -> bool {
+        self.checkpoints.len() <= FIRST
+    }
+
+    fn totals(&self, time: Cycles) -> Checkpoint {
+        Checkpoint {
             time,
             flows: self.flows.iter().map(|flow| flow.totals).collect(),
-        });
+        }
     }
 
     /// Ends the warm-up here.
@@ -227,6 +258,7 @@ impl Recorders {
             recorder.mark();
         }
         self.checkpoints.clear();
+        self.early.clear();
         self.checkpoint(time);
         self.marked = true;
     }
@@ -236,8 +268,25 @@ impl Recorders {
     /// (else 0), over whole periods: as many of the latter part as there are, or of the run where that
     /// has none.
     pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
-        let since = |time: Cycles| (self.checkpoints.iter()).find(move |c| c.time >= time);
-        let mut last = self.checkpoints.last()?;
+        let found = self.counted_between(&self.checkpoints, fate, flows, period);
+        found.or_else(|| {
+            // The last of few may be longer than all before.
+            let mut all = [&self.checkpoints[..], &self.early[..]].concat();
+            all.sort_by_key(|checkpoint| checkpoint.time);
+            self.counted_between(&all, fate, flows, period)
+        })
+    }
+
+    /// The same by these checkpoints.
+    fn counted_between(
+        &self,
+        checkpoints: &[Checkpoint],
+        fate: Fate,
+        flows: &[usize],
+        period: Cycles,
+    ) -> Option<(u64, Cycles)> {
+        let since = |time: Cycles| checkpoints.iter().find(move |c| c.time >= time);
+        let mut last = checkpoints.last()?;
         let begin = if self.marked { 0 } else { last.time / 4 };
         let mut first = since(begin)?;
         if let Some(periods) = last.time.checked_div(period) {
@@ -246,7 +295,7 @@ impl Recorders {
             last = since(end)?;
             first = since(first.time.next_multiple_of(period))?;
             if first.time >= end {
-                first = self.checkpoints.first()?;
+                first = checkpoints.first()?;
                 first = since(first.time.next_multiple_of(period))?;
             }
         }

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Messages, or packets of long ones, between two looks at the clock and at whether the run was cancelled.
 const CHUNK: u64 = 2_000;
 
+/// Parts of the first chunks, each with a checkpoint: rates leave out the first quarter of a run.
+const PARTS: u64 = 4;
+
 /// Why a replication cannot go on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Halt {
@@ -139,10 +142,30 @@ impl Replication {
             let before = self.recorders.delivered;
             self.recorders.go_on(chunk, CHUNK);
             let until = until.min(self.period_end()).min(CYCLES_MAX);
+            if self.recorders.are_first() {
+                self.run_in_parts(chunk, length, until, progress)?;
+            }
             self.run_chunk(length, until, progress)?;
             progress.add_messages(self.recorders.delivered - before);
             self.recorders.checkpoint(self.simulation.now());
             self.collapse = self.simulation.collapse();
+        }
+        Ok(())
+    }
+
+    /// All but the last part of a chunk, noting where its parts end: it may be most of the run.
+    fn run_in_parts(
+        &mut self,
+        chunk: u64,
+        length: Length,
+        until: Cycles,
+        progress: &Progress,
+    ) -> Result<(), Halt> {
+        for _ in 1..PARTS {
+            let limit = self.recorders.hold(chunk / PARTS);
+            self.run_chunk(length, until, progress)?;
+            self.recorders.release(limit);
+            self.recorders.early_checkpoint(self.simulation.now());
         }
         Ok(())
     }

@@ -1,0 +1,174 @@
+//! Jobs on hypercubes: files, what is asked of channels and devices, and whole runs.
+
+use isthmus_experiment::capacity::{Capacity, PartKind};
+use isthmus_experiment::result::{RunResult, State};
+use isthmus_experiment::{Experiment, Options};
+use isthmus_kinds::KINDS;
+use isthmus_machine::hypercube::spec::{JobsOnCube, Transfer};
+use isthmus_scenario::Scenario;
+use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_workload::jobs::spec::{Arrivals, Io, Servers, Traffic};
+use isthmus_workload::storage::StorageSpec;
+
+/// Eight PEs, of which 0 and 7 have the two I/O nodes.
+const CUBE: &str = "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
+                    lanes.io_link = 1\n";
+
+fn parsed(text: &str) -> Scenario {
+    let scenario = KINDS
+        .parse(text, "good", &[])
+        .unwrap_or_else(|e| panic!("{e}"));
+    let again = KINDS
+        .parse(&scenario.canonical(), "canonical", &[])
+        .unwrap_or_else(|e| panic!("{e}\n{}", scenario.canonical()));
+    assert_eq!(scenario, again, "{}", scenario.canonical());
+    scenario
+}
+
+fn experiment(text: &str) -> Experiment {
+    Experiment::new(&KINDS, parsed(text), Options::default()).expect("a good experiment")
+}
+
+fn run(text: &str) -> RunResult {
+    experiment(text).run().expect("a whole run")
+}
+
+fn capacity(text: &str) -> Capacity {
+    experiment(&format!("{CUBE}{text}")).capacity()[0].clone()
+}
+
+#[test]
+fn a_file_with_jobs_is_what_it_says() {
+    let scenario = parsed(&format!(
+        "{CUBE}[workload]\ntransfer_unit = \"1 KiB\"\nworms = 3\nrequest = \"16 B\"\n\
+         [workload.jobs.io]\ntraffic = \"io\"\nload = 0.5\n"
+    ));
+    assert_eq!(
+        (scenario.kind(), scenario.form()),
+        ("hypercube", "hypercube-jobs")
+    );
+    let work: &JobsOnCube = scenario.workload.expect();
+    assert_eq!(
+        work.transfer,
+        Transfer {
+            unit: Bytes::new(1024),
+            worms: 3,
+            request: Bytes::new(16),
+        }
+    );
+    assert_eq!(work.jobs.servers, Servers::Apart { count: 2 });
+    // Table 1: 400 us, and with a hit rate of 1 no disk.
+    let StorageSpec::Cache {
+        access,
+        hit_rate,
+        queued,
+        ..
+    } = work.jobs.storage
+    else {
+        panic!("the cache and disk of the I/O nodes");
+    };
+    assert_eq!((access, hit_rate, queued), (Time::from_us(400), 1.0, false));
+    // Half of k = d + 2 lanes.
+    let Traffic::Io(Io {
+        arrivals: Arrivals::Open { load, .. },
+        ..
+    }) = work.jobs.jobs[0].traffic
+    else {
+        panic!("an open loop");
+    };
+    assert_eq!(load, Bandwidth::from_mb_per_s(50));
+}
+
+/// PE 1 writes 100 kB/s in blocks of 4,096 B, each with a request of 32 B, to the I/O node at PE 0, one link
+/// away. Half of them miss, 20 ms each: one block in 10 ms.
+#[test]
+fn what_is_asked_by_hand() {
+    let found = capacity(
+        "[machine.device]\ncache_hit_rate = 0.5\nservice = \"queue\"\n[workload.jobs.io]\n\
+         traffic = \"io\"\nnodes = [1]\nload = \"100 kB/s\"\nmessage = \"4096 B\"\nsizes = \"fixed\"\n\
+         destinations = \"interleaved\"\n",
+    );
+    let part = |name: &str| -> &PartKind {
+        let mut parts = found.parts.iter();
+        parts
+            .find(|part| part.name == name)
+            .unwrap_or_else(|| panic!("{name}: {found:?}"))
+    };
+    let close = |value: Option<f64>, expected: f64| {
+        let value = value.unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value}, {expected}");
+    };
+    let with_requests = 0.1 * (4_096.0 + 32.0) / 4_096.0;
+    for name in [
+        "PE 1 to its router",
+        "busiest link between PEs, 1 to 0",
+        "router to I/O node 0",
+    ] {
+        close(part(name).demand, with_requests);
+    }
+    close(part("PE 1 to its router").supply, 100.0);
+    close(part("busiest link between PEs, 1 to 0").supply, 20.0);
+    close(part("device of I/O node 0").demand, 0.1);
+    close(part("device of I/O node 0").supply, 0.4096);
+    assert_eq!(found.load, Some(0.1));
+    assert!(
+        found
+            .parts
+            .iter()
+            .all(|part| !part.name.contains("I/O router"))
+    );
+}
+
+/// Reads from any I/O node come back over the I/O network half of the time.
+#[test]
+fn an_open_loop_gets_what_it_asks_for() {
+    let result = run(&format!(
+        "{CUBE}[workload.jobs.io]\ntraffic = \"io\"\nload = \"200 kB/s\"\nread_ratio = 1.0\n\
+         message = \"1 KiB\"\n[workload.jobs.io2]\ntraffic = \"ping\"\nnodes = [6, 7]\n\
+         [workload]\nmapping = \"shared\"\nactive = [\"io\"]\n[stop]\nrule = \"precision\"\n\
+         of = [\"io.response\"]\nprecision = \"5%\"\n"
+    ));
+    let [point] = &result.points[..] else {
+        panic!("one point");
+    };
+    assert_eq!(point.verdict.verdict, State::Stable, "{:?}", point.verdict);
+    let measure = |name: &str| {
+        let mut measures = point.measures.iter();
+        measures
+            .find(|measure| measure.name == name)
+            .and_then(|measure| measure.mean)
+            .unwrap_or_else(|| panic!("{name}"))
+    };
+    let accepted = measure("io.accepted");
+    assert!((accepted - 0.2).abs() < 0.02, "{accepted}");
+    // Each of two servers gives what four PEs read.
+    assert!((measure("servers.accepted") - 0.8).abs() < 0.08);
+    // Two or three start-ups and the access, 1,000 us to 1,200 us, and some 50 us of data.
+    let response = measure("io.response");
+    assert!((800.0..1_150.0).contains(&response), "{response}");
+    assert_eq!(point.servers, [0, 7]);
+}
+
+#[test]
+fn failures_of_the_pes_of_jobs_are_refused() {
+    let text = format!(
+        "{CUBE}[workload.jobs.all]\ntraffic = \"uniform\"\n[sweep]\n\"machine.faults\" = \"pes\"\n"
+    );
+    let error = KINDS.parse(&text, "s.toml", &[]).unwrap_err().to_string();
+    assert!(
+        error.contains("(at fault = PE 0); jobs need all of their nodes: list nodes that"),
+        "{error}"
+    );
+    // I/O nodes may fail: another one stands in.
+    let text = text.replace("\"pes\"", "\"io-nodes\"");
+    assert_eq!(parsed_axis(&text), 3);
+}
+
+/// Points of a file with an axis over failures.
+fn parsed_axis(text: &str) -> usize {
+    KINDS
+        .parse(text, "s.toml", &[])
+        .unwrap_or_else(|e| panic!("{e}"))
+        .points()
+        .len()
+}
