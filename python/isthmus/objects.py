@@ -725,12 +725,12 @@ class Servers(Described):
     equal distances, these. If left out: "none"."""
     count: int | None = key("count")
     """How many servers there are (section 3.4: 8 of 64 nodes). Must be given or swept. Range: 1 to
-    65536. Only with workload.servers.placement = "clustered" or "distributed"."""
+    131072. Only with workload.servers.placement = "clustered" or "distributed"."""
     stride: int | None = key("stride")
-    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 65536.
+    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 131072.
     Only with workload.servers.placement = "distributed"."""
     offset: int | None = key("offset")
-    """The first server. If left out: 0. Range: 0 to 65535. Only with workload.servers.placement =
+    """The first server. If left out: 0. Range: 0 to 131071. Only with workload.servers.placement =
     "distributed"."""
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
@@ -789,10 +789,10 @@ class Job(Described):
     """Messages of a node of the job that may be under way, from being handed to its interface until
     the last byte is there (with circuits and on SCI rings: is acknowledged; with a device behind
     the server: until its answer is there); the next in order is handed over when it has been asked
-    for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1; with arrivals =
-    "open" and anything but machine.switching = "circuit", and for neighbours, "unlimited". Range: 1
-    to 65536, or "unlimited". Only with workload.jobs.NAME.traffic = "uniform", "shift",
-    "all-to-all", "neighbours", "checkpoint", "io", "hot-spot" or "ping"."""
+    for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1; for neighbours,
+    and with arrivals = "open" but on networks of circuits, "unlimited". Range: 1 to 65536, or
+    "unlimited". Only with workload.jobs.NAME.traffic = "uniform", "shift", "all-to-all",
+    "neighbours", "checkpoint", "io", "hot-spot" or "ping"."""
     load: str | float | None = key("load")
     """Data that each node of the job asks to move: a bandwidth, or a share of what a node can send.
     If left out: workload.load. Range: 1 bit/s or more; above 0, to 1 of what a node can send. Only
@@ -815,7 +815,7 @@ class Job(Described):
     with workload.jobs.NAME.traffic = "io" or "checkpoint"."""
     hot_node: int | None = key("hot_node")
     """The node that all others of the job read from and write to (section 4.3: 0). Must be given or
-    swept. Range: 0 to 65535. Only with workload.jobs.NAME.traffic = "hot-spot"."""
+    swept. Range: 0 to 131071. Only with workload.jobs.NAME.traffic = "hot-spot"."""
     algorithm: Literal["ring", "recursive-doubling"] | None = key("algorithm")
     """How nodes combine a vector: parts of it round a ring, 2 (n - 1) steps; all of it between
     nodes whose ranks differ in one bit, log2 n steps and two more if n is no power of two. If left
@@ -840,7 +840,7 @@ class Job(Described):
     offset: int | None = key("offset")
     """From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
     dragonfly the nodes of a group are the worst for minimal routes. Must be given or swept. Range:
-    1 to 65536. Only with workload.jobs.NAME.traffic = "shift"."""
+    1 to 131072. Only with workload.jobs.NAME.traffic = "shift"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1006,12 +1006,12 @@ class RingServers(Described):
     equal distances, these. If left out: "none"."""
     count: int | None = key("count")
     """How many servers there are (section 3.4: 8 of 64 nodes). Must be given or swept. Range: 1 to
-    65536. Only with workload.servers.placement = "clustered" or "distributed"."""
+    131072. Only with workload.servers.placement = "clustered" or "distributed"."""
     stride: int | None = key("stride")
-    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 65536.
+    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 131072.
     Only with workload.servers.placement = "distributed"."""
     offset: int | None = key("offset")
-    """The first server. If left out: 0. Range: 0 to 65535. Only with workload.servers.placement =
+    """The first server. If left out: 0. Range: 0 to 131071. Only with workload.servers.placement =
     "distributed"."""
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
