@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Threads of a run, one for each processor that may be used unless `JOBS=N` is given.
 THREADS := $(if $(JOBS),--jobs $(JOBS))
+# `DEMO=--quick` shortens the main job.
+DEMO ?=
 # Seconds for which `make soak` feeds mutants to the command.
 SOAK_S ?= 300
 
@@ -45,7 +47,7 @@ $(VENV)/.test-tools: $(BIN)/python $(RUST) $(PACKAGE)
 	@touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
-	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 $(THREADS) --fresh
+	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 $(THREADS) --fresh $(DEMO)
 
 test: lint test-rust test-python test-wheel fuzz docs
 
