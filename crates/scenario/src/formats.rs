@@ -25,8 +25,8 @@ impl Formats {
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {
-            if !names.contains(&row.name()) {
-                names.push(row.name());
+            if !names.contains(&row.kind()) {
+                names.push(row.kind());
             }
         }
         Self {

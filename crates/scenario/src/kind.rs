@@ -84,7 +84,7 @@ impl Row {
     }
 
     /// The word after `machine.kind =`.
-    pub const fn name(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         self.files.kind
     }
 

@@ -211,7 +211,7 @@ impl Scenario {
 
     /// The word of the kind of machine, as after `machine.kind =`.
     pub fn kind(&self) -> &'static str {
-        self.kind.name()
+        self.kind.kind()
     }
 
     /// What the reference calls files of this form: the word of the kind of machine, or one of its own
