@@ -1,8 +1,8 @@
 """Files that use one another: no circle of more than two of them, in any crate or in the package.
 
-A circle of two is a pair that is read together; one of more has no file that can be understood first. Looked at
-are `use` lines, paths that begin with `crate`, `self` or `super`, and imports; what is re-exported counts as
-used from where it stands. Tests within files may use anything.
+A circle of two is a pair that is read together; one of more has no file that can be understood
+first. Looked at are `use` lines, paths that begin with `crate`, `self` or `super`, and imports;
+what is re-exported counts as used from where it stands. Tests within files may use anything.
 """
 
 from __future__ import annotations
