@@ -158,7 +158,7 @@ CLASSES = {
         ("workload.load", "1 MB/s", "1 GB/s"),
     ),
     "sci-jobs.workload.servers": Class(
-        "RingServers", "Which nodes of a fabric are I/O servers; nothing stands behind them."
+        "RingServers", "Which nodes of a fabric are I/O servers, and what stands behind them."
     ),
     "hypercube-jobs.workload": Class(
         "CubeJobs",

@@ -4,6 +4,9 @@ use isthmus_scenario::format::{Describe, Kind, Problem, Reason, Settings, Watch}
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
+/// The table of the devices behind I/O servers.
+pub(crate) const DEVICE: &str = "workload.servers.device";
+
 /// Most disks of an array.
 const DISKS_MAX: u64 = 1024;
 

@@ -100,10 +100,15 @@ impl JobStores {
         })
     }
 
+    /// Whether what a demand writes goes to them, or what it reads comes from there.
+    pub fn serve(&self, demand: &Demand) -> bool {
+        self.stored[demand.job as usize]
+    }
+
     /// When the device is done with what has arrived at `time`: the data of a write, or the request of a
     /// read. `None` if none is concerned. Told in the order of times.
     pub fn done(&mut self, time: Cycles, demand: &Demand) -> Option<Cycles> {
-        if !self.stored[demand.job as usize] {
+        if !self.serve(demand) {
             return None;
         }
         let request = Request {

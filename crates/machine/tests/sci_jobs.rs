@@ -1,7 +1,7 @@
 //! Jobs on SCI fabrics: by hand, and on both engines.
 
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform, unit_interval};
-use isthmus_machine::jobs::{Completed, Observer, Packet, Phase};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
 use isthmus_machine::sci::spec::{ChangeFrom, Queues, SciSpec, Transfer};
 use isthmus_machine::sci::{JobsSimulation, Machine};
 use isthmus_topology::rings::{Routing, Shape};
@@ -12,7 +12,7 @@ use isthmus_workload::jobs::spec::{
     AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
     Spread, Targets, Traffic,
 };
-use isthmus_workload::storage::StorageSpec;
+use isthmus_workload::storage::{DiskSpec, StorageSpec};
 use std::sync::Arc;
 
 /// Machines to be compared.
@@ -62,6 +62,7 @@ fn one_job(traffic: Traffic, nodes: Vec<u32>) -> JobsTraffic {
 struct Log {
     offered: Vec<u64>,
     packets: Vec<(u32, u32, u32, u32, u64, Cycles)>,
+    stored: Vec<(u32, u32, u64)>,
     completed: Vec<(u32, Cycles, Cycles)>,
     phases: Vec<(u32, Cycles, Cycles)>,
     enough: Option<usize>,
@@ -71,6 +72,7 @@ impl Log {
     /// In an order that does not depend on the engine.
     fn sorted(mut self) -> Self {
         self.packets.sort_unstable();
+        self.stored.sort_unstable();
         self.completed.sort_unstable();
         self.phases.sort_unstable();
         self
@@ -97,6 +99,11 @@ impl Observer for Log {
             answer: _,
         } = *packet;
         self.packets.push((job, client, from, to, bytes, latency));
+    }
+
+    fn stored(&mut self, stored: &Stored) {
+        let row = (stored.job, stored.client, stored.bytes);
+        self.stored.push(row);
     }
 
     fn completed(&mut self, completed: &Completed) {
@@ -316,6 +323,29 @@ impl Dice {
         }
     }
 
+    fn storage(&mut self) -> StorageSpec {
+        let disk = DiskSpec {
+            seek: Time::from_ns(u64::from(self.between(0, 2_000))),
+            rotation: Time::from_ns(u64::from(self.between(0, 2_000))),
+            transfer: Some(Bandwidth::from_mb_per_s(u64::from(self.between(50, 900)))),
+        };
+        match self.between(0, 4) {
+            0 => StorageSpec::Disk(disk),
+            1 => StorageSpec::Array {
+                disks: 4,
+                unit: Bytes::new(64),
+                parity: 1,
+                disk,
+            },
+            2 => StorageSpec::BurstBuffer {
+                capacity: Bytes::new(2_000),
+                absorb: Bandwidth::from_mb_per_s(900),
+                drain: Bandwidth::from_mb_per_s(90),
+            },
+            _ => StorageSpec::None,
+        }
+    }
+
     fn jobs(&mut self, nodes: u32) -> JobsTraffic {
         let jobs = (0..self.between(1, 2)).map(|number| {
             let traffic = self.traffic(nodes);
@@ -327,9 +357,10 @@ impl Dice {
                 active: true,
             }
         });
+        let jobs = jobs.collect();
         JobsTraffic {
-            storage: StorageSpec::None,
-            jobs: jobs.collect(),
+            storage: self.storage(),
+            jobs,
             servers: Servers::Clustered { count: 2 },
             mapping: Mapping::Shared,
         }
@@ -339,6 +370,7 @@ impl Dice {
 #[test]
 fn both_engines_say_the_same_of_random_jobs() {
     let (mut packets, mut messages, mut phases, mut several, mut reads) = (0, 0, 0, 0, 0);
+    let mut stored = 0;
     for case in 0..CASES {
         let mut dice = Dice(Streams::new(11, case.into()).stream("case", 0));
         let spec = dice.spec();
@@ -357,7 +389,8 @@ fn both_engines_say_the_same_of_random_jobs() {
             simulation.run_until(&mut log, until);
             let links: Vec<_> = simulation.links().collect();
             let stall = simulation.stall().cloned();
-            (log.sorted(), links, simulation.under_way(), stall)
+            let devices = simulation.counted_behind();
+            (log.sorted(), links, devices, simulation.under_way(), stall)
         };
         let [by_event, by_symbol] = [JobsSimulation::new, JobsSimulation::by_symbol].map(|new| {
             let machine = Arc::clone(&machine);
@@ -370,6 +403,7 @@ fn both_engines_say_the_same_of_random_jobs() {
         let log = by_event.0;
         packets += log.packets.len();
         messages += log.completed.len();
+        stored += log.stored.len();
         phases += log.phases.len();
         several += usize::from(
             traffic
@@ -380,10 +414,11 @@ fn both_engines_say_the_same_of_random_jobs() {
         reads += log.packets.iter().filter(|row| row.1 == row.3).count();
     }
     println!(
-        "{packets} packets, {messages} messages, {phases} phases, {several} with several, {reads} reads"
+        "{packets} packets, {messages} messages, {stored} stored, {phases} phases, {several} with several, \
+         {reads} reads"
     );
     assert!(
-        packets > 20_000 && messages > 10_000 && phases > 500,
+        packets > 20_000 && messages > 8_000 && phases > 500 && stored > 500,
         "too little happened"
     );
     assert!(
@@ -424,4 +459,68 @@ fn what_is_sent_arrives_once() {
         // 14 messages of 700 B in 11 packets, one of 200 B in 4.
         assert_eq!(log.packets.len(), 6 * (14 * 11 + 4));
     }
+}
+
+/// A device stands behind the server: a write waits for it with its last response, a read with its first and
+/// all others, and messages of several nodes one after another, whichever ring they come by.
+#[test]
+fn devices_by_hand() {
+    let disk = |ns_per_byte: u64| {
+        StorageSpec::Disk(DiskSpec {
+            seek: Time::ZERO,
+            rotation: Time::ZERO,
+            transfer: Some(Bandwidth::from_mb_per_s(1_000 / ns_per_byte)),
+        })
+    };
+    let io = |read_ratio: f64| {
+        Traffic::Io(Io {
+            targets: Targets::Servers(Destinations::Random),
+            read_ratio,
+            sizes: Sizes {
+                mean: Bytes::new(160),
+                spread: Spread::Fixed,
+            },
+            arrivals: Arrivals::Closed {
+                think: Time::from_us(1_000),
+            },
+        })
+    };
+    let first = |traffic: Traffic, nodes: Vec<u32>, storage: StorageSpec, spec: &SciSpec| {
+        let traffic = JobsTraffic {
+            servers: Servers::Listed(vec![0]),
+            storage,
+            ..one_job(traffic, nodes)
+        };
+        run(spec, transfer(8), &traffic, 100_000).completed
+    };
+    for reads in [0.0, 1.0] {
+        let [(_, bare, _)] = first(io(reads), vec![3], StorageSpec::None, &ring(6))[..] else {
+            panic!("one message");
+        };
+        let [(_, stored, _)] = first(io(reads), vec![3], disk(10), &ring(6))[..] else {
+            panic!("one message");
+        };
+        // 160 B at 10 ns each are 800 cycles of 2 ns; the other responses of a read have waited, and leave
+        // one after another.
+        let device = 800;
+        match reads {
+            0.0 => assert_eq!(stored, bare + device),
+            _ => assert!(
+                (bare + device - 150..bare + device + 150).contains(&stored),
+                "{stored} after {bare}"
+            ),
+        }
+    }
+    // Both neighbours of a counter-rotating ring write at once, each by a ring of its own: the one of the
+    // lower number is served first.
+    let spec = SciSpec {
+        shape: Shape::CounterRotating { nodes: 6 },
+        ..ring(6)
+    };
+    let mut both = first(io(0.0), vec![5, 1], disk(10), &spec);
+    both.sort_unstable();
+    let [(_, one, _), (_, other, _)] = both[..] else {
+        panic!("two messages");
+    };
+    assert_eq!(other - one, 800);
 }

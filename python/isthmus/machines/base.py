@@ -27,6 +27,15 @@ class Channel(NamedTuple):
     """That of one I/O server, `{server}`."""
 
 
+DEVICE = Channel(
+    "device of an I/O server",
+    "the devices of the I/O servers",
+    "the device of I/O server {a}",
+    "the devices of the I/O servers",
+    "the device of I/O server {server}",
+)
+
+
 class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
     """A machine of a result. A kind of machine is a class of its own below this one, listed in
     `isthmus.machines`.

@@ -57,6 +57,9 @@ _CHANNELS = {
         "the channel from the I/O network to PE {b}",
     ),
     "disk": Channel("disk of an I/O node", "the disks", "the disk of I/O node {a}"),
+    "device": Channel(
+        "device of an I/O node", "the devices of the I/O nodes", "the device of I/O node {a}"
+    ),
 }
 
 

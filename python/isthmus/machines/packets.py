@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus.machines.base import Channel
+from isthmus.machines.base import DEVICE, Channel
 
 INJECT = Channel(
     "node → switch",
@@ -27,13 +27,6 @@ INTERFACE = Channel(
     "the network interface of node {a}",
     "the network interfaces of the I/O servers",
     "the network interface of I/O server {server}",
-)
-DEVICE = Channel(
-    "device of an I/O server",
-    "the devices of the I/O servers",
-    "the device of I/O server {a}",
-    "the devices of the I/O servers",
-    "the device of I/O server {server}",
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}

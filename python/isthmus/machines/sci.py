@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from isthmus.machines.base import Channel, Machine, cycle_text, listed
+from isthmus.machines.base import DEVICE, Channel, Machine, cycle_text, listed
 from isthmus.wording import counted, number
 
 _LINKS = ("the links of the rings", "the ring link from node {a} to node {b}")
@@ -12,6 +12,7 @@ _CHANNELS = {
     "link": Channel("ring link", *_LINKS),
     "send": Channel("of it: send packets", *_LINKS),
     "echo": Channel("of it: echo packets", *_LINKS),
+    "device": DEVICE,
 }
 
 

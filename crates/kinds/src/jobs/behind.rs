@@ -1,14 +1,16 @@
 //! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
 
-use super::{Message, stores};
+use super::{Measured, Message, is_io, stores};
+use crate::devices::{self, DEVICE as DEVICE_TABLE};
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
 use isthmus_experiment::uses::{Part, fullest};
 use isthmus_kernel::Cycles;
 use isthmus_machine::storage::{Access, Model, StationCount, model};
+use isthmus_scenario::format::{Reason, Watch};
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Sizes, Spread};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Sizes, Spread};
 use isthmus_workload::storage::StorageSpec;
 use std::collections::BTreeMap;
 
@@ -45,6 +47,17 @@ struct Served {
     per_byte: [f64; 4],
     /// A message alone.
     alone: f64,
+}
+
+/// The device that most is asked of.
+pub(crate) struct Fullest {
+    pub place: usize,
+    /// What it is asked to move and what it can, in GB/s.
+    pub demand: f64,
+    pub supply: f64,
+    pub basis: String,
+    /// What it does before it does that.
+    pub remark: Option<String>,
 }
 
 /// The devices of a machine.
@@ -113,6 +126,47 @@ impl Devices {
             }
             StorageSpec::BurstBuffer { drain, .. } => format!("a drain of {drain}"),
         }
+    }
+
+    /// The device that jobs ask most of, whose closed loops ask for no more than `alone` in GB/s, among so
+    /// many; that behind a server is at a place.
+    pub(crate) fn fullest(
+        &self,
+        of: &Measured,
+        alone: f64,
+        places: u32,
+        place: impl Fn(u32) -> usize,
+    ) -> Option<Fullest> {
+        let mut asked = vec![(0.0, [0.0; 4]); places as usize];
+        for (number, job, message) in jobs(&of.traffic, &of.layout) {
+            let per_byte = self.per_byte(&message);
+            let rate = message.offered.unwrap_or(alone);
+            for partners in of.layout.partners(number, job) {
+                let others = partners.others.iter();
+                let others = others.filter(|&&other| other != partners.client);
+                let each = rate / others.clone().count() as f64;
+                for &other in others {
+                    let (data, busy) = &mut asked[place(other)];
+                    *data += each;
+                    for (busy, ns) in busy.iter_mut().zip(per_byte) {
+                        *busy += each * ns;
+                    }
+                }
+            }
+        }
+        let most = |busy: [f64; 4]| busy.into_iter().fold(0.0, f64::max);
+        let all = asked.into_iter().map(|(data, busy)| (data, most(busy)));
+        // Of those alike the first.
+        let (place, (demand, busy)) = (all.enumerate().rev())
+            .max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))
+            .filter(|&(_, (_, busy))| busy > 0.0)?;
+        Some(Fullest {
+            place,
+            demand,
+            supply: demand / busy,
+            basis: self.basis(&of.traffic, &of.layout),
+            remark: self.remark(&of.traffic, &of.layout),
+        })
     }
 
     /// A sentence on what devices do before they do what their capacity says.
@@ -244,4 +298,35 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
         }
     }
     written.into_values().fold(0.0, f64::max)
+}
+
+/// Whether any job that runs reads from I/O servers or writes to them.
+pub(crate) fn is_used(traffic: &JobsTraffic) -> bool {
+    let mut jobs = traffic.jobs.iter();
+    traffic.servers != Servers::None && jobs.any(|job| job.active && is_io(job))
+}
+
+/// The fields that say what jobs move.
+pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
+    let names = watch.settings().names().iter();
+    let of_jobs = names.flat_map(|name| {
+        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
+    });
+    let of_all = ["workload.active", "workload.servers.placement"].map(str::to_owned);
+    of_jobs.chain(of_all).collect()
+}
+
+/// Tells `watch` of fields of devices that have no effect.
+pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic) {
+    devices::watch(watch, &traffic.storage, DEVICE_TABLE);
+    let causes = causes(watch);
+    let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
+    watch.field(
+        &format!("{DEVICE_TABLE}.kind"),
+        (!is_used(traffic)).then(|| Reason {
+            problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
+            hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
+            causes: &causes,
+        }),
+    );
 }

@@ -1,11 +1,8 @@
 //! What files with networks of packets say alike.
 
-use crate::devices::StorageTable;
+use crate::devices::{DEVICE, StorageTable};
 use crate::jobs::{self, WorkloadTable};
 use isthmus_scenario::format::{Field, Presets, Rows, Tables};
-
-/// The table of the devices behind I/O servers.
-pub(super) const DEVICE: &str = "workload.servers.device";
 
 /// The tables of a kind whose fields of `[machine]` these are.
 pub const fn tables(machine: fn() -> Vec<Field>, presets: Option<&'static Presets>) -> Tables {

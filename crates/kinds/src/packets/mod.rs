@@ -24,9 +24,8 @@ pub(crate) use table::CHANNELS_MAX;
 pub use table::NetworkTable;
 pub use vain::watch;
 
-use crate::devices::{self, StorageTable};
+use crate::devices::{self, DEVICE, StorageTable};
 use crate::jobs::Nodes;
-use format::DEVICE;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};

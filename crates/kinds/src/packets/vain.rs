@@ -1,11 +1,9 @@
 //! Fields of a network of packets that have no effect beside the values of others.
 
-use super::format::DEVICE;
-use crate::devices;
-use crate::jobs::is_io;
+use crate::jobs::behind;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
-use isthmus_workload::jobs::spec::{JobsTraffic, Servers, Traffic};
+use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
 /// Tells `watch` of them.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
@@ -49,17 +47,10 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
         .jobs
         .iter()
         .any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0));
-    let names = watch.settings().names().iter();
-    let of_jobs = names.flat_map(|name| {
-        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
-    });
-    let of_jobs: Vec<String> = of_jobs.collect();
-    let mut causes: Vec<&str> = of_jobs.iter().map(String::as_str).collect();
-    causes.extend(["workload.active", "workload.servers.placement"]);
+    let causes = behind::causes(watch);
+    let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
     // Devices answer writes with packets as long as requests.
-    let uses = traffic.servers != Servers::None
-        && (traffic.jobs.iter()).any(|job| job.active && is_io(job));
-    let answers = traffic.storage.is_some() && uses;
+    let answers = traffic.storage.is_some() && behind::is_used(traffic);
     for (key, used) in [
         ("machine.nic.request", reads || answers),
         ("machine.nic.read_turnaround", reads),
@@ -75,13 +66,5 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
             }),
         );
     }
-    devices::watch(watch, &traffic.storage, DEVICE);
-    watch.field(
-        &format!("{DEVICE}.kind"),
-        (!uses).then(|| Reason {
-            problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
-            hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
-            causes: &causes,
-        }),
-    );
+    behind::watch(watch, traffic);
 }

@@ -1,5 +1,6 @@
 //! An SCI fabric and the use of its links and nodes, in figures.
 
+use crate::jobs::behind;
 use isthmus_experiment::result::{ChannelUse, NodeUse};
 use isthmus_experiment::subject::{Counted, Overlay};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
@@ -41,7 +42,8 @@ pub struct SciSummary {
 /// Largest fabric whose rings, links and nodes are listed one by one.
 const LISTED_MAX: u32 = 4096;
 
-/// How busy the links were: means over all of them by what they carried, then each link.
+/// How busy the links and the devices behind servers were: means over all of them, of links by what they
+/// carried, then each.
 ///
 /// A link is taken while symbols pass; one packet takes it for its length and the idle behind it,
 /// the mean of requests and responses; for how long is not said where packets have no lengths that are known.
@@ -49,6 +51,7 @@ pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
     lengths: Option<Lengths>,
+    devices: Vec<Part>,
     overlay: &Overlay,
 ) -> Uses {
     let fabric = machine.fabric();
@@ -72,20 +75,18 @@ pub(super) fn uses(
     };
     let cycle_us = machine.clock().cycle_us();
     let held = lengths.map(|lengths| ((symbols(lengths) + 1.0) * cycle_us, 1.0));
-    let parts: Vec<Part> = used
-        .iter()
-        .map(|&(at, send, echo)| {
-            let (link, carried) = (fabric.links()[at], send + echo);
-            Part {
-                kind: "link".to_owned(),
-                from: link.from,
-                to: Some(link.to),
-                utilisation: carried,
-                busy: carried,
-                held,
-            }
-        })
-        .collect();
+    let links = used.iter().map(|&(at, send, echo)| {
+        let (link, carried) = (fabric.links()[at], send + echo);
+        Part {
+            kind: "link".to_owned(),
+            from: link.from,
+            to: Some(link.to),
+            utilisation: carried,
+            busy: carried,
+            held,
+        }
+    });
+    let parts: Vec<Part> = links.chain(devices).collect();
     let mut uses = rows(&parts, overlay, fabric.node_count() <= LISTED_MAX);
     type Pick = fn(&(usize, f64, f64)) -> f64;
     let kinds: [(&str, Pick); 2] = [
@@ -107,11 +108,17 @@ pub(super) fn uses(
             analytic: overlay.utilisation.get(*kind).copied(),
         }
     });
-    let after_links = usize::from(!parts.is_empty());
+    let after_links = usize::from(!used.is_empty());
     uses.splice(after_links..after_links, of_it);
     Uses {
         rows: uses,
-        bottleneck: fullest(&parts).map(|part| part.bottleneck("packet", None)),
+        bottleneck: fullest(&parts).map(|part| {
+            let holder = match part.kind.as_str() {
+                behind::DEVICE => "request",
+                _ => "packet",
+            };
+            part.bottleneck(holder, None)
+        }),
     }
 }
 

@@ -261,7 +261,7 @@ impl Subject for Point {
 
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         let lengths = self.machine.lengths(&self.traffic);
-        figures::uses(counted, &self.machine, Some(lengths), overlay)
+        figures::uses(counted, &self.machine, Some(lengths), Vec::new(), overlay)
     }
 
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {

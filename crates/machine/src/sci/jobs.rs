@@ -6,12 +6,18 @@
 //! up to a payload of data, the last one what is left, in whole blocks of 16 bytes, the shortest of
 //! IEEE 1596. Up to a number of transactions of a message are under way at a time; the next one begins
 //! when the tail of a response is there. The message is complete when all responses are.
+//!
+//! Where a device stands behind a server, it takes a written message when all of its requests have come in,
+//! and the response to the last of them waits for it; of a message that is read all responses wait for the device,
+//! which is asked when the first request has come in. Messages that reach a server in one cycle are served
+//! by the numbers of their processes.
 
-use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen};
+use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen, Stored};
 use crate::sci::build::Machine;
 use crate::sci::rings::{LinkUse, Rings};
 use crate::sci::routing::Router;
 use crate::sci::spec::{BLOCK, FlowControl, Source, Transfer};
+use crate::storage::{JobStores, StationCount};
 use isthmus_kernel::{Cycles, Slab, Streams, id};
 use isthmus_sci::{Class, Delivery, Handler, Offers, Packet, Stall};
 use isthmus_units::Bytes;
@@ -44,6 +50,10 @@ enum What {
     Arrived,
     /// Not a packet: all responses have.
     Completed,
+    /// Not a packet: all of a request is at a server with a device.
+    AtServer,
+    /// Not a packet: all requests of a cycle are.
+    AllAtServer,
 }
 
 /// A message that has been asked for and is not complete.
@@ -60,6 +70,8 @@ struct Message {
     /// The tail of the last request that has come in, and that of the last response.
     arrived: Cycles,
     completed: Cycles,
+    /// When the device has what is read.
+    ready: Option<Cycles>,
 }
 
 /// One replication: a fabric, its jobs and every packet under way.
@@ -78,6 +90,10 @@ struct State {
     messages: Slab<MessageId, Message>,
     /// Messages on their way to the engine.
     begun: Vec<Demand>,
+    /// What stands behind the servers.
+    stores: Option<JobStores>,
+    /// Requests that are at a server in this cycle.
+    at_servers: Vec<(u32, Tag)>,
 }
 
 impl JobsSimulation {
@@ -130,6 +146,7 @@ impl JobsSimulation {
         let streams = Streams::new(seed, replication);
         let longest = machine.send_symbols(transfer.payload);
         let mut rings = Rings::new(&machine, longest, by_symbol);
+        let (cycle_us, nodes) = (machine.clock().cycle_us(), machine.fabric().node_count());
         let mut state = State {
             jobs: Jobs::new(traffic, layout, machine.cycle(), streams),
             turnaround: machine.cycles(transfer.turnaround),
@@ -137,6 +154,8 @@ impl JobsSimulation {
             router: Router::new(machine, streams),
             messages: Slab::new(),
             begun: Vec::new(),
+            stores: JobStores::new(traffic, layout, cycle_us, nodes, streams),
+            at_servers: Vec::new(),
         };
         state.jobs.begin();
         state.offer(|time, packet| rings.offer(time, packet));
@@ -178,9 +197,20 @@ impl JobsSimulation {
         self.rings.stall()
     }
 
-    /// Counts what links carry from now on.
+    /// Counts what links carry and devices do from now on.
     pub fn restart_counts(&mut self) {
         self.rings.restart_counts();
+        let now = self.now();
+        if let Some(stores) = &mut self.state.stores {
+            stores.restart_counts(now);
+        }
+    }
+
+    /// What the devices behind servers have done since [`JobsSimulation::restart_counts`]: by server, then by
+    /// kind of station.
+    pub fn counted_behind(&self) -> Vec<StationCount> {
+        let stores = self.state.stores.as_ref();
+        stores.map_or_else(Vec::new, |stores| stores.counted(self.now()))
     }
 
     /// What each link has carried, by the numbers of the fabric's links.
@@ -205,6 +235,7 @@ impl State {
                 unanswered: parts,
                 arrived: 0,
                 completed: 0,
+                ready: None,
             });
             offer(demand.time, self.request(message, What::First));
             for _ in 1..parts.min(self.transfer.transactions.into()) {
@@ -283,6 +314,22 @@ impl<O: Observer> Driver<'_, O> {
         let state = &mut *self.state;
         let message = &mut state.messages[delivery.tag.message];
         let demand = message.demand;
+        if state
+            .stores
+            .as_ref()
+            .is_some_and(|stores| stores.serve(&demand))
+        {
+            let what = What::AtServer;
+            let tag = Tag {
+                what,
+                ..delivery.tag
+            };
+            offers.remind(delivery.tail, delivery.node, tag);
+            if demand.operation == Operation::Write {
+                self.tell_packet(delivery, demand.from);
+            }
+            return;
+        }
         message.unasked -= 1;
         message.arrived = message.arrived.max(delivery.tail);
         let arrived = (message.unasked == 0).then_some(message.arrived);
@@ -304,6 +351,42 @@ impl<O: Observer> Driver<'_, O> {
         }
         self.tell_packet(delivery, demand.from);
         self.tell_and_offer(offers);
+    }
+
+    /// All requests that have come to a server with a device in this cycle are known.
+    fn all_at_server(&mut self, node: u32, time: Cycles, offers: &mut Offers<Tag>) {
+        let state = &mut *self.state;
+        let mut here = Vec::new();
+        state.at_servers.retain(|&(at, tag)| {
+            let is_here = at == node;
+            if is_here {
+                here.push(tag);
+            }
+            !is_here
+        });
+        here.sort_by_key(|tag| {
+            let demand = &state.messages[tag.message].demand;
+            (demand.process, demand.time, demand.step, demand.bytes)
+        });
+        for tag in here {
+            let message = &mut state.messages[tag.message];
+            let demand = message.demand;
+            message.unasked -= 1;
+            let stores = &mut state.stores;
+            let mut done = || {
+                let done = stores
+                    .as_mut()
+                    .and_then(|stores| stores.done(time, &demand));
+                done.unwrap_or(time)
+            };
+            let ready = match demand.operation {
+                Operation::Write if message.unasked > 0 => time,
+                Operation::Write => done(),
+                Operation::Read => *message.ready.get_or_insert_with(done),
+            };
+            let time = ready.max(time) + state.turnaround;
+            offers.offer(time, state.response(tag));
+        }
     }
 
     /// A response has come in.
@@ -329,8 +412,17 @@ impl<O: Observer> Driver<'_, O> {
         if unanswered > 0 {
             return;
         }
+        let stores = self.state.stores.as_ref();
+        let stored = stores.is_some_and(|stores| stores.serve(&demand));
         let jobs = &mut self.state.jobs;
         jobs.tell_offered(demand.process, delivery.header, self.observer);
+        if stored && demand.operation == Operation::Write {
+            self.observer.stored(&Stored {
+                job: demand.job,
+                client: demand.from,
+                bytes: demand.bytes,
+            });
+        }
         self.observer.completed(&Completed {
             job: demand.job,
             response: completed - demand.asked,
@@ -373,14 +465,28 @@ impl<O: Observer> Handler for Driver<'_, O> {
     }
 
     /// What has come in before is all there.
-    fn reminded(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
+    fn reminded(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
-        let demand = state.messages[tag.message].demand;
-        if tag.what == What::Arrived {
-            state.jobs.arrived(time, &demand);
-        } else {
-            state.jobs.completed(time, &demand);
-            state.messages.remove(tag.message);
+        match tag.what {
+            What::AtServer => {
+                let is_first = state.at_servers.iter().all(|&(at, _)| at != node);
+                state.at_servers.push((node, tag));
+                if is_first {
+                    let what = What::AllAtServer;
+                    offers.remind(time, node, Tag { what, ..tag });
+                }
+                return;
+            }
+            What::AllAtServer => return self.all_at_server(node, time, offers),
+            What::Arrived => {
+                let demand = state.messages[tag.message].demand;
+                state.jobs.arrived(time, &demand);
+            }
+            _ => {
+                let demand = state.messages[tag.message].demand;
+                state.jobs.completed(time, &demand);
+                state.messages.remove(tag.message);
+            }
         }
         self.tell_and_offer(offers);
     }

@@ -38,7 +38,7 @@ pub(super) fn capacity(
     }
     let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e9;
     let alone = f64::from(built.spec.lanes.pe) * lane;
-    let asked = Asked::new(machine, transfer, jobs, devices, alone);
+    let asked = Asked::new(machine, transfer, jobs, alone);
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
         // Of those alike the first.
@@ -65,17 +65,21 @@ pub(super) fn capacity(
             },
         });
     }
-    if let (Some(devices), Some((node, demand, supply))) = (devices, asked.fullest_device()) {
+    let (pes, io_nodes) = (
+        machine.cube().node_count(),
+        machine.placement().io_node_count(),
+    );
+    let at = |server: u32| machine.attends(server - pes) as usize;
+    if let Some(full) = devices.and_then(|devices| devices.fullest(jobs, alone, io_nodes, at)) {
         capacity.parts.push(PartKind {
-            name: format!("device of I/O node {node}"),
-            demand: Some(demand * MB),
+            name: format!("device of I/O node {}", full.place),
+            demand: Some(full.demand * MB),
             at_most: asked.closed,
-            supply: Some(supply * MB),
+            supply: Some(full.supply * MB),
             unit: UNIT,
-            basis: devices.basis(&jobs.traffic, &jobs.layout),
+            basis: full.basis,
         });
-        let remark = devices.remark(&jobs.traffic, &jobs.layout);
-        capacity.remarks.extend(remark);
+        capacity.remarks.extend(full.remark);
     }
     if asked.collective {
         capacity.remarks.push(
@@ -120,9 +124,6 @@ fn message(job: &Job) -> Option<Message> {
 struct Asked {
     /// Of each channel.
     channels: Vec<f64>,
-    /// Of the device of each I/O node: data, and the share of their time that stations of each kind are asked
-    /// for.
-    devices: Vec<(f64, [f64; 4])>,
     /// Whether closed loops are among those who ask.
     closed: bool,
     /// Whether jobs are left out.
@@ -131,19 +132,12 @@ struct Asked {
 
 impl Asked {
     /// Of jobs whose closed loops ask for no more than `alone`, in GB/s.
-    fn new(
-        machine: &Machine,
-        transfer: Transfer,
-        jobs: &Measured,
-        devices: Option<&Devices>,
-        alone: f64,
-    ) -> Self {
+    fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
         let layout = machine.layout();
         let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
         let last = channels.into_iter().max().unwrap_or(0);
         let mut asked = Self {
             channels: vec![0.0; last as usize],
-            devices: vec![(0.0, [0.0; 4]); machine.placement().io_node_count() as usize],
             closed: false,
             collective: false,
         };
@@ -156,8 +150,6 @@ impl Asked {
             asked.closed |= message.offered.is_none();
             let rate = message.offered.unwrap_or(alone);
             let units = message.packets(transfer.unit.get() as f64);
-            let stored = devices.filter(|_| stores(&jobs.traffic, &jobs.layout, job));
-            let per_byte = stored.map(|devices| devices.per_byte(&message));
             let shares = Shares {
                 read: message.reads,
                 request: units * transfer.request.get() as f64 / message.bytes,
@@ -168,15 +160,6 @@ impl Asked {
                 let each = rate / others.clone().count() as f64;
                 for &other in others {
                     asked.add(machine, client, other, each, shares);
-                    let server = other.checked_sub(machine.cube().node_count());
-                    if let (Some(server), Some(per_byte)) = (server, per_byte) {
-                        let by = machine.attends(server) as usize;
-                        let (data, busy) = &mut asked.devices[by];
-                        *data += each;
-                        for (busy, ns) in busy.iter_mut().zip(per_byte) {
-                            *busy += each * ns;
-                        }
-                    }
                 }
             }
         }
@@ -214,18 +197,6 @@ impl Asked {
             cross(on, &|path| machine.path_forward(by, holder, path));
         }
         cross(read, &|path| machine.path_reply(holder, by, pe, path));
-    }
-
-    /// The device that is asked most of: its I/O node, its data and those that it could move.
-    fn fullest_device(&self) -> Option<(usize, f64, f64)> {
-        let busy = |&(data, busy): &(f64, [f64; 4])| (data, busy.into_iter().fold(0.0, f64::max));
-        let devices = self.devices.iter().map(busy).enumerate();
-        // Of those alike the first.
-        let fullest = devices
-            .rev()
-            .max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
-        let (node, (data, busy)) = fullest.filter(|&(_, (_, busy))| busy > 0.0)?;
-        Some((node, data, data / busy))
     }
 }
 

@@ -4,15 +4,12 @@ use super::super::table::MachineTable;
 use super::super::{Hypercube, failures, machine, vain};
 use super::table::JobsTable;
 use super::{HypercubeJobs, workload};
-use crate::devices::{self, StorageTable};
-use crate::jobs;
+use crate::devices::{DEVICE, StorageTable};
+use crate::jobs::{self, behind};
 use isthmus_machine::hypercube::spec::{HypercubeSpec, JobsOnCube};
 use isthmus_scenario::format::{
     Asked, Failures, Format, Problem, Reason, Rows, Settings, Tables, Watch,
 };
-
-/// The table of the devices behind I/O nodes.
-pub(super) const DEVICE: &str = "workload.servers.device";
 
 impl Format for HypercubeJobs {
     const NAME: &'static str = Hypercube::NAME;
@@ -64,7 +61,7 @@ impl Format for HypercubeJobs {
             );
         }
         if other {
-            devices::watch(watch, &work.jobs.storage, DEVICE);
+            behind::watch(watch, &work.jobs);
         }
     }
 

@@ -1,9 +1,8 @@
 //! The jobs of a hypercube from their settings.
 
 use super::super::failures::PES;
-use super::format::DEVICE;
 use super::table::JobsTable;
-use crate::devices::{self, StorageTable};
+use crate::devices::{self, DEVICE, StorageTable};
 use crate::jobs::{Nodes, check_live, jobs};
 use isthmus_machine::hypercube::spec::{DeviceSpec, HypercubeSpec, JobsOnCube, Service, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};

@@ -7,6 +7,7 @@
 //! [`Routes::averages`]: isthmus_topology::rings::Routes::averages
 
 use super::workload::can_send;
+use crate::jobs::behind::Devices;
 use crate::jobs::{Measured, Message};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::sci::Machine;
@@ -22,7 +23,12 @@ const MB: f64 = 1e3;
 const UNIT: &str = "MB/s";
 
 /// Demand against supply.
-pub(super) fn capacity(machine: &Machine, transfer: Transfer, jobs: &Measured) -> Capacity {
+pub(super) fn capacity(
+    machine: &Machine,
+    transfer: Transfer,
+    jobs: &Measured,
+    devices: Option<&Devices>,
+) -> Capacity {
     let spec = machine.spec();
     let mut capacity = Capacity::default();
     if machine.fabric().node_count() > NODES_MAX {
@@ -67,6 +73,16 @@ pub(super) fn capacity(machine: &Machine, transfer: Transfer, jobs: &Measured) -
                 bandwidth(link * MB)
             ),
         ));
+    }
+    let at = |node: u32| node as usize;
+    let nodes = machine.fabric().node_count();
+    if let Some(full) = devices.and_then(|devices| devices.fullest(jobs, alone, nodes, at)) {
+        let name = format!("device of I/O server {}", full.place);
+        let basis = full.basis;
+        capacity
+            .parts
+            .push(part(name, full.demand, full.supply, basis));
+        capacity.remarks.extend(full.remark);
     }
     if asked.collective {
         capacity.remarks.push(

@@ -4,16 +4,20 @@ use super::super::table::MachineTable;
 use super::super::{Sci, build, failures};
 use super::table::JobsTable;
 use super::{SciJobs, workload};
-use crate::jobs;
+use crate::devices::{DEVICE, StorageTable};
+use crate::jobs::{self, behind};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec};
-use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables};
+use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables, Watch};
 
 impl Format for SciJobs {
     const NAME: &'static str = Sci::NAME;
     const FORM: &'static str = "sci-jobs";
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
-        workload: || Rows::of::<JobsTable>("workload"),
+        workload: || {
+            let jobs = Rows::of::<JobsTable>("workload").into_iter();
+            jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()
+        },
         named: Some(jobs::NAMED),
         own: jobs::OWN,
         loads: jobs::LOADS,
@@ -29,6 +33,10 @@ impl Format for SciJobs {
 
     fn work(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
         workload::build(settings, machine)
+    }
+
+    fn watch(watch: &mut Watch<'_>, _machine: &SciSpec, work: &JobsOnRings) {
+        behind::watch(watch, &work.jobs);
     }
 
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {

@@ -3,6 +3,7 @@
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
+use crate::jobs::behind::{self, Devices};
 use crate::jobs::{self, Ears, Measured, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
@@ -44,6 +45,12 @@ struct On {
     transfer: Transfer,
 }
 
+impl On {
+    fn devices(&self, jobs: &Measured) -> Option<Devices> {
+        Devices::of(self.cycle_us(), &jobs.traffic.storage)
+    }
+}
+
 impl Runs for On {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
@@ -73,11 +80,28 @@ impl Runs for On {
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {
-        capacity::capacity(&self.machine, self.transfer, jobs)
+        let devices = self.devices(jobs);
+        capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
     }
 
-    fn uses(&self, _jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
-        figures::uses(counted, &self.machine, None, overlay)
+    /// With devices one of several of their requests.
+    fn cycles_min(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
+    }
+
+    /// One in which what fills at first is full.
+    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        devices.map_or(0, |devices| {
+            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
+        })
+    }
+
+    fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
+        let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
+        let devices = behind::parts(counted, 0, servers, self.cycle_us(), storage);
+        figures::uses(counted, &self.machine, None, devices, overlay)
     }
 }
 
@@ -111,6 +135,7 @@ impl Simulated for Running {
         let links = self.simulation.links();
         Counts {
             channels: links.flat_map(|link| [link.send, link.echo]).collect(),
+            devices: behind::counts(self.simulation.counted_behind()),
             nodes: self.ears.nodes(),
             ..Counts::default()
         }

@@ -4,6 +4,7 @@ use super::super::build::check_symbols;
 use super::super::failures::{LINKS, NODES};
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
+use crate::devices::{self, DEVICE, StorageTable};
 use crate::jobs::{Nodes, check_live, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
@@ -27,13 +28,14 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         one_by_one: false,
         apart: None,
     };
-    let traffic = jobs(settings, nodes)?;
+    let mut traffic = jobs(settings, nodes)?;
     check_live(
         settings,
         &traffic,
         (count, &live_nodes(machine)),
         &[NODES, LINKS],
     )?;
+    traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
     Ok(JobsOnRings {
         jobs: traffic,
         transfer: Transfer {
