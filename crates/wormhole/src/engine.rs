@@ -274,7 +274,7 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 
 impl<T: Copy> Engine<T> {
     /// Finds a place for a message that is generated at `time`.
-    #[inline]
+    #[inline(always)]
     fn take_in(&mut self, time: Cycles, number: u64, message: Message<'_, T>) -> WormId {
         let Message { length, path, tag } = message;
         assert!(length > 0, "a message has at least one flit");

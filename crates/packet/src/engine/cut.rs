@@ -228,10 +228,15 @@ impl Buffers {
 
     /// The most room in a lane of this class of these links, if their transmitters are free.
     fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
-        let idle = (run.iter()).filter(|&link| links.get(link).transmitter <= now);
-        let credits =
-            idle.flat_map(|link| &self.credits.values()[self.numbers.of_class(link, class)]);
-        credits.copied().max().unwrap_or(0)
+        let mut most = 0;
+        for link in run.iter() {
+            if links.get(link).transmitter <= now {
+                for &credits in &self.credits.values()[self.numbers.of_class(link, class)] {
+                    most = credits.max(most);
+                }
+            }
+        }
+        most
     }
 
     /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
@@ -414,14 +419,14 @@ impl Holding for Buffers {
     }
 
     fn call(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
-        let before = links.get(self.numbers.link(lane)).transmitter;
-        run.iter()
-            .fold(before ^ self.lanes[lane].clear, |read, link| {
-                let lanes = self.numbers.of_class(link, class);
-                let ends = [lanes.start, lanes.end - 1].map(|at| self.lanes.values()[at].clear);
-                let credits = self.credits.values()[lanes.start];
-                read ^ u64::from(credits) ^ ends[0] ^ ends[1]
-            })
+        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].clear;
+        for link in run.iter() {
+            let lanes = self.numbers.of_class(link, class);
+            read ^= u64::from(self.credits.values()[lanes.start]);
+            let lanes = &self.lanes.values()[lanes];
+            read ^= lanes[0].clear ^ lanes[lanes.len() - 1].clear;
+        }
+        read
     }
 }
 

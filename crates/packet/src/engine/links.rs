@@ -195,8 +195,11 @@ impl Links {
     /// credits have been collected.
     #[inline]
     pub fn next_change(&self, run: Run, now: Cycles) -> Cycles {
-        let changes = run.iter().map(|link| self.get(link).next_change(now));
-        changes.fold(NEVER, Cycles::min)
+        let mut next = NEVER;
+        for link in run.iter() {
+            next = next.min(self.get(link).next_change(now));
+        }
+        next
     }
 
     #[inline]

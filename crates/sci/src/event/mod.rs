@@ -211,7 +211,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// The client of `node` is to generate a packet.
-    #[inline]
+    #[inline(always)]
     fn will_come(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];
         let to_come = &mut client.to_come;
