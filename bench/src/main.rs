@@ -1,6 +1,7 @@
 //! Measures one thing and prints it as JSON; `bench/run.py` calls it and keeps the results.
 
 mod clock;
+mod corridor;
 mod dragonfly;
 mod fattree;
 mod fingerprint;
@@ -27,6 +28,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   sci           side=6 load=34 time_us=200 runs=20 symbols=0
   fattree       levels=3 time_us=100000 runs=3 uniform=0
   dragonfly     radix=4 offered=0.6 adaptive=0 ticks=100000 runs=3
+  corridor      offered=0.6 adaptive=0 time_us=200 replications=2
   tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
   parts
   fingerprint";
@@ -129,6 +131,16 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&dragonfly::run(load)))
+        }
+        "corridor" => {
+            let load = corridor::Load {
+                offered: values.take("offered", 0.6)?,
+                adaptive: values.take("adaptive", 0)? != 0,
+                time_us: values.take("time_us", 200)?,
+                replications: values.take("replications", 2)?,
+            };
+            values.end()?;
+            Ok(json(&corridor::run(load)))
         }
         "tree" => {
             let load = tree::Load {

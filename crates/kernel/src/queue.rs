@@ -9,7 +9,7 @@
 //! nodes (an event every few tens of cycles) and one of a million (hundreds of events each cycle)
 //! are served in constant time per event.
 
-use crate::{Cycles, Id, Slab, id};
+use crate::{Cycles, Id, Table, id};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -21,7 +21,7 @@ id! {
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,
-    /// The next of its slot.
+    /// The next of its slot, or of the places that are free.
     next: NodeId,
 }
 
@@ -46,7 +46,9 @@ pub struct EventQueue<E> {
     /// The first event of each slot.
     heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
-    nodes: Slab<NodeId, Node<E>>,
+    nodes: Table<NodeId, Node<E>>,
+    /// The first free place: a slot that has been served gives back its list as a whole.
+    free: NodeId,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
 
@@ -66,7 +68,8 @@ impl<E: Copy + Ord> EventQueue<E> {
             due: Vec::new(),
             heads: vec![NodeId::NONE; SPAN as usize].into_boxed_slice(),
             used: Box::new([0; WORDS]),
-            nodes: Slab::new(),
+            nodes: Table::from(Vec::new()),
+            free: NodeId::NONE,
             far: BinaryHeap::new(),
         }
     }
@@ -80,6 +83,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.heads.fill(NodeId::NONE);
         self.used.fill(0);
         self.nodes.clear();
+        self.free = NodeId::NONE;
         self.far.clear();
     }
 
@@ -138,7 +142,14 @@ impl<E: Copy + Ord> EventQueue<E> {
     fn push_near(&mut self, time: Cycles, event: E) {
         let slot = (time & MASK) as usize;
         let next = self.heads[slot];
-        self.heads[slot] = self.nodes.insert(Node { event, next });
+        let node = Node { event, next };
+        let place = self.free;
+        self.heads[slot] = if place == NodeId::NONE {
+            self.nodes.push(node)
+        } else {
+            self.free = std::mem::replace(&mut self.nodes[place], node).next;
+            place
+        };
         self.used[slot / 64] |= 1 << (slot % 64);
     }
 
@@ -160,15 +171,20 @@ impl<E: Copy + Ord> EventQueue<E> {
     fn collect(&mut self) {
         self.now = self.next;
         let slot = (self.now & MASK) as usize;
-        let mut index = self.heads[slot];
-        if index != NodeId::NONE {
+        let first = self.heads[slot];
+        if first != NodeId::NONE {
             self.heads[slot] = NodeId::NONE;
             self.used[slot / 64] &= !(1 << (slot % 64));
-            while index != NodeId::NONE {
-                let node = *self.nodes.remove(index);
+            let mut last = first;
+            loop {
+                let node = self.nodes[last];
                 self.due.push(node.event);
-                index = node.next;
+                if node.next == NodeId::NONE {
+                    break;
+                }
+                last = node.next;
             }
+            self.nodes[last].next = std::mem::replace(&mut self.free, first);
         }
         if self.next_far == self.now {
             self.collect_far();

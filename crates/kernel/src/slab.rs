@@ -25,7 +25,10 @@ use std::ops::{Index, IndexMut};
 #[derive(Debug, Clone)]
 pub struct Slab<I, V> {
     values: Table<I, V>,
+    /// The places that are free, then room for all others, so that giving one up needs no more.
     free: Vec<I>,
+    /// How many are free.
+    count: usize,
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
@@ -40,6 +43,7 @@ impl<I: Id, V> Slab<I, V> {
         Self {
             values: Table::from(Vec::new()),
             free: Vec::new(),
+            count: 0,
         }
     }
 
@@ -47,29 +51,34 @@ impl<I: Id, V> Slab<I, V> {
     pub fn clear(&mut self) {
         self.values.clear();
         self.free.clear();
+        self.count = 0;
     }
 
     /// Finds a place for a value.
     #[inline]
     pub fn insert(&mut self, value: V) -> I {
-        if let Some(place) = self.free.pop() {
+        if self.count > 0 {
+            self.count -= 1;
+            let place = self.free[self.count];
             self.values[place] = value;
             return place;
         }
+        self.free.push(I::NONE);
         self.values.push(value)
     }
 
     /// Gives up a place, which is in use. What it holds still is the answer.
     #[inline]
     pub fn remove(&mut self, place: I) -> &mut V {
-        self.free.push(place);
+        self.free[self.count] = place;
+        self.count += 1;
         &mut self.values[place]
     }
 
     /// Places in use.
     #[inline]
     pub fn len(&self) -> usize {
-        self.values.values().len() - self.free.len()
+        self.values.values().len() - self.count
     }
 
     /// Whether no place is in use.
@@ -92,7 +101,7 @@ impl<I: Id, V> Slab<I, V> {
     /// Whether each place is in use, by number.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![true; self.values().len()];
-        for &place in &self.free {
+        for &place in &self.free[..self.count] {
             used[place.index()] = false;
         }
         used

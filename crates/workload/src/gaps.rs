@@ -16,7 +16,7 @@ pub(crate) enum Gaps {
 
 impl Gaps {
     /// The gap before the first arrival.
-    #[inline]
+    #[cold]
     pub(crate) fn first(self, mean: f64, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self {
             Self::Equal { phases } => {
@@ -28,7 +28,7 @@ impl Gaps {
     }
 
     /// The gap between two arrivals.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(self, mean: f64, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self {
             Self::Equal { .. } => gap.fixed(mean),

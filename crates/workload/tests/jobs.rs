@@ -58,8 +58,19 @@ fn source(traffic: &JobsTraffic, nodes: u32) -> JobsSource {
 fn run(
     source: &mut JobsSource,
     until: Cycles,
+    delay: impl FnMut(&Demand) -> Cycles,
+    at: impl FnMut(&mut JobsSource, Cycles),
+) -> Vec<Demand> {
+    run_told(source, until, delay, at, false)
+}
+
+/// The same, completions told as soon as they are certain, wherever they may be.
+fn run_told(
+    source: &mut JobsSource,
+    until: Cycles,
     mut delay: impl FnMut(&Demand) -> Cycles,
     mut at: impl FnMut(&mut JobsSource, Cycles),
+    ahead: bool,
 ) -> Vec<Demand> {
     let (mut all, mut fresh) = (Vec::new(), Vec::new());
     let mut events: BinaryHeap<Reverse<(Cycles, usize, u8)>> = BinaryHeap::new();
@@ -80,10 +91,16 @@ fn run(
         match stage {
             0 => {
                 events.push(Reverse((now + delay(&demand), number, 1)));
-                source.handed(now, &demand, &mut fresh);
+                if source.several(demand.process) {
+                    source.handed(now, &demand, &mut fresh);
+                }
             }
             1 => {
-                events.push(Reverse((now + 7, number, 2)));
+                if ahead && !source.in_order(demand.process) {
+                    source.completed(now + 7, &demand, &mut fresh);
+                } else {
+                    events.push(Reverse((now + 7, number, 2)));
+                }
                 if demand.operation == Operation::Write {
                     source.arrived(now, &demand, &mut fresh);
                 }
@@ -672,6 +689,10 @@ fn as_many_as_may_be_are_under_way_and_no_more() {
             let mut source = source(&described, 6);
             let until = 5_000_000;
             let demands = run(&mut source, until, |demand| took(demand) - 7, nothing);
+            let mut again = self::source(&described, 6);
+            let network = |demand: &Demand| took(demand) - 7;
+            let ahead = run_told(&mut again, until, network, nothing, true);
+            assert_eq!(ahead, demands, "{traffic:?} {outstanding:?}");
             for process in 0..source.processes().len() as u32 {
                 let mut own: Vec<&Demand> =
                     demands.iter().filter(|d| d.process == process).collect();

@@ -188,8 +188,10 @@ impl<T: Copy> Engine<T> {
     /// If the message is one that [`Engine::offer`](isthmus_kernel::Engine::offer) would not take.
     #[inline]
     pub fn start(&mut self, message: Message<'_, T>) -> u64 {
-        let index = self.take_in(self.queue.now(), message);
-        self.enter(index)
+        let (number, channel) = (self.started, message.path.first().copied());
+        let index = self.take_in(self.queue.now(), number, message);
+        self.enter(index, channel.expect("a path has at least one channel"));
+        number
     }
 }
 
@@ -221,7 +223,8 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
             "a message was offered for cycle {time}, now is {}",
             self.now()
         );
-        let index = self.take_in(time, message);
+        // It gets its number when it is generated.
+        let index = self.take_in(time, u64::MAX, message);
         self.to_come.push(Reverse((time, self.offered, index)));
         self.offered += 1;
         self.queue.push(time, GENERATE);
@@ -271,8 +274,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 
 impl<T: Copy> Engine<T> {
     /// Finds a place for a message that is generated at `time`.
-    #[inline]
-    fn take_in(&mut self, time: Cycles, message: Message<'_, T>) -> WormId {
+    #[inline(always)]
+    fn take_in(&mut self, time: Cycles, number: u64, message: Message<'_, T>) -> WormId {
         let Message { length, path, tag } = message;
         assert!(length > 0, "a message has at least one flit");
         assert!(!path.is_empty(), "a path has at least one channel");
@@ -281,8 +284,7 @@ impl<T: Copy> Engine<T> {
             "a path must not cross a channel twice: {path:?}"
         );
         let index = self.worms.insert(Worm {
-            // It gets its number when it is generated.
-            number: u64::MAX,
+            number,
             ready: time,
             granted: time,
             length,
@@ -298,19 +300,17 @@ impl<T: Copy> Engine<T> {
         index
     }
 
-    /// A message is generated now. Returns its number.
+    /// A message is generated now, whose first channel this is.
     #[inline]
-    fn enter(&mut self, index: WormId) -> u64 {
+    fn enter(&mut self, index: WormId, channel: ChannelId) {
         let number = self.started;
-        self.worms[index].number = number;
         self.started += 1;
         self.under_way += 1;
         self.requests.start(Request {
             number,
             worm: index,
-            channel: self.paths.step(index, 0),
+            channel,
         });
-        number
     }
 
     /// Generates the messages offered for this cycle.
@@ -320,7 +320,9 @@ impl<T: Copy> Engine<T> {
             && time == now
         {
             self.to_come.pop();
-            let number = self.enter(index);
+            let number = self.started;
+            self.worms[index].number = number;
+            self.enter(index, self.paths.step(index, 0));
             handler.generated(self, number, self.worms[index].tag);
         }
     }

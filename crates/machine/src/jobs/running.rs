@@ -34,7 +34,7 @@ impl Jobs {
         let source = JobsSource::new(traffic, layout, tick, streams);
         let processes = source.processes().len();
         Self {
-            several: (0..processes as u32).any(|process| source.in_order(process)),
+            several: (0..processes as u32).any(|process| source.several(process)),
             told: vec![0; processes],
             source,
             demands: Vec::new(),
@@ -57,13 +57,19 @@ impl Jobs {
         self.demands.drain(..)
     }
 
-    /// Whether the source is to be told of each message of this one's process in order.
+    /// Whether the source is to be told of each message of this one's process that is handed over.
+    #[inline]
+    pub fn several(&self, demand: &Demand) -> bool {
+        self.several && self.source.several(demand.process)
+    }
+
+    /// Whether the source is to be told in order of those that are complete.
     #[inline]
     pub fn in_order(&self, demand: &Demand) -> bool {
         self.several && self.source.in_order(demand.process)
     }
 
-    /// A message has been handed over. To be told of those that are [`in_order`](Self::in_order).
+    /// A message has been handed over. To be told of those of [`several`](Self::several).
     #[inline]
     pub fn handed(&mut self, time: Cycles, demand: &Demand) {
         self.source.handed(time, demand, &mut self.demands);

@@ -263,7 +263,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (message.tag, &mut *self.state);
-        if state.jobs.in_order(&demand) && !is_answer(message.from, &demand) {
+        if state.jobs.several(&demand) && !is_answer(message.from, &demand) {
             state.jobs.handed(time, &demand);
             state.offer(offers);
         }

@@ -451,7 +451,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
             return;
         }
         let demand = self.state.messages[tag.message].demand;
-        if self.state.jobs.in_order(&demand) {
+        if self.state.jobs.several(&demand) {
             self.state.jobs.handed(time, &demand);
             self.state.offer(|time, packet| offers.offer(time, packet));
         }

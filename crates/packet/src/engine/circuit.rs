@@ -252,7 +252,7 @@ impl Holding for Circuits {
         1
     }
 
-    fn call(&self, _lane: LaneId, _run: Run) -> u64 {
+    fn call(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }
 }

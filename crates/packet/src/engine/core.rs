@@ -87,7 +87,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     fn weight(packet: &Packet) -> u64;
 
     /// Calls for what a packet's next links are asked, unless it is in the processor's caches.
-    fn call(&self, lane: LaneId, run: Run) -> u64;
+    fn call(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
 }
 
 /// The engine for one way of holding links.
@@ -149,7 +149,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     pub fn new(ways: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
         let count = ways.link_count();
         let mut groups = vec![Group::NONE; count as usize];
-        let mut links = Links::new((0..count).map(|link| ways.end(link)), lanes);
+        let mut links = Links::new((0..count).map(|link| ways.end(link)), lanes, S::LANES);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * lanes.channels();
@@ -319,7 +319,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 }
                 Kind::Wake => self.groups[about as usize].waiting.len() as u64,
                 Kind::Inject => self.nics[about as usize].ready,
-                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
+                Kind::Generate => self.nics[event.rank() as usize].call(),
+                Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {
@@ -329,8 +330,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                     let Packet {
                         run, header, lane, ..
                     } = *self.packets.get(event.packet());
-                    let held = self.holding.call(lane, run);
+                    let held = self.holding.call(&self.links, lane, run, header.class);
                     held ^ self.links.call(run)
+                        ^ self.groups[run.first as usize].waiting.len() as u64
                         ^ self.packets.call_path(event.packet(), header.links)
                 }
                 Kind::Deliver => {
@@ -354,7 +356,11 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                     let message = message.map_or(0, |&message| self.messages[message].call());
                     message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
                 }
-                Kind::Generate | Kind::Start | Kind::Remind | Kind::Send => 0,
+                Kind::Generate => {
+                    let message = self.nics[event.rank() as usize].next_to_come();
+                    message.map_or(0, |message| self.messages[message].call())
+                }
+                Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {

@@ -5,49 +5,51 @@ use super::equals::one_of_equals;
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::lanes::{LaneId, Lanes};
-use super::links::Look;
+use super::links::{Links, Look};
 use super::messages::MessageId;
 use super::outputs::OutputBuffers;
 use super::packets::{Packet, PacketId, Step};
-use super::returns::Returns;
+use super::returns::{Later, Returns};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
 use crate::rules::Outputs;
 use crate::ways::{Header, Run, Ways, drawn};
 use isthmus_kernel::{Cycles, Id, Table};
-use std::collections::VecDeque;
 
-/// A virtual channel of a link and the buffer behind it.
+/// A virtual channel of a link and the buffer behind it: 32 bytes, so that two are one line of the
+/// processor's caches.
 #[derive(Debug, Clone)]
+#[repr(align(32))]
 pub(super) struct Lane {
     /// When the tail of the packet before the first has left.
     clear: Cycles,
     /// Room that the sender will know of.
     returning: Returns,
-    /// Packets in the buffer or on the link to it.
-    packets: VecDeque<PacketId>,
+    /// Packets in the buffer or on the link to it, the first and the last.
+    first: PacketId,
+    last: PacketId,
 }
 
-/// What is to happen at a link.
-#[derive(Debug, Clone, Copy)]
-struct Times {
-    /// From when on its transmitter is free.
-    transmitter: Cycles,
-    /// When the next credits come back; never if none do.
-    credits: Cycles,
-}
+const _: () = assert!(size_of::<Lane>() == 32);
 
-const IDLE: Times = Times {
-    transmitter: 0,
-    credits: NEVER,
-};
+impl Lane {
+    const IDLE: Self = Self {
+        clear: 0,
+        returning: Returns::new(),
+        first: PacketId::NONE,
+        last: PacketId::NONE,
+    };
+}
 
 /// The links of a network with cut-through.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
+    /// What the lanes' returns have beside their first.
+    later: Later,
+    /// Of each packet that is not the last of its lane the one behind it.
+    behind: Table<PacketId, PacketId>,
     /// Of each lane the bytes of room that the sender knows of.
     credits: Table<LaneId, u32>,
-    times: Vec<Times>,
     /// Whether a group is to be looked at when the tick ends.
     pub(super) looked: Vec<bool>,
     numbers: Lanes,
@@ -70,15 +72,11 @@ impl Buffers {
         credit: Cycles,
         outputs: Option<Outputs>,
     ) -> Self {
-        let lane = Lane {
-            clear: 0,
-            returning: Returns::new(),
-            packets: VecDeque::new(),
-        };
         Self {
             credits: Table::of(numbers.count(links), buffer),
-            lanes: Table::of(numbers.count(links), lane),
-            times: vec![IDLE; links as usize],
+            lanes: Table::of(numbers.count(links), Lane::IDLE),
+            later: Later::new(),
+            behind: Table::from(Vec::new()),
             looked: vec![false; links as usize],
             numbers,
             buffer,
@@ -105,49 +103,75 @@ impl Buffers {
         Some(self.heads.as_ref()?[packet.index()])
     }
 
+    /// A packet is on its way to a buffer.
+    #[inline]
+    fn push(&mut self, lane: LaneId, packet: PacketId) {
+        let lane = &mut self.lanes[lane];
+        let last = std::mem::replace(&mut lane.last, packet);
+        if lane.first == PacketId::NONE {
+            lane.first = packet;
+            return;
+        }
+        match self.behind.get_mut(last) {
+            Some(behind) => *behind = packet,
+            None => self.push_behind(last, packet),
+        }
+    }
+
+    /// Makes room for what is behind a packet.
+    #[cold]
+    fn push_behind(&mut self, last: PacketId, packet: PacketId) {
+        while self.behind.values().len() < last.index() {
+            self.behind.push(PacketId::NONE);
+        }
+        self.behind.push(packet);
+    }
+
+    /// The first packet of a lane leaves it; its tail will have left at `tail`. The one behind it, if
+    /// there is one.
+    #[inline]
+    fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
+        let lane = &mut self.lanes[lane];
+        lane.clear = tail;
+        if lane.first == lane.last {
+            lane.first = PacketId::NONE;
+            return None;
+        }
+        lane.first = self.behind[lane.first];
+        Some(lane.first)
+    }
+
     /// Takes in the credits that have come back.
     #[inline]
-    pub(super) fn collect(&mut self, run: Run, now: Cycles) {
+    pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
-            let times = &mut self.times[link as usize];
-            if times.credits > now {
+            let record = links.get_mut(link);
+            if record.credits() > now {
                 continue;
             }
-            times.credits = NEVER;
-            let lanes = self.numbers.of(link);
-            let credits = &mut self.credits.values_mut()[lanes.clone()];
-            for (lane, credits) in self.lanes.values_mut()[lanes].iter_mut().zip(credits) {
-                *credits += lane.returning.take(now);
-                times.credits = times.credits.min(lane.returning.next());
+            let (mut next, mut coming) = (NEVER, record.coming());
+            let mut left = coming;
+            while left != 0 {
+                let lane = self.numbers.lane(link, left.trailing_zeros());
+                let returning = &mut self.lanes[lane].returning;
+                self.credits[lane] += returning.take(now, &mut self.later);
+                if returning.next() == NEVER {
+                    coming ^= left & left.wrapping_neg();
+                }
+                next = next.min(returning.next());
+                left &= left - 1;
             }
+            record.set_credits(next, coming);
         }
     }
 
     /// Room behind a lane will be known at `time`.
     #[inline]
-    fn give_back(&mut self, lane: LaneId, time: Cycles, bytes: u32) {
-        self.lanes[lane].returning.push(time, bytes);
-        let times = &mut self.times[self.numbers.link(lane) as usize];
-        times.credits = times.credits.min(time);
-    }
-
-    /// From when on the transmitter of a link is free.
-    #[inline]
-    pub(super) fn transmitter(&self, link: u32) -> Cycles {
-        self.times[link as usize].transmitter
-    }
-
-    /// When a link, whose credits have been collected, may change for the better, as far as known.
-    #[inline]
-    pub(super) fn next_change(&self, link: u32, now: Cycles) -> Cycles {
-        let Times {
-            transmitter,
-            credits,
-        } = self.times[link as usize];
-        match transmitter > now {
-            true => transmitter,
-            false => credits,
-        }
+    fn give_back(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
+        (self.lanes[lane].returning).push(time, bytes, &mut self.later);
+        let record = links.get_mut(self.numbers.link(lane));
+        let coming = record.coming() | 1 << self.numbers.channel(lane);
+        record.set_credits(time.min(record.credits()), coming);
     }
 
     /// The lane of a link and class with most room, the first of those; it must hold `bytes`.
@@ -172,43 +196,67 @@ impl Buffers {
 
     /// Whether a packet of `bytes` can start on a link.
     #[inline]
-    pub(super) fn fits(&self, link: u32, class: u16, bytes: u32, now: Cycles) -> bool {
-        self.transmitter(link) <= now && self.roomiest(link, class, bytes).is_some()
+    pub(super) fn fits(
+        &self,
+        links: &Links,
+        link: u32,
+        class: u16,
+        bytes: u32,
+        now: Cycles,
+    ) -> bool {
+        links.get(link).transmitter <= now && self.roomiest(link, class, bytes).is_some()
     }
 
     /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
     /// as known.
-    pub fn room_at(&mut self, run: Run, class: u16, bytes: u32, now: Cycles) -> Option<Cycles> {
-        self.collect(run, now);
-        if run.iter().any(|link| self.fits(link, class, bytes, now)) {
+    pub fn room_at(
+        &mut self,
+        links: &mut Links,
+        run: Run,
+        class: u16,
+        bytes: u32,
+        now: Cycles,
+    ) -> Option<Cycles> {
+        self.collect(links, run, now);
+        let fits = |link| self.fits(links, link, class, bytes, now);
+        if run.iter().any(fits) {
             return Some(now);
         }
-        let changes = run.iter().map(|link| self.next_change(link, now));
-        let time = changes.fold(NEVER, Cycles::min);
+        let time = links.next_change(run, now);
         (time < NEVER).then_some(time)
     }
 
     /// The most room in a lane of this class of these links, if their transmitters are free.
-    fn room(&self, run: Run, class: u16, now: Cycles) -> u32 {
-        let idle = run.iter().filter(|&link| self.transmitter(link) <= now);
-        let credits =
-            idle.flat_map(|link| &self.credits.values()[self.numbers.of_class(link, class)]);
-        credits.copied().max().unwrap_or(0)
+    fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
+        let mut most = 0;
+        for link in run.iter() {
+            if links.get(link).transmitter <= now {
+                for &credits in &self.credits.values()[self.numbers.of_class(link, class)] {
+                    most = credits.max(most);
+                }
+            }
+        }
+        most
     }
 
     /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
     /// of those by lot or by the rule for those; there the one with most room, the first of those.
     fn choose(
         &self,
+        links: &Links,
         run: Run,
         class: u16,
         bytes: u32,
         now: Cycles,
         lot: impl FnOnce() -> u64,
     ) -> LaneId {
+        if run.links == 1 {
+            let lane = self.roomiest(run.first, class, bytes);
+            return lane.expect("the link has room");
+        }
         // Room in all lanes of its class of a link that it fits on.
         let room = |link: u32| {
-            if self.transmitter(link) > now {
+            if links.get(link).transmitter > now {
                 return None;
             }
             let (mut total, mut most) = (0, 0);
@@ -239,7 +287,7 @@ impl Buffers {
             }
         } else if ties > 1 {
             let equals = run.iter().filter(|&link| room(link) == best);
-            let free = |link: u32| self.transmitter(link);
+            let free = |link: u32| links.get(link).transmitter;
             link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
         }
         self.roomiest(link, class, bytes).expect("a link has room")
@@ -250,13 +298,9 @@ impl Holding for Buffers {
     const LANES: bool = false;
 
     fn clear(&mut self) {
-        for lane in self.lanes.values_mut() {
-            lane.returning.clear();
-            lane.packets.clear();
-            lane.clear = 0;
-        }
+        self.lanes.values_mut().fill(Lane::IDLE);
+        self.later.clear();
         self.credits.values_mut().fill(self.buffer);
-        self.times.fill(IDLE);
         self.looked.fill(false);
         if let Some(outputs) = &mut self.outputs {
             outputs.clear();
@@ -274,7 +318,7 @@ impl Holding for Buffers {
         let left = core.messages[message].left;
         let payload = left.min(u64::from(core.rules.payload));
         let wire = core.rules.wire_bytes(payload) as u32;
-        core.holding.room_at(run, header.class, wire, now)
+        (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
     fn inject<T: Copy, W: Ways>(
@@ -286,7 +330,7 @@ impl Holding for Buffers {
         let state = core.packets.get(packet);
         let lot = || state.lot(core.seed);
         let class = state.header.class;
-        let lane = core.holding.choose(run, class, state.wire, now, lot);
+        let lane = (core.holding).choose(&core.links, run, class, state.wire, now, lot);
         core.cut_grant(packet, lane, run.first, now);
         now
     }
@@ -302,7 +346,7 @@ impl Holding for Buffers {
         state.ready = true;
         let state = *state;
         let lane = &core.holding.lanes[state.lane];
-        if lane.packets.front() != Some(&packet) {
+        if lane.first != packet {
             return;
         }
         let clear = lane.clear;
@@ -360,13 +404,13 @@ impl Holding for Buffers {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of(link);
         let spent = u64::from(buffers.buffer) * lanes.len() as u64 - buffers.credits(link);
-        if buffers.times[link as usize].credits > core.now {
+        if core.links.get(link).credits() > core.now {
             return spent;
         }
         let lanes = buffers.lanes.values()[lanes].iter();
         spent
             - lanes
-                .map(|lane| u64::from(lane.returning.due(core.now)))
+                .map(|lane| u64::from(lane.returning.due(core.now, &buffers.later)))
                 .sum::<u64>()
     }
 
@@ -374,11 +418,15 @@ impl Holding for Buffers {
         packet.wire.into()
     }
 
-    fn call(&self, lane: LaneId, run: Run) -> u64 {
-        run.iter().fold(self.lanes[lane].clear, |read, link| {
-            let credits = self.credits[self.numbers.lane(link, 0)];
-            read ^ u64::from(credits) ^ self.transmitter(link)
-        })
+    fn call(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
+        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].clear;
+        for link in run.iter() {
+            let lanes = self.numbers.of_class(link, class);
+            read ^= u64::from(self.credits.values()[lanes.start]);
+            let lanes = &self.lanes.values()[lanes];
+            read ^= lanes[0].clear ^ lanes[lanes.len() - 1].clear;
+        }
+        read
     }
 }
 
@@ -410,9 +458,9 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             links: self.groups[group as usize].links,
         };
         self.holding.looked[group as usize] = false;
-        self.holding.collect(run, now);
+        self.holding.collect(&mut self.links, run, now);
         loop {
-            let network = &self.holding;
+            let (network, links) = (&self.holding, &self.links);
             if self.groups[group as usize].waiting.is_empty() {
                 self.links.get_mut(group).look = Look::NOBODY;
                 return;
@@ -420,16 +468,15 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let turn = self.turn(group, now);
             let waiters = &mut self.groups[group as usize];
             // In a plain network all find the same room.
-            let shared = W::PLAIN.then(|| network.room(run, 0, now));
+            let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {
                 let state = packets.get(packet);
-                let room = shared.unwrap_or_else(|| network.room(run, state.header.class, now));
-                state.wire <= room
+                let room = || network.room(links, run, state.header.class, now);
+                state.wire <= shared.unwrap_or_else(room)
             };
             let Some(index) = waiters.oldest(horizon, turn, fits) else {
-                let changes = run.iter().map(|link| network.next_change(link, now));
-                let time = changes.fold(NEVER, Cycles::min);
+                let time = links.next_change(run, now);
                 return self.cut_look_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
@@ -437,7 +484,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let state = self.packets.get(packet);
             let lot = || state.lot(self.seed);
             let class = state.header.class;
-            let lane = network.choose(run, class, state.wire, now, lot);
+            let lane = network.choose(&self.links, run, class, state.wire, now, lot);
             let tail = now + u64::from(state.ticks);
             self.cut_leave(packet, tail);
             self.cut_grant(packet, lane, group, now);
@@ -453,11 +500,8 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         let network = &mut self.holding;
         let back = tail + network.credit + length;
         let outputs = network.outputs.is_some();
-        let from = &mut network.lanes[lane];
-        from.packets.pop_front();
-        from.clear = tail;
-        let next = from.packets.front().copied();
-        network.give_back(lane, back, state.wire);
+        let next = network.pop(lane, tail);
+        network.give_back(&mut self.links, lane, back, state.wire);
         if let Some(next) = next
             && self.packets.get(next).ready
         {
@@ -493,17 +537,15 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         self.links.take(link, now, ticks);
         let length = self.length(link);
         let network = &mut self.holding;
-        network.times[link as usize].transmitter = now + ticks;
         let credit = network.credit;
         network.credits[lane] -= wire;
-        let to = &mut network.lanes[lane];
         if last {
             let tail = now + ticks + length;
-            network.give_back(lane, tail + credit + length, wire);
+            network.give_back(&mut self.links, lane, tail + credit + length, wire);
             self.queue
                 .push(tail, Event::new(Kind::Deliver, link, packet.number()));
         } else {
-            to.packets.push_back(packet);
+            network.push(lane, packet);
             let time = now + hop + length;
             network.note_head(packet, time);
             self.head_for(packet, end);

@@ -3,9 +3,12 @@
 use super::group::Group;
 use super::lanes::{LaneId, Lanes, NEVER};
 use super::packets::Step;
+use crate::limits::CHANNELS_MAX;
 use crate::ways::{End, Run};
 use isthmus_kernel::Cycles;
 use std::ops::Range;
+
+const _: () = assert!(CHANNELS_MAX <= u64::BITS);
 
 /// Lanes whose times are in the record of the link; those of further ones lie elsewhere.
 const WITHIN: usize = 2;
@@ -17,18 +20,48 @@ pub(super) struct Link {
     /// From when on its transmitter is free.
     pub transmitter: Cycles,
     /// From when on each of its lanes is free: never while that is not known, and where there is no
-    /// such lane.
+    /// such lane. Where lanes are not held, when the next credits come back, and for which channels: a
+    /// bit for each.
     free: [Cycles; WITHIN],
     /// For the first link of a group.
     pub look: Look,
 }
 
 impl Link {
-    fn new(lanes: Lanes) -> Self {
+    fn new(lanes: Lanes, held: bool) -> Self {
+        let second = if lanes.channels() > 1 { 0 } else { NEVER };
         Self {
             transmitter: 0,
-            free: [0, if lanes.channels() > 1 { 0 } else { NEVER }],
+            free: if held { [0, second] } else { [NEVER, 0] },
             look: Look::NOBODY,
+        }
+    }
+
+    /// With cut-through, when the next credits come back; never if none do.
+    #[inline]
+    pub fn credits(&self) -> Cycles {
+        self.free[0]
+    }
+
+    /// With cut-through, the channels for which credits come back: a bit for each.
+    #[inline]
+    pub fn coming(&self) -> u64 {
+        self.free[1]
+    }
+
+    /// The next credits come back at this time, and any for these channels.
+    #[inline]
+    pub fn set_credits(&mut self, next: Cycles, coming: u64) {
+        self.free = [next, coming];
+    }
+
+    /// With cut-through, when something may change for the better, as far as known, once credits have
+    /// been collected.
+    #[inline]
+    fn next_change(&self, now: Cycles) -> Cycles {
+        match self.transmitter > now {
+            true => self.transmitter,
+            false => self.credits(),
         }
     }
 }
@@ -115,26 +148,30 @@ pub(super) struct Links {
     more: Vec<Cycles>,
     more_each: usize,
     pub lanes: Lanes,
+    /// Whether lanes are held apart from transmitters.
+    held: bool,
 }
 
 impl Links {
-    /// Links that are to be cleared before use.
-    pub fn new(ends: impl Iterator<Item = End>, lanes: Lanes) -> Self {
+    /// Links that are to be cleared before use, whose lanes are held apart from transmitters or not.
+    pub fn new(ends: impl Iterator<Item = End>, lanes: Lanes, held: bool) -> Self {
         let ledgers: Vec<Ledger> = ends.map(Ledger::new).collect();
         let more_each = (lanes.channels() as usize).saturating_sub(WITHIN);
         Self {
-            lines: vec![Line([Link::new(lanes); 2]); ledgers.len().div_ceil(2)],
+            lines: vec![Line([Link::new(lanes, held); 2]); ledgers.len().div_ceil(2)],
             served: vec![0; ledgers.len()],
             more: vec![0; ledgers.len() * more_each],
             more_each,
             ledgers,
             lanes,
+            held,
         }
     }
 
     /// All links idle, nothing counted, and no turn taken.
     pub fn clear(&mut self, groups: &[Group]) {
-        self.lines.fill(Line([Link::new(self.lanes); 2]));
+        let link = Link::new(self.lanes, self.held);
+        self.lines.fill(Line([link; 2]));
         self.more.fill(0);
         for ledger in &mut self.ledgers {
             *ledger = Ledger::new(ledger.end);
@@ -152,6 +189,17 @@ impl Links {
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
+    }
+
+    /// With cut-through, when one of these links may change for the better, as far as known, once
+    /// credits have been collected.
+    #[inline]
+    pub fn next_change(&self, run: Run, now: Cycles) -> Cycles {
+        let mut next = NEVER;
+        for link in run.iter() {
+            next = next.min(self.get(link).next_change(now));
+        }
+        next
     }
 
     #[inline]

@@ -61,6 +61,19 @@ impl Nic {
             to_come: VecDeque::new(),
         }
     }
+
+    /// Calls for what is asked of it when a message is generated, unless that is in the processor's
+    /// caches.
+    #[inline]
+    pub fn call(&self) -> u64 {
+        self.ready ^ self.to_come.len() as u64
+    }
+
+    /// The message to be generated next.
+    #[inline]
+    pub fn next_to_come(&self) -> Option<MessageId> {
+        self.to_come.front().map(|&(_, message)| message)
+    }
 }
 
 impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
@@ -101,8 +114,14 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let queue = &mut nic.queues[number as usize];
         queue.push_back(message);
         if queue.len() == 1 {
-            let time = now + self.rules.interface.start;
-            self.queue.push(time, Event::new(Kind::Start, node, number));
+            let interface = &self.rules.interface;
+            if interface.start == 0 && interface.queues == 1 {
+                // Nothing of the node can start in between.
+                self.start(node, number);
+            } else {
+                let time = now + interface.start;
+                self.queue.push(time, Event::new(Kind::Start, node, number));
+            }
         }
         message
     }

@@ -7,7 +7,7 @@ use super::equals::one_of_equals;
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::packets::{Packet, PacketId};
-use super::returns::Returns;
+use super::returns::{Later, Returns};
 use crate::readings::LinkLoad;
 use crate::rules::Outputs;
 use crate::ways::{Run, Ways};
@@ -39,6 +39,8 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
+    /// What their returns have beside their first.
+    later: Later,
 }
 
 impl OutputBuffers {
@@ -54,6 +56,7 @@ impl OutputBuffers {
         Self {
             rules,
             outputs: vec![output; links as usize],
+            later: Later::new(),
         }
     }
 
@@ -61,18 +64,19 @@ impl OutputBuffers {
         for output in &mut self.outputs {
             output.way = 0;
             output.room = self.rules.buffer;
-            output.returning.clear();
+            output.returning = Returns::new();
             output.packets.clear();
             output.wake = NEVER;
             output.looked = false;
         }
+        self.later.clear();
     }
 
     /// Takes in the room that tails have left.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
-            output.room += output.returning.take(now);
+            output.room += output.returning.take(now, &mut self.later);
         }
     }
 
@@ -123,7 +127,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         };
         let buffers = &mut self.holding;
         buffers.looked[group as usize] = false;
-        buffers.collect(run, now);
+        buffers.collect(&mut self.links, run, now);
         self.outputs().collect(run, now);
         loop {
             let network = &self.holding;
@@ -150,7 +154,8 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
             // The outputs that it fits into best: those with most room, then with most credits; or
             // those whose transmitters are free.
-            let free = |link: u32| network.transmitter(link);
+            let links = &self.links;
+            let free = |link: u32| links.get(link).transmitter;
             let merit = |link: u32| {
                 let room = outputs.room(link, now).filter(|&room| room >= wire)?;
                 Some(match network.adaptive.load {
@@ -207,20 +212,21 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
     pub(super) fn output_send(&mut self, link: u32, now: Cycles) {
         self.outputs().outputs[link as usize].looked = false;
         let run = Run::one(link);
-        self.holding.collect(run, now);
+        self.holding.collect(&mut self.links, run, now);
         while let Some(&packet) = self.outputs().outputs[link as usize].packets.front() {
             let &Packet { wire, run: of, .. } = self.packets.get(packet);
             let network = &self.holding;
-            if !network.fits(link, 0, wire, now) {
-                let time = network.next_change(link, now);
+            if !network.fits(&self.links, link, 0, wire, now) {
+                let time = self.links.next_change(run, now);
                 return self.output_look_at(link, time);
             }
             let lane = network.roomiest(link, 0, wire).expect("it fits");
             self.cut_grant(packet, lane, of.first, now);
-            let tail = self.holding.transmitter(link);
-            let output = &mut self.outputs().outputs[link as usize];
+            let tail = self.links.get(link).transmitter;
+            let OutputBuffers { outputs, later, .. } = self.outputs();
+            let output = &mut outputs[link as usize];
             output.packets.pop_front();
-            output.returning.push(tail, wire);
+            output.returning.push(tail, wire, later);
             self.cut_look_at(of.first, tail);
         }
     }

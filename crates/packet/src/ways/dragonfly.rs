@@ -38,6 +38,16 @@ pub struct Dragonfly {
     /// it leaves and the one it enters.
     global: Vec<Global>,
     lengths: [Cycles; 2],
+    routers: Vec<Router>,
+    /// Of each node its router.
+    of_nodes: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Router {
+    group: u32,
+    /// The first link out of it.
+    first: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,12 +93,18 @@ impl Dragonfly {
                 }
             }
         }
+        let routers = (0..shape.router_count()).map(|router| Router {
+            group: router / shape.routers(),
+            first: wiring.out_of(nodes + router).start,
+        });
         Self {
             shape: *shape,
-            wiring: Arc::new(wiring),
             routing,
             global: table,
             lengths: [local, global],
+            routers: routers.collect(),
+            of_nodes: (0..nodes).map(|node| node / shape.nodes()).collect(),
+            wiring: Arc::new(wiring),
         }
     }
 
@@ -97,26 +113,26 @@ impl Dragonfly {
         &self.wiring
     }
 
+    #[inline]
     fn group(&self, router: u32) -> u32 {
-        router / self.shape.routers()
+        self.routers[router as usize].group
     }
 
     /// The router of a node.
+    #[inline]
     fn router(&self, node: u32) -> u32 {
-        node / self.shape.nodes()
-    }
-
-    fn first_out(&self, router: u32) -> u32 {
-        self.wiring.out_of(self.shape.node_count() + router).start
+        self.of_nodes[node as usize]
     }
 
     /// The link from a router to another of its group.
+    #[inline]
     fn local(&self, from: u32, to: u32) -> u32 {
-        let routers = self.shape.routers();
-        let place = to % routers - u32::from(to > from);
-        self.first_out(from) + self.shape.nodes() + place
+        let Router { group, first } = self.routers[from as usize];
+        let place = to - group * self.shape.routers() - u32::from(to > from);
+        first + self.shape.nodes() + place
     }
 
+    #[inline]
     fn global(&self, from: u32, to: u32) -> &[Global] {
         let (groups, links) = (self.shape.groups(), self.shape.links());
         let begin = ((from * groups + to) * links) as usize;
@@ -124,6 +140,7 @@ impl Dragonfly {
     }
 
     /// The link from a router towards another group.
+    #[inline]
     fn towards(&self, router: u32, group: u32, lot: u64) -> u32 {
         let all = self.global(self.group(router), group);
         let own = || all.iter().filter(|global| global.from == router);
@@ -272,7 +289,7 @@ impl Ways for Dragonfly {
             self.local(router, last)
         } else {
             header.class = 0;
-            self.first_out(router) + header.to % self.shape.nodes()
+            self.routers[router as usize].first + header.to - last * self.shape.nodes()
         })
     }
 }

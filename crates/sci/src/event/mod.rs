@@ -156,21 +156,14 @@ impl<T: Copy> Engine<T> {
             route,
             tag,
         } = offered;
+        if symbols < self.rules.echo || symbols > self.rules.symbols_max {
+            return self.insert_reminder(time, offered);
+        }
         let origin = Origin {
             tag,
             generated: time,
             admitted: 0,
         };
-        if symbols < self.rules.echo || symbols > self.rules.symbols_max {
-            assert!(
-                symbols == REMINDER && route.is_empty(),
-                "a send has {} to {} symbols, not {symbols}",
-                self.rules.echo,
-                self.rules.symbols_max
-            );
-            let reminder = self.packets.add(class, symbols as u16, 0, origin);
-            return self.will_come(node, time, reminder);
-        }
         let packet = self.packets.add(class, symbols as u16, route.len(), origin);
         let mut at = node;
         let mut ring = u32::MAX;
@@ -198,8 +191,27 @@ impl<T: Copy> Engine<T> {
         self.will_come(node, time, packet);
     }
 
+    /// Takes in what is no packet but a reminder.
+    #[cold]
+    fn insert_reminder(&mut self, time: Cycles, offered: &Packet<'_, T>) {
+        let &Packet { symbols, .. } = offered;
+        assert!(
+            symbols == REMINDER && offered.route.is_empty(),
+            "a send has {} to {} symbols, not {symbols}",
+            self.rules.echo,
+            self.rules.symbols_max
+        );
+        let origin = Origin {
+            tag: offered.tag,
+            generated: time,
+            admitted: 0,
+        };
+        let reminder = (self.packets).add(offered.class, symbols as u16, 0, origin);
+        self.will_come(offered.node, time, reminder);
+    }
+
     /// The client of `node` is to generate a packet.
-    #[inline]
+    #[inline(always)]
     fn will_come(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];
         let to_come = &mut client.to_come;

@@ -83,7 +83,7 @@ impl<T: Copy> Packets<T> {
     }
 
     /// Adds a packet whose stretches are set by [`Packets::route_mut`].
-    #[inline]
+    #[inline(always)]
     pub fn add(
         &mut self,
         class: Class,

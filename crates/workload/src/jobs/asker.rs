@@ -39,9 +39,18 @@ impl Asks {
         }
     }
 
-    /// Whether what a client does next depends on which of several messages is complete first.
-    pub(super) fn in_order(&self) -> bool {
+    /// Whether a client may have several messages under way.
+    #[inline]
+    pub(super) fn several(&self) -> bool {
         self.outstanding != Outstanding::ONE
+    }
+
+    /// Whether what a client does next depends on which of several messages is complete first. What
+    /// asks in time for messages however many are under way does not look back.
+    #[inline]
+    pub(super) fn in_order(&self) -> bool {
+        let asks_on = matches!(self.asking, Asking::Open { .. });
+        self.several() && !(asks_on && self.outstanding == Outstanding::Unlimited)
     }
 
     /// Messages that a closed loop keeps going.

@@ -51,7 +51,7 @@ impl Pace {
     }
 
     /// Whether what a rank does next depends on which of several messages is complete first.
-    pub(super) fn in_order(&self) -> bool {
+    pub(super) fn several(&self) -> bool {
         self.steps > 1 || self.messages.limit().is_some_and(|most| most > 1)
     }
 }

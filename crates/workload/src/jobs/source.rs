@@ -62,8 +62,9 @@ pub struct Process {
 /// [`completed`](Self::completed) with the time at which it is complete at its process and, for a
 /// write, [`arrived`](Self::arrived) with that at which its last byte has come in. Completions may
 /// be told as soon as they are certain, ahead of their time, but not those of processes that are
-/// [`in_order`](Self::in_order), which are also told when a demand is [`handed`](Self::handed) over.
-/// Each call may add demands, none for an earlier time than the one that it is told.
+/// [`in_order`](Self::in_order). Of [`several`](Self::several) demands of a process each is also told
+/// when it is [`handed`](Self::handed) over. Each call may add demands, none for an earlier time than
+/// the one that it is told.
 ///
 /// Every process draws from streams of its own, named after its job and numbered by its node, so
 /// that a job asks for the same alone and beside others.
@@ -252,16 +253,29 @@ impl JobsSource {
         }
     }
 
-    /// Whether [`handed`](Self::handed) and, in the order of their times,
-    /// [`completed`](Self::completed) are to be told of every demand of `process`, since it may have
+    /// Whether [`handed`](Self::handed) is to be told of every demand of `process`, since it may have
     /// several under way.
     #[inline]
-    pub fn in_order(&self, process: u32) -> bool {
-        let runs = self.states[process as usize].runs;
-        match &self.jobs[runs as usize].does {
-            Does::Ask(asks) => asks.in_order(),
-            Does::Collect { pace, .. } => pace.in_order(),
+    pub fn several(&self, process: u32) -> bool {
+        match self.does(process) {
+            Does::Ask(asks) => asks.several(),
+            Does::Collect { pace, .. } => pace.several(),
         }
+    }
+
+    /// Whether [`completed`](Self::completed) is to be told in the order of time of every demand of
+    /// `process`, since what it does next depends on which of several is complete first.
+    #[inline]
+    pub fn in_order(&self, process: u32) -> bool {
+        match self.does(process) {
+            Does::Ask(asks) => asks.in_order(),
+            Does::Collect { pace, .. } => pace.several(),
+        }
+    }
+
+    #[inline]
+    fn does(&self, process: u32) -> &Does {
+        &self.jobs[self.states[process as usize].runs as usize].does
     }
 
     /// The time of a demand has come: its process has handed it over.
