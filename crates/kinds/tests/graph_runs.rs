@@ -116,6 +116,54 @@ fn what_cannot_be_built_is_one_line() {
     );
 }
 
+/// Routes are followed when the machine is built: errors point to their line of the text all the same.
+#[test]
+fn a_table_that_leads_astray_has_its_line() {
+    let job = "[workload.jobs.u]\ntraffic = \"uniform\"";
+    let error = |routes: &str, more: &str| {
+        let machine = format!(
+            "graph = \"edges\"\nedges = \"a b\\nb c\\nc a\\nc d\"\nrouting = \"table\"\n{more}\
+             routes = \"\"\"\n# all by c\n{routes}\"\"\""
+        );
+        experiment(&machine, job)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let good = "a * c\nb * c\nc a a\nc b b\nc d d\nd * c\n";
+    assert_eq!(error(good, ""), Ok(()));
+    let wrong = |routes: &str| error(routes, "").unwrap_err();
+    assert_eq!(
+        wrong("a * c\nb * c\nc a a\nc b b\nd * c\n"),
+        "g.toml:10: machine.routes: switch \"c\" has no route to \"d\": nobody reaches that from \"a\"; add a \
+         line: c, d or *, and the next switch"
+    );
+    assert_eq!(
+        wrong("b * c\nc a a\nc b b\nc d d\nd * c\n"),
+        "g.toml:8: machine.routes: switch \"a\" has no route to \"b\": nobody reaches that from \"a\"; add a \
+         line: a, b or *, and the next switch"
+    );
+    assert_eq!(
+        wrong("a * c\nb d a\nb * c\nc d b\nc a a\nc b b\nd * c\n"),
+        "g.toml:10: machine.routes: the routes to \"d\" lead around in a circle, at switches a, c, b; let one of \
+         them go on towards \"d\""
+    );
+    let around = "a * b\nb * c\nc d d\nc * a\nd * c\n";
+    assert_eq!(
+        wrong(around),
+        "g.toml:10: machine.routes: packets could wait for one another in a circle, at switches a, b, c; put some \
+         of these routes into another layer, or set machine.routing = \"up-down\""
+    );
+    // As long as a packet has yet to leave c for a it is in layer 1.
+    let in_layers = "a * b\nb a c 1\nb * c\nc d d\nc * a 1\nd * c\n";
+    assert_eq!(error(in_layers, ""), Ok(()));
+    let one = error(in_layers, "virtual_channels = 1\n").unwrap_err();
+    assert_eq!(
+        one,
+        "g.toml:8: machine.virtual_channels: routes take 2 layers of virtual channels and links have 1, so that \
+         packets could wait for one another in a circle; give 2 or more, or set machine.routing = \"up-down\""
+    );
+}
+
 /// What only the engine can tell is told when the machine is built, not in the middle of a run.
 #[test]
 fn what_the_engine_refuses_is_told_before_it_runs() {
