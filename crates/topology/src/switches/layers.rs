@@ -92,19 +92,26 @@ impl Layers {
         let mut waits = Vec::new();
         for to in trees.ends() {
             trees.waits(to, &mut crossed, &mut waits);
-            let fits = layers.iter_mut().position(|layer| layer.take(&waits));
+            let fits = layers
+                .iter_mut()
+                .position(|layer| match layer.take(&waits) {
+                    Ok(()) => true,
+                    Err(links) => {
+                        if circle.is_empty() {
+                            let from = links.into_iter().map(|link| trees.beside.from(link));
+                            circle = from.collect();
+                        }
+                        false
+                    }
+                });
             let layer = fits.unwrap_or(layers.len());
-            if let (true, Some(only)) = (fits != Some(0) && circle.is_empty(), layers.first_mut()) {
-                let links = only.circle(&waits).into_iter();
-                circle = links.map(|link| trees.beside.from(link)).collect();
-            }
             if layer == usize::from(most) {
                 return Err(circle);
             }
             if fits.is_none() {
                 let mut layer = Waits::new(trees.beside.links());
                 let alone = layer.take(&waits);
-                debug_assert!(alone, "the ways to one switch are a tree");
+                debug_assert!(alone.is_ok(), "the ways to one switch are a tree");
                 layers.push(layer);
             }
             of[to as usize] = layer as u16;

@@ -1,18 +1,15 @@
 //! Links that packets wait for while they hold others.
 
-use std::collections::VecDeque;
-
-/// Waits that close no circle: of each link those that packets want while they hold it, and places of all
-/// links that rise along every wait. New waits move only links whose places are between those of their ends (after
+/// Waits that close no circle: of each link those that packets wait for while they hold it, and the other way
+/// around; and places of all links that rise along every wait. A new wait moves only the links between its ends, after
 /// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp.
-/// Algorithmics 11, 2007), all that come together at once.
+/// Algorithmics 11, 2007.
 pub(super) struct Waits {
     wanted: Vec<Vec<u32>>,
+    held: Vec<Vec<u32>>,
     place: Vec<u32>,
-    /// The link at each place.
-    at: Vec<u32>,
-    /// Of each link how many that are not yet placed wait for it; zero between calls.
-    before: Vec<u32>,
+    /// Whether a search has been at a link.
+    seen: Vec<bool>,
 }
 
 impl Waits {
@@ -20,122 +17,98 @@ impl Waits {
     pub fn new(links: usize) -> Self {
         Self {
             wanted: vec![Vec::new(); links],
+            held: vec![Vec::new(); links],
             place: (0..links as u32).collect(),
-            at: (0..links as u32).collect(),
-            before: vec![0; links],
+            seen: vec![false; links],
         }
     }
 
-    /// Adds these, links that are held and that are wanted, or none of them if they would close a circle: whether
-    /// it did.
-    pub fn take(&mut self, waits: &[(u32, u32)]) -> bool {
+    /// Adds waits, or none of them if they would close a circle: the links of that.
+    pub fn take(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
         let mut added = Vec::new();
-        let (mut low, mut high) = (u32::MAX, 0);
         for &(held, wanted) in waits {
-            let known = &mut self.wanted[held as usize];
-            if !known.contains(&wanted) {
-                known.push(wanted);
-                added.push(held);
-                let (upper, lower) = (self.place[held as usize], self.place[wanted as usize]);
-                if upper >= lower {
-                    low = low.min(lower);
-                    high = high.max(upper);
-                }
+            if self.wanted[held as usize].contains(&wanted) {
+                continue;
             }
+            if let Err(circle) = self.add(held, wanted) {
+                for (held, wanted) in added.into_iter().rev() {
+                    // The places still rise along the others.
+                    self.wanted[held as usize].pop();
+                    self.held[wanted as usize].pop();
+                }
+                return Err(circle);
+            }
+            added.push((held, wanted));
         }
-        if low > high || self.sort(low, high) {
-            return true;
-        }
-        for held in added {
-            self.wanted[held as usize].pop();
-        }
-        false
+        Ok(())
     }
 
-    /// Sorts the links of these places so that places rise along all waits; false, and as it was, if that cannot be.
-    fn sort(&mut self, low: u32, high: u32) -> bool {
-        let links = &self.at[low as usize..=high as usize];
-        let within = |place: u32| (low..=high).contains(&place);
-        for &link in links {
-            for &wanted in &self.wanted[link as usize] {
-                self.before[wanted as usize] += u32::from(within(self.place[wanted as usize]));
+    fn add(&mut self, held: u32, wanted: u32) -> Result<(), Vec<u32>> {
+        let (upper, lower) = (self.place[held as usize], self.place[wanted as usize]);
+        if upper >= lower {
+            let after = Self::search(&self.wanted, &mut self.seen, wanted, |link| {
+                self.place[link as usize] <= upper
+            });
+            if let Some(end) = after.iter().position(|&(link, _)| link == held) {
+                return Err(trace(&after, end));
             }
-        }
-        let mut sorted: Vec<u32> = Vec::with_capacity(links.len());
-        sorted.extend(
-            links
-                .iter()
-                .filter(|&&link| self.before[link as usize] == 0),
-        );
-        let mut done = 0;
-        while let Some(&link) = sorted.get(done) {
-            done += 1;
-            for &wanted in &self.wanted[link as usize] {
-                if within(self.place[wanted as usize]) {
-                    let before = &mut self.before[wanted as usize];
-                    *before -= 1;
-                    if *before == 0 {
-                        sorted.push(wanted);
-                    }
-                }
-            }
-        }
-        if sorted.len() < links.len() {
-            for &link in links {
-                self.before[link as usize] = 0;
-            }
-            return false;
-        }
-        for (place, link) in (low..).zip(sorted) {
-            self.place[link as usize] = place;
-            self.at[place as usize] = link;
-        }
-        true
-    }
-
-    /// The circle that the first of these waits closes which closes one with those before it; the links of a
-    /// shortest one, from that which is wanted to that which is held.
-    pub fn circle(&mut self, waits: &[(u32, u32)]) -> Vec<u32> {
-        // With the first `good` there is none, with the first `bad` there is.
-        let (mut good, mut bad) = (0, waits.len());
-        while bad - good > 1 {
-            let middle = good + (bad - good) / 2;
-            let mut copy = Self {
-                wanted: self.wanted.clone(),
-                place: self.place.clone(),
-                at: self.at.clone(),
-                before: self.before.clone(),
+            let before = Self::search(&self.held, &mut self.seen, held, |link| {
+                self.place[link as usize] >= lower
+            });
+            let sorted = |found: Vec<(u32, usize)>| {
+                let mut links: Vec<u32> = found.into_iter().map(|(link, _)| link).collect();
+                links.sort_unstable_by_key(|&link| self.place[link as usize]);
+                links
             };
-            match copy.take(&waits[..middle]) {
-                true => good = middle,
-                false => bad = middle,
+            let links: Vec<u32> = [sorted(before), sorted(after)].concat();
+            let mut places: Vec<u32> = links
+                .iter()
+                .map(|&link| self.place[link as usize])
+                .collect();
+            places.sort_unstable();
+            for (link, place) in links.into_iter().zip(places) {
+                self.place[link as usize] = place;
             }
         }
-        let Some(&(held, wanted)) = waits.get(good) else {
-            return Vec::new();
-        };
-        let mut next = self.wanted.clone();
-        for &(held, wanted) in &waits[..good] {
-            if !next[held as usize].contains(&wanted) {
-                next[held as usize].push(wanted);
-            }
-        }
-        let mut from = vec![u32::MAX; next.len()];
-        from[wanted as usize] = wanted;
-        let mut queue = VecDeque::from([wanted]);
-        while let Some(link) = queue.pop_front().filter(|&link| link != held) {
+        self.wanted[held as usize].push(wanted);
+        self.held[wanted as usize].push(held);
+        Ok(())
+    }
+
+    /// What can be reached from a link over links within bounds, each with the place in the list of the one
+    /// that it was reached from.
+    fn search(
+        next: &[Vec<u32>],
+        seen: &mut [bool],
+        from: u32,
+        within: impl Fn(u32) -> bool,
+    ) -> Vec<(u32, usize)> {
+        let mut found = vec![(from, 0)];
+        seen[from as usize] = true;
+        let mut done = 0;
+        while let Some(&(link, _)) = found.get(done) {
             for &other in &next[link as usize] {
-                if from[other as usize] == u32::MAX {
-                    from[other as usize] = link;
-                    queue.push_back(other);
+                if !seen[other as usize] && within(other) {
+                    seen[other as usize] = true;
+                    found.push((other, done));
                 }
             }
+            done += 1;
         }
-        let mut links = vec![held];
-        while let Some(&link) = links.last().filter(|&&link| link != wanted) {
-            links.push(from[link as usize]);
+        for &(link, _) in &found {
+            seen[link as usize] = false;
         }
-        links.reverse();
-        links
+        found
     }
+}
+
+/// The links from the first that was found to one of the others.
+fn trace(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
+    let mut links = vec![found[at].0];
+    while at > 0 {
+        at = found[at].1;
+        links.push(found[at].0);
+    }
+    links.reverse();
+    links
 }
