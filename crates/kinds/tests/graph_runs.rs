@@ -3,6 +3,7 @@
 use isthmus_experiment::result::{Measure, RunResult, State};
 use isthmus_experiment::{Experiment, Options, SetupError};
 use isthmus_kinds::KINDS;
+use isthmus_topology::switches::{Form, Shortest};
 
 fn experiment(machine: &str, work: &str) -> Result<Experiment, SetupError> {
     let text = format!(
@@ -161,6 +162,41 @@ fn a_table_that_leads_astray_has_its_line() {
         one,
         "g.toml:8: machine.virtual_channels: routes take 2 layers of virtual channels and links have 1, so that \
          packets could wait for one another in a circle; give 2 or more, or set machine.routing = \"up-down\""
+    );
+}
+
+/// A mesh's routes written down give what the rule gives, to the byte of every measure.
+#[test]
+fn a_table_of_the_rule_s_routes_runs_as_the_rule() {
+    let form = Form::Mesh { sizes: vec![3, 3] };
+    let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
+    let pairs = (0..9).flat_map(|at| (0..9).map(move |to| (at, to)));
+    let lines = pairs.filter_map(|(at, to)| Some(format!("{at} {to} {}", ways.next(at, to)?)));
+    let routes = lines.collect::<Vec<_>>().join("\n");
+    let work = "load = \"200 MB/s\"\n[workload.jobs.u]\ntraffic = \"uniform\"\nmessage = \"2 kB\"\n\
+         arrivals = \"open\"\n[stop]\nrule = \"fixed\"\ntime = \"200 us\"\nwarmup = \"none\"";
+    let measures = |more: &str| {
+        let machine = format!("graph = \"mesh\"\nsize = \"3x3\"\n{PLAIN}\n{more}");
+        serde_json::to_string(&run(&machine, work).points[0].measures).unwrap()
+    };
+    let table = measures(&format!(
+        "routing = \"table\"\nroutes = \"\"\"\n{routes}\"\"\""
+    ));
+    assert_eq!(table, measures("routing = \"minimal\""));
+}
+
+/// A list of cables and a ring, each with a table of its own on an axis.
+#[test]
+fn tables_may_differ_from_point_to_point() {
+    let text = include_str!("good/graph_table.toml");
+    let scenario = KINDS.parse(text, "g.toml", &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(&KINDS, scenario, Options::default());
+    assert_eq!(
+        experiment
+            .map(|experiment| experiment.capacity().len())
+            .ok(),
+        Some(2)
     );
 }
 

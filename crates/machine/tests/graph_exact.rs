@@ -365,8 +365,8 @@ fn engine_and_reference_tell_the_same_of_networks_of_switches() {
     let cases = (shapes(), any::<bool>(), rules(), load());
     runner.run(&cases, case).unwrap();
     println!(
-        "{} random networks of switches ({} of circuits, {} by tables of routes): {} packets, {} of them in a layer beyond the first, over \
-         {} links at most; {} were cut short with messages under way: no difference, and in the end all \
+        "{} random networks of switches ({} of circuits, {} by tables of routes): {} packets, {} of them in a \
+         layer beyond the first, over {} links at most; {} were cut short with messages under way: no difference, and in the end all \
          delivered, none twice",
         count.cases.get(),
         count.circuits.get(),

@@ -191,3 +191,31 @@ proptest! {
         prop_assert!(no_circle(&all));
     }
 }
+
+/// A ring of 200 with three more cables from each to anywhere: a layer takes few whole trees, and packets that
+/// change layers need as many as their ways, of five links at most, turn upwards, twice, and one more.
+#[test]
+fn random_graphs_need_few_layers() {
+    let anywhere = |at: u32, seed: u32| (at + seed).wrapping_mul(2_654_435_761) >> 8;
+    let cables = (0..200).flat_map(|at| {
+        let far = [1000, 2000, 3000].map(|seed| (at, anywhere(at, seed) % 200));
+        far.into_iter().chain([(at, (at + 1) % 200)])
+    });
+    let form = Form::of_cables(cables.filter(|(a, b)| a != b).collect());
+    let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
+    let layers = ways.layers();
+    assert!(ways.longest() <= 5, "{}", ways.longest());
+    assert!(layers.change() && layers.count <= 3, "{}", layers.count);
+    let pairs = (0..200).flat_map(|from| (0..200).map(move |to| (from, to)));
+    let way = |(from, to)| {
+        let mut at = from;
+        let mut way = Way::new();
+        while let Some(next) = ways.next(at, to) {
+            way.push((at, next, layers.of(at, to)));
+            at = next;
+        }
+        way
+    };
+    let all: Vec<Way> = pairs.map(way).collect();
+    assert!(no_circle(&all));
+}

@@ -41,7 +41,7 @@ scenario may say.
 @click.option(
     "--routes",
     type=click.Path(path_type=Path),
-    help="Beside --graph: put a table of routes into it, a switch, a destination and the next switch a line.",
+    help="Beside --graph: a table of routes, a switch, a destination and the next switch a line.",
 )
 def command(kind: str, file: Path | None, graph: Path | None, routes: Path | None) -> None:
     """Print a scenario, or write it where nothing is."""
@@ -68,7 +68,7 @@ def command(kind: str, file: Path | None, graph: Path | None, routes: Path | Non
 
 
 def _with_graph(kind: str, text: str, graph: Path, routes: Path | None) -> str:
-    """The scenario with the graph of a file, and perhaps the routes of another, in place of the torus."""
+    """The scenario with a graph, and perhaps routes, from files in place of the torus."""
     import re
 
     from isthmus.core import read_text
