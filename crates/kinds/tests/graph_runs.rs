@@ -151,7 +151,7 @@ fn a_table_that_leads_astray_has_its_line() {
     let around = "a * b\nb * c\nc d d\nc * a\nd * c\n";
     assert_eq!(
         wrong(around),
-        "g.toml:10: machine.routes: packets could wait for one another in a circle, at switches a, b, c; put some \
+        "g.toml:11: machine.routes: packets could wait for one another in a circle, at switches b, c, a; put some \
          of these routes into another layer, or set machine.routing = \"up-down\""
     );
     // As long as a packet has yet to leave c for a it is in layer 1.
