@@ -228,7 +228,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
         nodes.prop_map(move |nodes| Shape::Switches {
             form: form.clone(),
             nodes,
-            routing,
+            routing: routing.clone(),
             delay: Time::from_ps(100 * delay),
         })
     })
