@@ -895,10 +895,16 @@ class Graph(Described):
     nodes_per_switch: int | None = key("nodes_per_switch")
     """Nodes at each switch. If left out: 1. Range: 1 to 4096. Only with machine.graph = "ring",
     "torus", "mesh", "edges" or "cables"."""
-    routing: Literal["minimal", "up-down"] | None = key("routing")
+    routing: Literal["minimal", "up-down", "table"] | None = key("routing")
     """Which ways packets take: one of the shortest, in layers of virtual channels where they could
-    wait for one another in a circle; the shortest of those that lead up a tree, then down. If left
-    out: "minimal". Only with machine.graph = "ring", "torus", "mesh", "edges" or "cables"."""
+    wait for one another in a circle; the shortest of those that lead up a tree, then down; those of
+    a table. If left out: "minimal". Only with machine.graph = "ring", "torus", "mesh", "edges" or
+    "cables"."""
+    routes: str | None = key("routes")
+    """The routes, one a line: a switch, a destination, the next switch, and perhaps the layer of
+    virtual channels on the link to that, from 0. A destination is a switch, a run of numbers
+    ("3-7"), or * for all that the switch has no other route to. Must be given or swept. Range: at
+    most 16777216 characters. Only with machine.routing = "table"."""
     size: int | str | None = key("size")
     """Switches in each dimension, x first. Must be given or swept. Range: nodes in each dimension,
     2 or more, 4096 in all. Only with machine.graph = "torus" or "mesh"."""

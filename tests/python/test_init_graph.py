@@ -26,6 +26,26 @@ def test_the_file_is_in_the_scenario(isthmus, tmp_path, text):
     assert isthmus("check", written).returncode == 0
 
 
+def test_a_table_of_routes_is_in_the_scenario_beside_its_graph(isthmus, tmp_path):
+    graph, routes, written = tmp_path / "net", tmp_path / "routes", tmp_path / "net.toml"
+    graph.write_text("a b\nb c\nc a\n")
+    table = "# straight\na * b\na c c\nb * c\nb a a\nc * a\nc b b\n"
+    routes.write_text(table)
+    done = isthmus("init", "graph", written, "--graph", graph, "--routes", routes)
+    assert done.returncode == 0, done
+    settings = parse_toml(written.read_text(), "written")["machine"]
+    assert (settings["routing"], settings["routes"]) == ("table", table)
+    assert isthmus("check", written).returncode == 0
+    line = written.read_text().splitlines().index("c b b") + 1
+    written.write_text(written.read_text().replace("c b b", "c b d"))
+    done = isthmus("check", written)
+    assert done.returncode == 2
+    assert f"{written}:{line}: machine.routes: no switch is called" in done.stderr
+    alone = isthmus("init", "graph", "--routes", routes)
+    assert alone.returncode == 2
+    assert "--graph" in alone.stderr
+
+
 def test_only_networks_of_switches_take_a_graph(isthmus, tmp_path):
     done = isthmus("init", "sci", "--graph", tmp_path / "net")
     assert done.returncode == 2

@@ -50,6 +50,8 @@ pub struct Flaw {
     pub problem: String,
     /// What would be right.
     pub hint: String,
+    /// Which line, from 1, where the value is a text of several.
+    pub line: Option<u32>,
 }
 
 /// One kind of machine, whatever its types.

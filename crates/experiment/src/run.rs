@@ -127,7 +127,7 @@ impl Experiment {
         let mut machines = Machines::new(kind);
         let refused = |flaw: Flaw, values: &[AxisValue]| {
             let problem = format!("{}{}", flaw.problem, place(&scenario, values));
-            scenario.error_at(flaw.field, problem, flaw.hint)
+            scenario.error_below(flaw.field, flaw.line, problem, flaw.hint)
         };
         let mut build = |machine: &Described, workload: &Described, values: &[AxisValue]| {
             let position = machines.position(machine);

@@ -3,6 +3,7 @@
 use isthmus_experiment::result::{Measure, RunResult, State};
 use isthmus_experiment::{Experiment, Options, SetupError};
 use isthmus_kinds::KINDS;
+use isthmus_topology::switches::{Form, Shortest};
 
 fn experiment(machine: &str, work: &str) -> Result<Experiment, SetupError> {
     let text = format!(
@@ -113,6 +114,89 @@ fn what_cannot_be_built_is_one_line() {
             job
         )
         .is_ok()
+    );
+}
+
+/// Routes are followed when the machine is built: errors point to their line of the text all the same.
+#[test]
+fn a_table_that_leads_astray_has_its_line() {
+    let job = "[workload.jobs.u]\ntraffic = \"uniform\"";
+    let error = |routes: &str, more: &str| {
+        let machine = format!(
+            "graph = \"edges\"\nedges = \"a b\\nb c\\nc a\\nc d\"\nrouting = \"table\"\n{more}\
+             routes = \"\"\"\n# all by c\n{routes}\"\"\""
+        );
+        experiment(&machine, job)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let good = "a * c\nb * c\nc a a\nc b b\nc d d\nd * c\n";
+    assert_eq!(error(good, ""), Ok(()));
+    let wrong = |routes: &str| error(routes, "").unwrap_err();
+    assert_eq!(
+        wrong("a * c\nb * c\nc a a\nc b b\nd * c\n"),
+        "g.toml:10: machine.routes: switch \"c\" has no route to \"d\": nobody reaches that from \"a\"; add a \
+         line: c, d or *, and the next switch"
+    );
+    assert_eq!(
+        wrong("b * c\nc a a\nc b b\nc d d\nd * c\n"),
+        "g.toml:8: machine.routes: switch \"a\" has no route to \"b\": nobody reaches that from \"a\"; add a \
+         line: a, b or *, and the next switch"
+    );
+    assert_eq!(
+        wrong("a * c\nb d a\nb * c\nc d b\nc a a\nc b b\nd * c\n"),
+        "g.toml:10: machine.routes: the routes to \"d\" lead around in a circle, at switches a, c, b; let one of \
+         them go on towards \"d\""
+    );
+    let around = "a * b\nb * c\nc d d\nc * a\nd * c\n";
+    assert_eq!(
+        wrong(around),
+        "g.toml:11: machine.routes: packets could wait for one another in a circle, at switches b, c, a; put some \
+         of these routes into another layer, or set machine.routing = \"up-down\""
+    );
+    // As long as a packet has yet to leave c for a it is in layer 1.
+    let in_layers = "a * b\nb a c 1\nb * c\nc d d\nc * a 1\nd * c\n";
+    assert_eq!(error(in_layers, ""), Ok(()));
+    let one = error(in_layers, "virtual_channels = 1\n").unwrap_err();
+    assert_eq!(
+        one,
+        "g.toml:8: machine.virtual_channels: routes take 2 layers of virtual channels and links have 1, so that \
+         packets could wait for one another in a circle; give 2 or more, or set machine.routing = \"up-down\""
+    );
+}
+
+/// A mesh's routes written down give what the rule gives, to the byte of every measure.
+#[test]
+fn a_table_of_the_rule_s_routes_runs_as_the_rule() {
+    let form = Form::Mesh { sizes: vec![3, 3] };
+    let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
+    let pairs = (0..9).flat_map(|at| (0..9).map(move |to| (at, to)));
+    let lines = pairs.filter_map(|(at, to)| Some(format!("{at} {to} {}", ways.next(at, to)?)));
+    let routes = lines.collect::<Vec<_>>().join("\n");
+    let work = "load = \"200 MB/s\"\n[workload.jobs.u]\ntraffic = \"uniform\"\nmessage = \"2 kB\"\n\
+         arrivals = \"open\"\n[stop]\nrule = \"fixed\"\ntime = \"200 us\"\nwarmup = \"none\"";
+    let measures = |more: &str| {
+        let machine = format!("graph = \"mesh\"\nsize = \"3x3\"\n{PLAIN}\n{more}");
+        serde_json::to_string(&run(&machine, work).points[0].measures).unwrap()
+    };
+    let table = measures(&format!(
+        "routing = \"table\"\nroutes = \"\"\"\n{routes}\"\"\""
+    ));
+    assert_eq!(table, measures("routing = \"minimal\""));
+}
+
+/// A list of cables and a ring, each with a table of its own on an axis.
+#[test]
+fn tables_may_differ_from_point_to_point() {
+    let text = include_str!("good/graph_table.toml");
+    let scenario = KINDS.parse(text, "g.toml", &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(&KINDS, scenario, Options::default());
+    assert_eq!(
+        experiment
+            .map(|experiment| experiment.capacity().len())
+            .ok(),
+        Some(2)
     );
 }
 

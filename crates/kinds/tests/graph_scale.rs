@@ -2,6 +2,7 @@
 
 use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Seconds of processor time of this process in clock ticks of 10 ms, or of any where the system does not tell
@@ -18,6 +19,56 @@ fn seconds(start: Instant) -> f64 {
     }
 }
 
+/// Draws numbers below a bound, the same for the same seed (xorshift; Marsaglia, J. Stat. Softw. 8, 2003).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// Each switch with as many others as `degree` says: half as many circles through all switches, in random order.
+fn random(switches: usize, degree: usize) -> Vec<(usize, usize)> {
+    let mut draw = Draw(1);
+    let mut found = BTreeSet::new();
+    for _ in 0..degree / 2 {
+        let mut order: Vec<usize> = (0..switches).collect();
+        for place in (1..switches).rev() {
+            order.swap(place, draw.below(place + 1));
+        }
+        let around = order.iter().zip(order.iter().cycle().skip(1));
+        found.extend(around.map(|(&a, &b)| (a.min(b), a.max(b))));
+    }
+    found.into_iter().collect()
+}
+
+/// A tree of random parents, and so many cables more.
+fn connected(switches: usize, more: usize) -> Vec<(usize, usize)> {
+    let mut draw = Draw(2);
+    let mut found: BTreeSet<_> = (1..switches)
+        .map(|switch| (draw.below(switch), switch))
+        .collect();
+    while found.len() < switches - 1 + more {
+        let (a, b) = (draw.below(switches), draw.below(switches));
+        if a != b {
+            found.insert((a.min(b), a.max(b)));
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn cables(pairs: impl IntoIterator<Item = (usize, usize)>) -> String {
+    let pairs = pairs.into_iter().map(|(a, b)| format!("[{a}, {b}]"));
+    format!(
+        "graph = \"cables\"\ncables = [{}]",
+        pairs.collect::<Vec<_>>().join(", ")
+    )
+}
+
 /// 100,000 nodes at 4,000 switches, whose routes are all made, on grids put in layers, and followed:
 /// `cargo test --release -p isthmus-kinds --test graph_scale -- --ignored --nocapture --test-threads=1`.
 #[test]
@@ -25,23 +76,22 @@ fn seconds(start: Instant) -> f64 {
 fn a_hundred_thousand_nodes_are_checked_in_seconds() {
     let torus = "graph = \"torus\"\nsize = \"20x20x10\"";
     let mesh = "graph = \"mesh\"\nsize = \"80x50\"";
-    let up_down = "graph = \"torus\"\nsize = \"20x20x10\"\nrouting = \"up-down\"";
     // Each switch with three others behind it.
-    let cables: Vec<String> = (0..4000)
-        .flat_map(|at| [1, 61, 1801].map(|step| format!("[{at}, {}]", (at + step) % 4000)))
-        .collect();
-    let random = format!(
-        "graph = \"cables\"\ncables = [{}]\nrouting = \"up-down\"",
-        cables.join(", ")
-    );
+    let three = cables((0..4000).flat_map(|at| [1, 61, 1801].map(|step| (at, (at + step) % 4000))));
+    let [regular, dense] = [8, 16].map(|degree| cables(random(4000, degree)));
+    let sparse = cables(connected(4000, 2000));
     for (name, form) in [
-        ("torus", torus),
-        ("mesh", mesh),
-        ("up-down", up_down),
-        ("cables", &random),
+        ("torus", torus.to_owned()),
+        ("mesh", mesh.to_owned()),
+        ("torus, up-down", format!("{torus}\nrouting = \"up-down\"")),
+        ("cables", three.clone()),
+        ("cables, up-down", format!("{three}\nrouting = \"up-down\"")),
+        ("random of degree 8", regular),
+        ("random of degree 16", dense),
+        ("a random tree with half as many cables more", sparse),
     ] {
         let text = format!(
-            "version = 1\nname = \"g\"\n[machine]\nkind = \"graph\"\n{form}\nnodes_per_switch = 25\nvirtual_channels = 8\n\
+            "version = 1\nname = \"g\"\n[machine]\nkind = \"graph\"\n{form}\nnodes_per_switch = 25\nvirtual_channels = 16\n\
              [workload.jobs.u]\ntraffic = \"uniform\"\n"
         );
         let clock = Instant::now();

@@ -14,33 +14,38 @@ mod reference;
 use drive::{Load, PARTS, both, load, rules};
 use isthmus_kernel::Cycles;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routing, Shape};
+use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_machine::packets::ways::Table;
 use isthmus_packet::{CHANNELS_MAX, Rules, Switching};
 use isthmus_topology::Wiring;
-use isthmus_topology::switches::Shortest;
+use isthmus_topology::switches::{Layers, Shortest};
 use isthmus_units::Time;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use reference::{Flight, Network, Told};
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Ways through a network of switches, looked for anew at every step.
 struct Naive<'m> {
     machine: &'m Machine<Table>,
     form: &'m Form,
-    routing: Routing,
-    /// Of each switch the class of the ways to it, and how many classes there are.
-    layers: (Vec<u16>, u32),
+    routing: &'m Routing,
+    /// The classes of channels, if there are several.
+    layers: Option<Layers>,
     delay: Cycles,
 }
 
 impl Naive<'_> {
     fn wiring(&self) -> &Wiring {
         self.machine.wiring()
+    }
+
+    fn is_up_down(&self) -> bool {
+        *self.routing == Routing::UpDown
     }
 
     /// Switches beside one, by their cables.
@@ -89,10 +94,10 @@ impl Naive<'_> {
             for &(at, down) in &edge {
                 for other in self.beside(at) {
                     let goes_down = places[other as usize] > places[at as usize];
-                    let state = match self.routing {
-                        Routing::Minimal => (other, false),
-                        Routing::UpDown if down && !goes_down => continue,
-                        Routing::UpDown => (other, goes_down),
+                    let state = match (self.is_up_down(), down && !goes_down) {
+                        (false, _) => (other, false),
+                        (true, true) => continue,
+                        (true, false) => (other, goes_down),
                     };
                     if !seen.contains(&state) {
                         seen.push(state);
@@ -110,16 +115,16 @@ impl Naive<'_> {
 
     /// The next switch on the way to another.
     fn next(&self, at: u32, down: bool, to: u32) -> u32 {
-        let places = match self.routing {
-            Routing::Minimal => vec![0; self.wiring().switch_count() as usize],
-            Routing::UpDown => self.places(),
+        let places = match self.is_up_down() {
+            false => vec![0; self.wiring().switch_count() as usize],
+            true => self.places(),
         };
         let left = self.distance(&places, at, down, to).unwrap();
         let mut nearer = self.beside(at);
         nearer.retain(|&other| {
             let goes_down = places[other as usize] > places[at as usize];
-            let allowed = self.routing == Routing::Minimal || goes_down || !down;
-            let then = self.routing == Routing::UpDown && goes_down;
+            let allowed = !self.is_up_down() || goes_down || !down;
+            let then = self.is_up_down() && goes_down;
             allowed && self.distance(&places, other, then, to) == Some(left - 1)
         });
         match self.form {
@@ -152,7 +157,7 @@ impl Network for Naive<'_> {
     }
 
     fn classes(&self) -> u32 {
-        self.layers.1
+        self.layers.as_ref().map_or(1, |layers| layers.count.into())
     }
 
     fn length(&self, link: u32) -> Cycles {
@@ -180,13 +185,14 @@ impl Network for Naive<'_> {
         }
         let path = flight.path.iter().map(|lane| self.target(lane.link));
         let switches: Vec<u32> = path.map(|vertex| vertex - nodes).collect();
-        let down = self.routing == Routing::UpDown && {
+        let down = self.is_up_down() && {
             let places = self.places();
             let places = switches.iter().map(|&at| places[at as usize]);
             !places.is_sorted_by(|a, b| a > b)
         };
         let next = self.next(at - nodes, down, last - nodes);
-        let class = self.layers.0[(last - nodes) as usize];
+        let class = self.layers.as_ref();
+        let class = class.map_or(0, |layers| layers.of(at - nodes, last - nodes));
         (all_to(nodes + next), class.into())
     }
 }
@@ -222,7 +228,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
         nodes.prop_map(move |nodes| Shape::Switches {
             form: form.clone(),
             nodes,
-            routing,
+            routing: routing.clone(),
             delay: Time::from_ps(100 * delay),
         })
     })
@@ -234,6 +240,8 @@ struct Count {
     cases: Cell<u64>,
     circuits: Cell<u64>,
     packets: Cell<u64>,
+    /// Those whose routes are listed.
+    listed: Cell<u64>,
     /// Packets over two classes of channels.
     layered: Cell<u64>,
     longest: Cell<usize>,
@@ -244,19 +252,55 @@ fn add(cell: &Cell<u64>, more: u64) {
     cell.set(cell.get() + more);
 }
 
+/// The minimal routes as a table of them has them; some of the destinations as a star.
+fn written(form: &Form, wiring: &Wiring, star: u32) -> Routing {
+    let ways = Shortest::new(form, wiring).unwrap();
+    let layers = ways.layers();
+    let mut text = String::from("# at, to, next, layer\n");
+    for at in 0..form.switch_count() {
+        let route = |to: u32| ways.next(at, to).map(|next| (next, layers.of(at, to)));
+        let all = route(star);
+        for to in 0..form.switch_count() {
+            match route(to) {
+                Some(own) if to == star => text += &format!("{at},*,{},{}\n", own.0, own.1),
+                Some(own) if all != Some(own) => {
+                    text += &format!("{at} {to} {} layer={}\n", own.0, own.1)
+                }
+                _ => {}
+            }
+        }
+    }
+    Routing::Table(Arc::new(Routes::read(&text, form).unwrap()))
+}
+
 fn compare(
     shape: Shape,
+    listed: bool,
     mut rules: Rules,
     load: &Load,
     count: &Count,
 ) -> Result<(), TestCaseError> {
-    let spec = GraphSpec {
-        shape,
+    let mut spec = GraphSpec {
+        shape: shape.clone(),
         network: NetworkSpec {
             virtual_channels: CHANNELS_MAX,
             ..FatTreeSpec::qsnet(1).network
         },
     };
+    if let (
+        true,
+        Shape::Switches {
+            form,
+            nodes,
+            routing,
+            ..
+        },
+    ) = (listed, &mut spec.shape)
+        && *routing == Routing::Minimal
+    {
+        *routing = written(form, &form.wiring(nodes.clone()), form.switch_count() / 2);
+        add(&count.listed, 1);
+    }
     let machine = match Built::new(&spec) {
         Ok(Built::Switches(machine)) => machine,
         Err(MachineError::Layers { layers, .. }) if layers > CHANNELS_MAX => return Ok(()),
@@ -267,26 +311,22 @@ fn compare(
         routing,
         delay,
         ..
-    } = &spec.shape
+    } = &shape
     else {
         unreachable!("no dragonflies here");
     };
-    let switches = form.switch_count() as usize;
     let layers = match routing {
-        Routing::Minimal => {
-            let layers = Shortest::new(form, machine.wiring()).unwrap().layers();
-            (layers.of, layers.count.into())
-        }
-        Routing::UpDown => (vec![0; switches], 1),
+        Routing::Minimal => Some(Shortest::new(form, machine.wiring()).unwrap().layers()),
+        _ => None,
     };
-    let classes = layers.1;
     let network = Naive {
         delay: machine.network().ticks(*delay),
         machine: &machine,
         form,
-        routing: *routing,
+        routing,
         layers,
     };
+    let classes = network.classes();
     rules.channels = rules.channels.min(CHANNELS_MAX / classes);
     if let (Switching::CutThrough { outputs, .. }, true) = (&mut rules.switching, classes > 1) {
         *outputs = None;
@@ -319,14 +359,18 @@ fn engine_and_reference_tell_the_same_of_networks_of_switches() {
         ..config
     });
     let count = Count::default();
-    let case = |(shape, rules, load): (Shape, Rules, Load)| compare(shape, rules, &load, &count);
-    runner.run(&(shapes(), rules(), load()), case).unwrap();
+    let case = |(shape, listed, rules, load): (Shape, bool, Rules, Load)| {
+        compare(shape, listed, rules, &load, &count)
+    };
+    let cases = (shapes(), any::<bool>(), rules(), load());
+    runner.run(&cases, case).unwrap();
     println!(
-        "{} random networks of switches ({} of circuits): {} packets, {} of them in a layer beyond the first, over \
-         {} links at most; {} were cut short with messages under way: no difference, and in the end all \
+        "{} random networks of switches ({} of circuits, {} by tables of routes): {} packets, {} of them in a \
+         layer beyond the first, over {} links at most; {} were cut short with messages under way: no difference, and in the end all \
          delivered, none twice",
         count.cases.get(),
         count.circuits.get(),
+        count.listed.get(),
         count.packets.get(),
         count.layered.get(),
         count.longest.get(),

@@ -268,7 +268,22 @@ impl Scenario {
         problem: impl Into<String>,
         hint: impl Into<String>,
     ) -> ScenarioError {
-        self.source.error(self.base.problem(field, problem, hint))
+        self.error_below(field, None, problem, hint)
+    }
+
+    /// The same, about this line, from 1, of the text that is the value.
+    pub fn error_below(
+        &self,
+        field: &str,
+        line: Option<u32>,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ScenarioError {
+        let problem = self.base.problem(field, problem, hint);
+        self.source.error(match line {
+            Some(line) => problem.below(line),
+            None => problem,
+        })
     }
 
     /// The effective file, overrides applied: parsed again, it gives an equal scenario.

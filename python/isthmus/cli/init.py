@@ -25,6 +25,7 @@ KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
   isthmus init graph mine.toml --graph net.graphml
+  isthmus init graph mine.toml --graph net.txt --routes tables.txt
 
 KIND is the kind of machine; hypercube if left out. `isthmus check --fields` lists what else a
 scenario may say.
@@ -37,11 +38,20 @@ scenario may say.
     type=click.Path(path_type=Path),
     help="Put a graph into it: GraphML or an edge list, two names a line and perhaps a width.",
 )
-def command(kind: str, file: Path | None, graph: Path | None) -> None:
+@click.option(
+    "--routes",
+    type=click.Path(path_type=Path),
+    help="Beside --graph: a table of routes, a switch, a destination and the next switch a line.",
+)
+def command(kind: str, file: Path | None, graph: Path | None, routes: Path | None) -> None:
     """Print a scenario, or write it where nothing is."""
     text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
     if graph is not None:
-        text = _with_graph(kind, text, graph)
+        text = _with_graph(kind, text, graph, routes)
+    elif routes is not None:
+        from isthmus.errors import IsthmusError
+
+        raise IsthmusError("--routes: only beside --graph, whose switches it names")
     if file is None or str(file) == "-":
         from isthmus.cli.streams import document
 
@@ -57,8 +67,8 @@ def command(kind: str, file: Path | None, graph: Path | None) -> None:
     voice().note(f"written to {file}; isthmus check {file} says what it would run")
 
 
-def _with_graph(kind: str, text: str, graph: Path) -> str:
-    """The scenario with the graph of a file in place of the torus."""
+def _with_graph(kind: str, text: str, graph: Path, routes: Path | None) -> str:
+    """The scenario with a graph, and perhaps routes, from files in place of the torus."""
     import re
 
     from isthmus.core import read_text
@@ -72,6 +82,11 @@ def _with_graph(kind: str, text: str, graph: Path) -> str:
         "# nodes_per_switch = 1            # where there are no nodes in the list",
         f"edges = {_quoted(read_text(graph))}",
     ]
+    if routes is not None:
+        lines += [
+            'routing = "table"                 # or "minimal", "up-down" without the routes',
+            f"routes = {_quoted(read_text(routes))}",
+        ]
     old = re.compile(r"^graph = .*\nsize = .*\nnodes_per_switch = .*\n", re.MULTILINE)
     return old.sub(lambda _: "\n".join(lines) + "\n", text)
 

@@ -25,6 +25,7 @@ impl Kind for FatTree {
                     field: "machine",
                     problem: error.to_string(),
                     hint: "give other sizes".to_owned(),
+                    line: None,
                 },
                 MachineError::Network(error) => packets::flaw(&error),
             })

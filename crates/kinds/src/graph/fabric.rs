@@ -9,6 +9,7 @@ use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
 use isthmus_machine::packets::Routed;
 use isthmus_machine::packets::ways::Ways;
+use isthmus_topology::switches::RouteError;
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
@@ -47,6 +48,12 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
         MachineError::Network(error) => return packets::flaw(error),
         MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
+        MachineError::Routes(RouteError::Deadlock { .. }) => (
+            "machine.routes",
+            "put some of these routes into another layer, or set machine.routing = \"up-down\""
+                .to_owned(),
+        ),
+        MachineError::Routes(error) => ("machine.routes", error.hint()),
         MachineError::Dragonfly(_) => ("machine.graph", "give other sizes".to_owned()),
         MachineError::Table(_) => ("machine.graph", "take fewer switches".to_owned()),
         MachineError::Layers { layers, .. } => (
@@ -62,10 +69,15 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
             },
         ),
     };
+    let line = match error {
+        MachineError::Routes(error) => error.line().map(|line| line as u32),
+        _ => None,
+    };
     Flaw {
         field,
         problem: error.to_string(),
         hint,
+        line,
     }
 }
 

@@ -81,6 +81,7 @@ fn routing(shape: &Shape) -> &'static str {
         Shape::Switches { routing, .. } => match routing {
             Routing::Minimal => "one of the shortest ways",
             Routing::UpDown => "one of the shortest ways up a tree, then down",
+            Routing::Table(_) => "as a table lists them",
         },
         Shape::Dragonfly { routing, .. } => match routing {
             DragonflyRouting::Minimal => "over a link between the two groups",

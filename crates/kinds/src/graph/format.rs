@@ -1,13 +1,15 @@
 //! What files say of it.
 
 use super::Graph;
-use super::table::{GraphTable, MachineTable, NODES_MAX, SWITCHES_MAX, Switches};
+use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
 use crate::packets;
-use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Shape};
+use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::{Describe, Format, Problem, Rows, Settings, Tables, Watch};
 use isthmus_topology::switches::{Leaves, listed};
+use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
+use std::sync::Arc;
 
 impl Format for Graph {
     const NAME: &'static str = "graph";
@@ -21,27 +23,20 @@ impl Format for Graph {
             delay,
             network,
         } = MachineTable::read(settings, "machine");
-        let switches = |form: Form, at: Switches| Shape::Switches {
-            form,
-            nodes: Nodes::Each(at.nodes_per_switch),
-            routing: at.routing,
-            delay,
+        let each = |form: Form, at: Switches| {
+            let nodes = Nodes::Each(at.nodes_per_switch);
+            switches(settings, form, nodes, at.routing, delay)
         };
         let shape = match graph {
-            GraphTable::Ring { switches: n, at } => switches(Form::Ring { switches: n }, at),
-            GraphTable::Torus(grid) => switches(Form::Torus { sizes: grid.size }, grid.at),
-            GraphTable::Mesh(grid) => switches(Form::Mesh { sizes: grid.size }, grid.at),
+            GraphTable::Ring { switches, at } => each(Form::Ring { switches }, at)?,
+            GraphTable::Torus(grid) => each(Form::Torus { sizes: grid.size }, grid.at)?,
+            GraphTable::Mesh(grid) => each(Form::Mesh { sizes: grid.size }, grid.at)?,
             GraphTable::Cables { cables, at } => {
-                switches(Form::of_cables(checked(settings, cables)?), at)
+                each(Form::of_cables(checked(settings, cables)?), at)?
             }
             GraphTable::Edges { edges, leaves, at } => {
                 let (form, nodes) = list(settings, &edges, leaves, at.nodes_per_switch)?;
-                Shape::Switches {
-                    form,
-                    nodes,
-                    routing: at.routing,
-                    delay,
-                }
+                switches(settings, form, nodes, at.routing, delay)?
             }
             GraphTable::Dragonfly {
                 nodes,
@@ -86,6 +81,41 @@ impl Format for Graph {
     }
 }
 
+/// Switches with the routes through them.
+fn switches(
+    settings: &Settings,
+    form: Form,
+    nodes: Nodes,
+    routing: RoutingTable,
+    delay: Time,
+) -> Result<Shape, Problem> {
+    let routing = match routing {
+        RoutingTable::Minimal => Routing::Minimal,
+        RoutingTable::UpDown => Routing::UpDown,
+        RoutingTable::Table { routes } => {
+            let found = Routes::read(&routes, &form).map_err(|error| {
+                let problem = settings.problem("machine.routes", error.to_string(), error.hint());
+                at_line(problem, error.line())
+            });
+            Routing::Table(Arc::new(found?))
+        }
+    };
+    Ok(Shape::Switches {
+        form,
+        nodes,
+        routing,
+        delay,
+    })
+}
+
+/// A problem, at the line of the text that is the value.
+fn at_line(problem: Problem, line: Option<usize>) -> Problem {
+    match line {
+        Some(line) => problem.below(line as u32),
+        None => problem,
+    }
+}
+
 /// Switches and nodes of a list.
 fn list(
     settings: &Settings,
@@ -96,10 +126,7 @@ fn list(
     let key = "machine.edges";
     let found = listed(edges, leaves).map_err(|error| {
         let problem = settings.problem(key, error.to_string(), error.hint());
-        match error.line() {
-            Some(line) => problem.below(line as u32),
-            None => problem,
-        }
+        at_line(problem, error.line())
     })?;
     let switches = found.form.switch_count();
     if switches > SWITCHES_MAX {

@@ -1,7 +1,7 @@
 //! `[machine]` of a network of switches, as a file describes it.
 
 use crate::packets::NetworkTable;
-use isthmus_machine::graph::spec::{DragonflyRouting, Routing};
+use isthmus_machine::graph::spec::DragonflyRouting;
 use isthmus_scenario::format::{Addressed, Describe, Kind};
 use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
@@ -109,7 +109,21 @@ pub(super) struct Switches {
     #[describe(kind = NODES, default = 1)]
     pub(super) nodes_per_switch: u32,
     /// Which ways packets take: one of the shortest, in layers of virtual channels where they could wait
-    /// for one another in a circle; the shortest of those that lead up a tree, then down.
-    #[describe(words, default = "minimal")]
-    pub(super) routing: Routing,
+    /// for one another in a circle; the shortest of those that lead up a tree, then down; those of a table.
+    #[describe(choice, default = "minimal")]
+    pub(super) routing: RoutingTable,
+}
+
+/// Which ways packets take, by the word of `machine.routing`.
+#[derive(Describe)]
+pub(super) enum RoutingTable {
+    Minimal,
+    UpDown,
+    Table {
+        /// The routes, one a line: a switch, a destination, the next switch, and perhaps the layer of virtual
+        /// channels on the link to that, from 0. A destination is a switch, a run of numbers ("3-7"), or * for
+        /// all that the switch has no other route to.
+        #[describe(kind = Kind::Text { max: LIST_MAX }, example = "\"0 * 1\\n1 0 0\"")]
+        routes: String,
+    },
 }

@@ -57,6 +57,7 @@ impl Kind for Hypercube {
                 field: "workload.hot_io_node.target",
                 problem: format!("I/O node {} does not exist", spot.target),
                 hint: format!("the I/O nodes are 0 to {}", io_nodes - 1),
+                line: None,
             });
         }
         Ok(Arc::new(Point {
@@ -92,6 +93,7 @@ fn flaw(error: MachineError) -> Flaw {
         field,
         problem: error.to_string(),
         hint: hint.to_owned(),
+        line: None,
     }
 }
 

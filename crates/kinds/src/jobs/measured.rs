@@ -153,6 +153,7 @@ impl Measured {
             field: "workload.jobs",
             problem: error.to_string(),
             hint: "place servers and jobs elsewhere".to_owned(),
+            line: None,
         })?;
         let flows = traffic.jobs.iter().map(|job| FlowInfo {
             name: Cow::Owned(job.name.clone()),

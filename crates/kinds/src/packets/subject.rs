@@ -45,6 +45,7 @@ pub fn flaw(error: &NetworkError) -> Flaw {
         field,
         problem: error.to_string(),
         hint: hint.to_owned(),
+        line: None,
     }
 }
 

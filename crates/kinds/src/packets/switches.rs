@@ -147,6 +147,7 @@ pub fn unroutable(error: &RoutedError) -> Flaw {
         field,
         problem: error.to_string(),
         hint,
+        line: None,
     }
 }
 

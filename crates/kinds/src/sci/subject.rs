@@ -63,6 +63,7 @@ impl Kind for Sci {
                 field: "workload.senders",
                 problem: "the faults leave none of the senders in service".to_owned(),
                 hint: "name a sender that still reaches others".to_owned(),
+                line: None,
             });
         }
         Ok(Arc::new(Point {
@@ -122,6 +123,7 @@ fn flaw(error: MachineError) -> Flaw {
         field,
         problem: error.to_string(),
         hint: hint.to_owned(),
+        line: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
 use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
-use isthmus_topology::switches::{Apart, Form, Shortest, UpDown};
+use isthmus_topology::switches::{Apart, Form, RouteError, Routes, Shortest, UpDown};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
@@ -17,6 +17,9 @@ pub enum MachineError {
     /// Its numbers make no dragonfly.
     #[error(transparent)]
     Dragonfly(#[from] DragonflyError),
+    /// Routes of a list that do not arrive, or deadlock.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
     /// Ways that cannot be kept.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -99,6 +102,7 @@ impl Built {
                 let (table, deadlock) = match routing {
                     Routing::Minimal => minimal(form, &wiring, lengths, channels)?,
                     Routing::UpDown => up_down(form, &wiring, lengths)?,
+                    Routing::Table(routes) => listed(routes, form, &wiring, lengths)?,
                 };
                 let machine = Machine::new(spec, wiring, table, network, deadlock)?;
                 Ok(Self::Switches(Arc::new(machine)))
@@ -152,18 +156,19 @@ fn minimal(
         next: |_, at, to| {
             Some(Hop {
                 to: ways.next(at, to)?,
-                class: layers.of[to as usize],
+                class: layers.of(at, to),
                 state: 0,
             })
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    let said = match layers.count {
-        1 => "free of deadlock: the links that packets wait for close no circle".to_owned(),
-        count => format!(
-            "free of deadlock in {count} layers of virtual channels: the links that packets of one wait for \
-             close no circle"
+    let said = match layers.change() {
+        true => format!(
+            "free of deadlock in {} layers of virtual channels: packets go on in the next lower one where their \
+             way leads up a tree again after it led down",
+            layers.count
         ),
+        false => no_circle(layers.count),
     };
     Ok((table, said))
 }
@@ -186,6 +191,41 @@ fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Told,
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
     let said = "free of deadlock: no way leads up after it has led down".to_owned();
     Ok((table, said))
+}
+
+fn listed(
+    routes: &Routes,
+    form: &Form,
+    wiring: &Arc<Wiring>,
+    lengths: Vec<u64>,
+) -> Result<Told, MachineError> {
+    let ways = routes.ways(form, wiring)?;
+    let rule = Rule {
+        classes: ways.layers(),
+        states: 1,
+        start: |_, _| 0,
+        next: |_, at, to| {
+            let (to, class) = ways.next(at, to)?;
+            Some(Hop {
+                to,
+                class,
+                state: 0,
+            })
+        },
+    };
+    let table = Table::new(Arc::clone(wiring), lengths, rule)?;
+    Ok((table, no_circle(ways.layers())))
+}
+
+/// Why ways in so many layers are free of deadlock.
+fn no_circle(layers: u16) -> String {
+    match layers {
+        1 => "free of deadlock: the links that packets wait for close no circle".to_owned(),
+        count => format!(
+            "free of deadlock in {count} layers of virtual channels: the links that packets of one wait for \
+             close no circle"
+        ),
+    }
 }
 
 impl<W: Ways> Machine<W> {

@@ -2,9 +2,9 @@
 
 pub use crate::packets::spec::NetworkSpec;
 pub use isthmus_packet::ways::Routing as DragonflyRouting;
-pub use isthmus_topology::switches::{Form, Nodes};
+pub use isthmus_topology::switches::{Form, Nodes, Routes};
 use isthmus_units::Time;
-use strum::{EnumString, VariantNames};
+use std::sync::Arc;
 
 /// The switches and which ways packets take through them.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,14 +67,15 @@ impl Shape {
 }
 
 /// Which ways packets take through switches of any form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Routing {
     /// One of the shortest, in layers of virtual channels where they could wait for one another in a
     /// circle.
     Minimal,
     /// One of the shortest of those that lead up a tree, then down.
     UpDown,
+    /// Those of a list.
+    Table(Arc<Routes>),
 }
 
 /// A network of switches with its nodes.

@@ -60,6 +60,10 @@ use std::sync::Arc;
 pub struct Engine<T, W>(Network<T, W>);
 
 /// An engine of its own for each way of holding links, so that no event asks which one it is.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for a whole replication"
+)]
 #[derive(Debug, Clone)]
 enum Network<T, W> {
     Circuits(Core<T, W, Circuits>),

@@ -6,9 +6,9 @@ use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
 /// A word of a line; quoted ones are never taken for syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Word {
-    text: String,
-    quoted: bool,
+pub(crate) struct Word {
+    pub text: String,
+    pub quoted: bool,
 }
 
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
@@ -114,7 +114,7 @@ fn by_number(names: &[(String, usize)]) -> Option<Vec<u32>> {
 }
 
 /// The words of a line up to a comment, and the dictionary that ends it, if any.
-fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
+pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
     let mut chars = line.char_indices().enumerate();

@@ -14,6 +14,7 @@ use petgraph::visit::EdgeRef;
 use crate::Adjacency;
 
 pub use channels::Channels;
+pub(crate) use edge_list::{Word, words};
 pub use error::{GraphError, GraphProblem};
 pub use routes::{ShortestPaths, UpDown, UpDownRoutes};
 

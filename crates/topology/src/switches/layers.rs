@@ -1,206 +1,166 @@
 //! Layers of virtual channels.
 
-/// Of each switch the layer of all ways to it from switches with nodes. Nobody goes to a switch without nodes.
-///
-/// A way is wholly in one layer, and within a layer the links that packets wait for while they hold others
-/// close no circle. The ways to one switch are a tree, so that they never do; those to the next switch join
-/// the first layer in which that stays true, after Skeie, Lysne and Theiss, *Layered shortest path (LASH)
-/// routing in irregular system area networks*, IPDPS 2002, who do so way by way.
+use super::neighbors::Neighbors;
+use super::waits::Waits;
+
+/// In which layer of virtual channels packets are on which links. Within a layer the links that they wait for
+/// while they hold others close no circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
-    /// The layer of the ways to each switch.
-    pub of: Vec<u16>,
+    of: Of,
     /// How many there are.
     pub count: u16,
     /// The switches of a circle of waiting that one layer would have, if it would.
     pub circle: Vec<u32>,
 }
 
-/// One layer: of each link those that packets wait for while they hold it, and the other way around; and
-/// places of all links that rise along every wait. A new wait moves only the links between its ends, after
-/// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp.
-/// Algorithmics 11, 2007.
-struct Layer {
-    wanted: Vec<Vec<u32>>,
-    held: Vec<Vec<u32>>,
-    place: Vec<u32>,
-    /// Whether a search has been at a link.
-    seen: Vec<bool>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Of {
+    /// Of all ways to each switch.
+    Ends(Vec<u16>),
+    /// By the switch at the end and the present one, of so many: of the next link.
+    Links(u32, Vec<u16>),
 }
 
-impl Layer {
-    fn new(links: usize) -> Self {
-        Self {
-            wanted: vec![Vec::new(); links],
-            held: vec![Vec::new(); links],
-            place: (0..links as u32).collect(),
-            seen: vec![false; links],
-        }
-    }
-
-    /// Adds waits, or none of them if they would close a circle: the links of that.
-    fn take(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
-        let mut added = Vec::new();
-        for &(held, wanted) in waits {
-            if self.wanted[held as usize].contains(&wanted) {
-                continue;
-            }
-            if let Err(circle) = self.add(held, wanted) {
-                for (held, wanted) in added.into_iter().rev() {
-                    // The places still rise along the others.
-                    self.wanted[held as usize].pop();
-                    self.held[wanted as usize].pop();
-                }
-                return Err(circle);
-            }
-            added.push((held, wanted));
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, held: u32, wanted: u32) -> Result<(), Vec<u32>> {
-        let (upper, lower) = (self.place[held as usize], self.place[wanted as usize]);
-        if upper >= lower {
-            let after = Self::search(&self.wanted, &mut self.seen, wanted, |link| {
-                self.place[link as usize] <= upper
-            });
-            if let Some(end) = after.iter().position(|&(link, _)| link == held) {
-                return Err(trace(&after, end));
-            }
-            let before = Self::search(&self.held, &mut self.seen, held, |link| {
-                self.place[link as usize] >= lower
-            });
-            let sorted = |found: Vec<(u32, usize)>| {
-                let mut links: Vec<u32> = found.into_iter().map(|(link, _)| link).collect();
-                links.sort_unstable_by_key(|&link| self.place[link as usize]);
-                links
-            };
-            let links: Vec<u32> = [sorted(before), sorted(after)].concat();
-            let mut places: Vec<u32> = links
-                .iter()
-                .map(|&link| self.place[link as usize])
-                .collect();
-            places.sort_unstable();
-            for (link, place) in links.into_iter().zip(places) {
-                self.place[link as usize] = place;
-            }
-        }
-        self.wanted[held as usize].push(wanted);
-        self.held[wanted as usize].push(held);
-        Ok(())
-    }
-
-    /// What can be reached from a link over links within bounds, each with the place in the list of the one
-    /// that it was reached from.
-    fn search(
-        next: &[Vec<u32>],
-        seen: &mut [bool],
-        from: u32,
-        within: impl Fn(u32) -> bool,
-    ) -> Vec<(u32, usize)> {
-        let mut found = vec![(from, 0)];
-        seen[from as usize] = true;
-        let mut done = 0;
-        while let Some(&(link, _)) = found.get(done) {
-            for &other in &next[link as usize] {
-                if !seen[other as usize] && within(other) {
-                    seen[other as usize] = true;
-                    found.push((other, done));
-                }
-            }
-            done += 1;
-        }
-        for &(link, _) in &found {
-            seen[link as usize] = false;
-        }
-        found
-    }
+/// Ways of which all to one switch are a tree.
+pub(super) struct Trees<'w> {
+    /// Which switches are beside which, ascending.
+    pub beside: &'w Neighbors,
+    /// Of each switch whether ways begin and end there.
+    pub has_nodes: &'w [bool],
+    /// By the last switch and the present one the next; anything where they are the same.
+    pub next: &'w [u32],
 }
 
-/// The links from the first that was found to one of the others.
-fn trace(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
-    let mut links = vec![found[at].0];
-    while at > 0 {
-        at = found[at].1;
-        links.push(found[at].0);
+impl<'w> Trees<'w> {
+    fn to(&self, to: u32) -> &'w [u32] {
+        let switches = self.has_nodes.len();
+        &self.next[to as usize * switches..][..switches]
     }
-    links.reverse();
-    links
+
+    fn ends(&self) -> impl Iterator<Item = u32> {
+        let switches = 0..self.has_nodes.len() as u32;
+        switches.filter(|&switch| self.has_nodes[switch as usize])
+    }
+
+    /// The links that packets to a switch hold while they wait for others, with these, ascending by the
+    /// first. `crossed`: of each switch the last that this was asked about to which a way led over it.
+    fn waits(&self, to: u32, crossed: &mut [u32], waits: &mut Vec<(u32, u32)>) {
+        let next = self.to(to);
+        for from in self.ends() {
+            let mut at = from;
+            while at != to && std::mem::replace(&mut crossed[at as usize], to) != to {
+                at = next[at as usize];
+            }
+        }
+        let link = |at: u32| self.beside.link(at, next[at as usize]);
+        waits.clear();
+        waits.extend((0..next.len() as u32).filter_map(|at| {
+            let first = next[at as usize];
+            let goes_on = at != to && crossed[at as usize] == to && first != to;
+            goes_on.then(|| link(at).zip(link(first)))?
+        }));
+    }
 }
 
 impl Layers {
-    /// `has_nodes`: of each switch whether ways begin and end there.
-    pub(super) fn new(has_nodes: &[bool], next: impl Fn(u32, u32) -> Option<u32>) -> Self {
-        let switches = has_nodes.len() as u32;
-        let ends = || (0..switches).filter(|&switch| has_nodes[switch as usize]);
-        // Links between switches, numbered as they come.
-        let mut links: Vec<(u32, u32)> = Vec::new();
-        // By the switch that it leaves: that it leads to, ascending, and its number.
-        let mut numbers: Vec<Vec<(u32, u32)>> = vec![Vec::new(); switches as usize];
-        let find = |of: &[(u32, u32)], there: u32| of.binary_search_by_key(&there, |&(to, _)| to);
-        for to in ends() {
-            for at in 0..switches {
-                let Some(there) = next(at, to) else { continue };
-                let known = &mut numbers[at as usize];
-                if let Err(place) = find(known, there) {
-                    known.insert(place, (there, links.len() as u32));
-                    links.push((at, there));
-                }
-            }
+    /// The layer of the link that packets take from a switch to come to another.
+    pub fn of(&self, at: u32, to: u32) -> u16 {
+        match &self.of {
+            Of::Ends(layers) => layers[to as usize],
+            Of::Links(switches, layers) => layers[(to * switches + at) as usize],
         }
-        let number = |at: u32, there: u32| {
-            let known = &numbers[at as usize];
-            known[find(known, there).unwrap_or_else(|place| place)].1
-        };
-        let mut layers: Vec<Layer> = Vec::new();
-        let mut found = Self {
-            of: Vec::with_capacity(switches as usize),
-            count: 0,
-            circle: Vec::new(),
-        };
-        // The last switch to which a way led over each.
-        let mut crossed = vec![u32::MAX; switches as usize];
-        let mut waits: Vec<(u32, u32)> = Vec::new();
-        for to in 0..switches {
-            if !has_nodes[to as usize] {
-                found.of.push(0);
-                continue;
-            }
-            for from in ends() {
-                let mut at = from;
-                while std::mem::replace(&mut crossed[at as usize], to) != to {
-                    let Some(there) = next(at, to) else { break };
-                    at = there;
-                }
-            }
-            waits.clear();
-            waits.extend((0..switches).filter_map(|at| {
-                let first = next(at, to).filter(|_| crossed[at as usize] == to)?;
-                let second = next(first, to)?;
-                Some((number(at, first), number(first, second)))
-            }));
-            let layer = layers
+    }
+
+    /// Whether packets change from one to another on their way.
+    pub fn change(&self) -> bool {
+        matches!(self.of, Of::Links(..))
+    }
+
+    /// Layers of whole ways: those to each switch are a tree, so that no circle closes among them, and join the
+    /// first layer in which that stays true, after Skeie, Lysne and Theiss, *Layered shortest path (LASH) routing
+    /// in irregular system area networks*, IPDPS 2002, who do so way by way.
+    ///
+    /// # Errors
+    /// More than `most` are needed: the switches of a circle that one would have.
+    pub(super) fn of_ends(trees: &Trees<'_>, most: u16) -> Result<Self, Vec<u32>> {
+        let switches = trees.has_nodes.len();
+        let mut layers: Vec<Waits> = Vec::new();
+        let mut of = vec![0; switches];
+        let mut circle = Vec::new();
+        let mut crossed = vec![u32::MAX; switches];
+        let mut waits = Vec::new();
+        for to in trees.ends() {
+            trees.waits(to, &mut crossed, &mut waits);
+            let fits = layers
                 .iter_mut()
                 .position(|layer| match layer.take(&waits) {
                     Ok(()) => true,
-                    Err(circle) => {
-                        if found.circle.is_empty() {
-                            let from = circle.iter().map(|&link| links[link as usize].0);
-                            found.circle = from.collect();
+                    Err(links) => {
+                        if circle.is_empty() {
+                            let from = links.into_iter().map(|link| trees.beside.from(link));
+                            circle = from.collect();
                         }
                         false
                     }
                 });
-            found.of.push(layer.unwrap_or_else(|| {
-                let mut layer = Layer::new(links.len());
+            let layer = fits.unwrap_or(layers.len());
+            if layer == usize::from(most) {
+                return Err(circle);
+            }
+            if fits.is_none() {
+                let mut layer = Waits::new(trees.beside.links());
                 let alone = layer.take(&waits);
                 debug_assert!(alone.is_ok(), "the ways to one switch are a tree");
                 layers.push(layer);
-                layers.len() - 1
-            }) as u16);
+            }
+            of[to as usize] = layer as u16;
         }
-        found.count = layers.len() as u16;
-        found
+        Ok(Self {
+            of: Of::Ends(of),
+            count: layers.len() as u16,
+            circle,
+        })
+    }
+
+    /// As few layers as ways need whose packets go on in the next lower one wherever they lead up again after
+    /// they led down, by these places of the switches, of which up is towards the lower. In a layer no way does
+    /// so, and to a higher one none leads back (after Skeie, Lysne, Flich, López, Robles and Duato, *LASH-TOR: a
+    /// generic transition-oriented routing algorithm*, ICPADS 2004). If whole ways do with as few, those.
+    pub(super) fn fewest(trees: &Trees<'_>, places: &[u32]) -> Self {
+        let switches = trees.has_nodes.len();
+        let mut layers = vec![0; switches * switches];
+        let mut highest = 0;
+        let mut way = Vec::new();
+        let mut known = vec![u32::MAX; switches];
+        for to in trees.ends() {
+            let next = trees.to(to);
+            let layer = &mut layers[to as usize * switches..][..switches];
+            known[to as usize] = to;
+            for from in trees.ends() {
+                let mut at = from;
+                while std::mem::replace(&mut known[at as usize], to) != to {
+                    way.push(at);
+                    at = next[at as usize];
+                }
+                while let Some(at) = way.pop() {
+                    let there = next[at as usize];
+                    if there != to {
+                        let [here, low, then] =
+                            [at, there, next[there as usize]].map(|at| places[at as usize]);
+                        let turns = here < low && then < low;
+                        layer[at as usize] = layer[there as usize] + u16::from(turns);
+                        highest = highest.max(layer[at as usize]);
+                    }
+                }
+            }
+        }
+        let count = highest + 1;
+        Self::of_ends(trees, count).unwrap_or_else(|circle| Self {
+            of: Of::Links(switches as u32, layers),
+            count,
+            circle,
+        })
     }
 }
 
@@ -231,20 +191,34 @@ mod tests {
         let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
         let layers = ways.layers();
         assert!((2..=4).contains(&layers.count), "{layers:?}");
-        for layer in 0..layers.count {
-            let link = |from: u32, to: u32| (from * 20 + to) as usize;
-            let mut waits = vec![Vec::new(); 400];
-            for to in (0..20).filter(|&to| layers.of[to as usize] == layer) {
-                for at in 0..20 {
-                    let Some(first) = ways.next(at, to) else {
-                        continue;
-                    };
-                    if let Some(second) = ways.next(first, to) {
-                        waits[link(at, first)].push(link(first, second));
-                    }
-                }
+        assert!(!layers.change());
+        // Switches have numbers below 20.
+        let channel =
+            |from: u32, to: u32, layer: u16| ((u32::from(layer) * 20 + from) * 20 + to) as usize;
+        let mut waits = vec![Vec::new(); 1600];
+        for (at, to) in (0..20).flat_map(|at| (0..20).map(move |to| (at, to))) {
+            let Some(first) = ways.next(at, to) else {
+                continue;
+            };
+            if let Some(second) = ways.next(first, to) {
+                let held = channel(at, first, layers.of(at, to));
+                waits[held].push(channel(first, second, layers.of(first, to)));
             }
-            assert!(deadlock::check(400, |link| waits[link].clone()).is_ok());
         }
+        assert!(deadlock::check(1600, |held| waits[held].clone()).is_ok());
+    }
+
+    /// A ring of seven has ways of three links at most, which pass its lowest switch once: two layers. Trees of
+    /// random numbers do with as few, and stay whole.
+    #[test]
+    fn packets_change_where_that_takes_fewer_layers() {
+        let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
+        let layers = Shortest::new(&ring, &ring.wiring(1)).unwrap().layers();
+        assert_eq!((layers.count, layers.change()), (2, false));
+        // Each of 60 with three others behind it.
+        let steps = (0..60).flat_map(|at| [1, 7, 22].map(|step| (at, (at + step) % 60)));
+        let form = Form::of_cables(steps.collect());
+        let layers = Shortest::new(&form, &form.wiring(1)).unwrap().layers();
+        assert!(layers.change() && layers.count <= 4, "{layers:?}");
     }
 }

@@ -2,15 +2,20 @@
 
 mod layers;
 mod listed;
+mod neighbors;
+mod routes;
 mod shortest;
 mod up_down;
+mod waits;
 
 pub use layers::Layers;
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
+pub use routes::{Listing, RouteError, Routes};
 pub use shortest::{Apart, Shortest};
 pub use up_down::UpDown;
 
 use crate::Wiring;
+use neighbors::Neighbors;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -110,7 +115,7 @@ impl Form {
     pub fn apart(&self) -> Option<Apart> {
         let switches = self.switch_count();
         let wiring = self.wiring(0);
-        let reached = reached(&wiring, 0);
+        let reached = Neighbors::new(&wiring).reached(0);
         let from = (0..switches).find(|&switch| !reached[switch as usize])?;
         Some(Apart { from, to: 0 })
     }
@@ -283,40 +288,6 @@ fn has_nodes(wiring: &Wiring) -> Vec<bool> {
     let out = (0..wiring.switch_count()).map(|switch| wiring.out_of(nodes + switch));
     out.map(|mut links| links.any(|link| wiring.target(link) < nodes))
         .collect()
-}
-
-/// Which switches can be reached from one.
-fn reached(wiring: &Wiring, from: u32) -> Vec<bool> {
-    let mut seen = vec![false; wiring.switch_count() as usize];
-    let mut found = Vec::new();
-    if let Some(first) = seen.get_mut(from as usize) {
-        *first = true;
-        found.push(from);
-    }
-    while let Some(at) = found.pop() {
-        for other in neighbors(wiring, at) {
-            if !std::mem::replace(&mut seen[other as usize], true) {
-                found.push(other);
-            }
-        }
-    }
-    seen
-}
-
-/// The switches beside one, in the order of their cables, each once.
-fn neighbors(wiring: &Wiring, switch: u32) -> Vec<u32> {
-    let nodes = wiring.node_count();
-    let out = wiring.out_of(nodes + switch);
-    let mut found: Vec<u32> = Vec::new();
-    for target in out
-        .map(|link| wiring.target(link))
-        .filter(|&to| to >= nodes)
-    {
-        if !found.contains(&(target - nodes)) {
-            found.push(target - nodes);
-        }
-    }
-    found
 }
 
 #[cfg(test)]

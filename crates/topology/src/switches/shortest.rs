@@ -1,6 +1,8 @@
 //! One of the shortest ways from every switch to every other.
 
-use super::{Form, Grid, Layers, neighbors};
+use super::layers::Trees;
+use super::neighbors::Neighbors;
+use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
 use std::fmt;
 
@@ -46,6 +48,10 @@ pub struct Shortest {
     longest: u32,
     /// Whether packets come from and go to a switch.
     has_nodes: Vec<bool>,
+    /// Which switches are beside which, ascending.
+    beside: Neighbors,
+    /// Places of all switches in a tree, of which up is towards the lower; none of a grid.
+    places: Option<Vec<u32>>,
 }
 
 impl Shortest {
@@ -54,50 +60,66 @@ impl Shortest {
     /// # Errors
     /// The first two switches that no way joins.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
-        let switches = wiring.switch_count();
+        let beside = Neighbors::new(wiring);
+        let switches = beside.switches();
         let mut ways = Self {
             switches,
             next: vec![u32::MAX; (switches as usize).pow(2)],
             longest: 0,
             has_nodes: super::has_nodes(wiring),
+            beside: beside.clone().sorted(),
+            places: None,
         };
-        if let Some(grid) = Grid::of(form) {
-            ways.follow(&grid);
-            return Ok(ways);
+        match Grid::of(form) {
+            Some(grid) => ways.follow(&grid),
+            None => ways.search(form, &beside)?,
         }
-        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
-        let mut nearer = Vec::new();
+        Ok(ways)
+    }
+
+    /// The ways of any form.
+    fn search(&mut self, form: &Form, beside: &Neighbors) -> Result<(), Apart> {
+        let switches = self.switches;
+        let reached = beside.reached(0);
+        if let Some(from) = reached.iter().position(|&reached| !reached) {
+            let from = from as u32;
+            return Err(Apart { from, to: 0 });
+        }
         let mut distance = vec![u32::MAX; switches as usize];
-        let mut queue = Vec::with_capacity(switches as usize);
+        // Without branches: one more place, which is written but not counted.
+        let mut queue = vec![0; switches as usize + 1];
+        let mut nearer = vec![0; switches as usize + 1];
         for to in 0..switches {
             distance.fill(u32::MAX);
             distance[to as usize] = 0;
-            queue.clear();
-            queue.push(to);
-            let mut done = 0;
-            while let Some(&at) = queue.get(done) {
+            queue[0] = to;
+            let (mut done, mut found) = (0, 1);
+            while done < found {
+                let at = queue[done];
+                let far = distance[at as usize] + 1;
                 done += 1;
-                for &other in &beside[at as usize] {
-                    if distance[other as usize] == u32::MAX {
-                        distance[other as usize] = distance[at as usize] + 1;
-                        queue.push(other);
-                    }
+                for &other in beside.of(at) {
+                    let known = &mut distance[other as usize];
+                    queue[found] = other;
+                    found += usize::from(*known == u32::MAX);
+                    *known = far.min(*known);
                 }
             }
-            if let Some(from) = distance.iter().position(|&far| far == u32::MAX) {
-                let from = from as u32;
-                return Err(Apart { from, to });
-            }
+            let last = queue[done - 1];
+            self.longest = self.longest.max(distance[last as usize]);
+            let row = to as usize * switches as usize;
             for at in (0..switches).filter(|&at| at != to) {
                 let here = distance[at as usize];
-                ways.longest = ways.longest.max(here);
-                let beside = beside[at as usize].iter().copied();
-                nearer.clear();
-                nearer.extend(beside.filter(|&n| distance[n as usize] + 1 == here));
-                ways.next[(to * switches + at) as usize] = nearer[form.choice(at, to, &nearer)];
+                let mut count = 0;
+                for &other in beside.of(at) {
+                    nearer[count] = other;
+                    count += usize::from(distance[other as usize] < here);
+                }
+                self.next[row + at as usize] = nearer[form.choice(at, to, &nearer[..count])];
             }
         }
-        Ok(ways)
+        self.places = Some(up_down::order(beside)?.1);
+        Ok(())
     }
 
     /// The ways of a grid, which need no search.
@@ -126,10 +148,18 @@ impl Shortest {
         self.longest
     }
 
-    /// Layers of virtual channels, one for all ways to a switch, such that packets of a layer cannot wait
-    /// for one another in a circle.
+    /// Layers of virtual channels such that packets of a layer cannot wait for one another in a circle: on
+    /// grids one for all ways to a switch, elsewhere what takes fewest.
     pub fn layers(&self) -> Layers {
-        Layers::new(&self.has_nodes, |at, to| self.next(at, to))
+        let trees = Trees {
+            beside: &self.beside,
+            has_nodes: &self.has_nodes,
+            next: &self.next,
+        };
+        match &self.places {
+            Some(places) => Layers::fewest(&trees, places),
+            None => Layers::of_ends(&trees, u16::MAX).unwrap_or_else(|_| unreachable!()),
+        }
     }
 }
 
@@ -180,7 +210,7 @@ mod tests {
                 for (at, to) in (0..switches).flat_map(|at| (0..switches).map(move |to| (at, to))) {
                     assert_eq!(links(&ways, at, to), links(&found, at, to), "{form}");
                     if at != to {
-                        let mut nearer = neighbors(&wiring, at);
+                        let mut nearer = Neighbors::new(&wiring).of(at).to_vec();
                         nearer.retain(|&n| links(&found, n, to) < links(&found, at, to));
                         let chosen = nearer[form.choice(at, to, &nearer)];
                         assert_eq!(ways.next(at, to), Some(chosen), "{form}: {at} to {to}");

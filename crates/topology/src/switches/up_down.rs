@@ -1,6 +1,7 @@
 //! Ways that lead up a tree, then down.
 
-use super::{Apart, Form, neighbors};
+use super::neighbors::Neighbors;
+use super::{Apart, Form};
 use crate::Wiring;
 
 /// The next switch of one of the shortest ways that lead upwards first and downwards then, from every switch
@@ -20,36 +21,48 @@ pub struct UpDown {
 
 const NOWHERE: (u32, bool) = (u32::MAX, false);
 
+/// Switches in the order of their distance from the one with most neighbours, the lowest of several, and each
+/// one's place in it.
+///
+/// # Errors
+/// A switch that no way joins to that.
+pub(super) fn order(beside: &Neighbors) -> Result<(Vec<u32>, Vec<u32>), Apart> {
+    let switches = beside.switches();
+    let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
+    let root = most.unwrap_or(0);
+    let mut order = vec![root];
+    let mut place = vec![u32::MAX; switches as usize];
+    place[root as usize] = 0;
+    let mut done = 0;
+    while let Some(&at) = order.get(done) {
+        done += 1;
+        let mut others = beside.of(at).to_vec();
+        others.sort_unstable();
+        for other in others {
+            if place[other as usize] == u32::MAX {
+                place[other as usize] = order.len() as u32;
+                order.push(other);
+            }
+        }
+    }
+    match place.iter().position(|&place| place == u32::MAX) {
+        None => Ok((order, place)),
+        Some(from) => Err(Apart {
+            from: from as u32,
+            to: root,
+        }),
+    }
+}
+
 impl UpDown {
     /// The ways of a form with its wiring.
     ///
     /// # Errors
     /// The first two switches that no way joins.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
-        let switches = wiring.switch_count();
-        let beside: Vec<Vec<u32>> = (0..switches).map(|at| neighbors(wiring, at)).collect();
-        let most = (0..switches).max_by_key(|&at| (beside[at as usize].len(), switches - at));
-        let root = most.unwrap_or(0);
-        // Switches in the order of their distance from the root, and each one's place in it.
-        let mut order = vec![root];
-        let mut place = vec![u32::MAX; switches as usize];
-        place[root as usize] = 0;
-        let mut done = 0;
-        while let Some(&at) = order.get(done) {
-            done += 1;
-            let mut others = beside[at as usize].clone();
-            others.sort_unstable();
-            for other in others {
-                if place[other as usize] == u32::MAX {
-                    place[other as usize] = order.len() as u32;
-                    order.push(other);
-                }
-            }
-        }
-        if let Some(from) = place.iter().position(|&place| place == u32::MAX) {
-            let from = from as u32;
-            return Err(Apart { from, to: root });
-        }
+        let beside = Neighbors::new(wiring);
+        let switches = beside.switches();
+        let (order, place) = order(&beside)?;
         let is_up = |at: u32, there: u32| place[there as usize] < place[at as usize];
         let mut ways = Self {
             switches,
@@ -65,12 +78,12 @@ impl UpDown {
             down[to as usize] = 0;
             // Downwards a way leads to later places: those behind are known first.
             for &at in order.iter().rev() {
-                let below = beside[at as usize].iter().filter(|&&n| !is_up(at, n));
+                let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
                 down[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
             }
             for &at in &order {
-                let above = beside[at as usize].iter().filter(|&&n| is_up(at, n));
+                let above = beside.of(at).iter().filter(|&&n| is_up(at, n));
                 let nearest = above.map(|&n| any[n as usize].saturating_add(1)).min();
                 any[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
             }
@@ -81,7 +94,7 @@ impl UpDown {
                     if here == u32::MAX {
                         continue;
                     }
-                    let beside = beside[at as usize].iter().copied();
+                    let beside = beside.of(at).iter().copied();
                     nearer.clear();
                     nearer.extend(beside.filter(|&n| match is_up(at, n) {
                         true => !gone_down && any[n as usize].saturating_add(1) == here,
