@@ -1005,7 +1005,7 @@ class Graph(Described):
 
 @dataclass(frozen=True, kw_only=True)
 class RingServers(Described):
-    """Which nodes of a fabric are I/O servers; nothing stands behind them."""
+    """Which nodes of a fabric are I/O servers, and what stands behind them."""
 
     placement: Literal["none", "clustered", "distributed", "list"] | None = key("placement")
     """Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at
@@ -1022,6 +1022,7 @@ class RingServers(Described):
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
     workload.servers.placement = "list"."""
+    device: ServerDevice | None = part("device")
 
 
 @dataclass(frozen=True, kw_only=True)
