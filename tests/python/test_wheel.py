@@ -1,4 +1,4 @@
-"""The package away from the repository: a source distribution that compiles, a wheel with the same files,
+"""The package away from the repository: a source distribution that compiles, a wheel of its files,
 a fresh environment, an empty folder. Slow, since it compiles the core: ``make test-wheel``.
 """
 

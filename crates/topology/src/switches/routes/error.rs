@@ -1,6 +1,6 @@
 //! What can be wrong with a list of routes.
 
-use super::LAYERS_MAX;
+use super::route::LAYERS_MAX;
 use crate::graph::GraphProblem;
 use thiserror::Error;
 

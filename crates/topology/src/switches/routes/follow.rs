@@ -1,7 +1,7 @@
 //! The ways of packets by a list of routes.
 
 use super::error::RouteError;
-use super::{Listing, Route};
+use super::route::{Listing, Route};
 use crate::Wiring;
 use crate::deadlock;
 use crate::switches::Form;

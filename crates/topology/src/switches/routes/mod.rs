@@ -3,36 +3,16 @@
 mod error;
 mod follow;
 mod read;
+mod route;
 
 pub use error::RouteError;
+pub use route::Listing;
 
 use super::{Form, has_nodes};
 use crate::Wiring;
 use follow::Used;
 use read::Reader;
-use std::fmt;
-
-/// Layers of virtual channels that a list may name.
-const LAYERS_MAX: u16 = 256;
-
-/// Where packets at a switch go on to a run of destinations.
-#[derive(Clone, PartialEq, Eq)]
-struct Route {
-    at: u32,
-    /// `None`: all destinations that no other route of the switch is for.
-    to: Option<(u32, u32)>,
-    next: u32,
-    layer: u16,
-    line: u32,
-}
-
-/// Short, for lists of millions.
-impl fmt::Debug for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, last) = self.to.unwrap_or((u32::MAX, 0));
-        write!(f, "{} {first} {last} {} {}", self.at, self.next, self.layer)
-    }
-}
+use route::Route;
 
 /// A list of routes, as it stands: at a switch, for destinations, the next switch, and the layer of virtual
 /// channels on the link to that. Packets wait for all links between the two switches together.
@@ -116,39 +96,5 @@ impl Routes {
                 circle: circle.iter().map(|&at| form.name(at)).collect(),
             })?;
         Ok(ways)
-    }
-}
-
-/// What routes are there from every switch to every other, of which those that packets take arrive and close no
-/// circle of waiting.
-#[derive(Debug)]
-pub struct Listing<'r> {
-    routes: &'r [Route],
-    switches: u32,
-    /// By the last switch and the present one the place of the route; none: `u32::MAX`.
-    of: Vec<u32>,
-    layers: u16,
-}
-
-impl Listing<'_> {
-    fn route(&self, at: u32, to: u32) -> Option<&Route> {
-        let place = self.of[(to * self.switches + at) as usize];
-        self.routes.get(place as usize).filter(|_| at != to)
-    }
-
-    /// The routes at a switch and at the next on the way to another that is not that.
-    fn pair(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
-        let first = self.route(at, to)?;
-        Some((first, self.route(first.next, to)?))
-    }
-
-    /// The switch to go to at `at` on the way to `to`, and the layer of the link; `None` there.
-    pub fn next(&self, at: u32, to: u32) -> Option<(u32, u16)> {
-        self.route(at, to).map(|route| (route.next, route.layer))
-    }
-
-    /// Layers of virtual channels, those below the highest that packets are in included.
-    pub fn layers(&self) -> u16 {
-        self.layers
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of routes, line by line.
 
 use super::error::{NAMED_MAX, RouteError};
-use super::{LAYERS_MAX, Route};
+use super::route::{LAYERS_MAX, Route};
 use crate::graph::{Word, words};
 use crate::switches::Form;
 use crate::switches::neighbors::Neighbors;
