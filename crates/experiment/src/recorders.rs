@@ -271,7 +271,7 @@ impl Recorders {
         let found = self.counted_between(&self.checkpoints, fate, flows, period);
         found.or_else(|| {
             // The last of few may be longer than all before.
-            let mut all = [&self.checkpoints[..], &self.early[..]].concat();
+            let mut all = [&self.early[..], &self.checkpoints[..]].concat();
             all.sort_by_key(|checkpoint| checkpoint.time);
             self.counted_between(&all, fate, flows, period)
         })

@@ -38,9 +38,10 @@ impl DiskTable {
 /// `[workload.servers.device]`.
 #[derive(Describe)]
 pub(crate) struct StorageTable {
-    /// What stands behind each I/O server: nothing, so that what has arrived is stored; a disk; a disk
-    /// behind a cache; an array of disks; a fast buffer that drains into something slower. A write is
-    /// complete when the device has taken it and the server's answer has come back.
+    /// What stands behind each I/O server: nothing, so that what has arrived is stored, and on a hypercube
+    /// what machine.device says; a disk; a disk behind a cache; an array of disks; a fast buffer that drains
+    /// into something slower. A write is complete when the device has taken it and, but on hypercubes, the
+    /// server's answer has come back.
     #[describe(choice, label = "device of an I/O server", default = "none")]
     kind: StorageWord,
 }

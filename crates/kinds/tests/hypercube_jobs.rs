@@ -119,6 +119,21 @@ fn what_is_asked_by_hand() {
     );
 }
 
+/// A message of two and a half transfer units is three accesses of 20 ms each, of which half miss.
+#[test]
+fn each_unit_is_an_access() {
+    let found = capacity(
+        "[machine.device]\ncache_hit_rate = 0.5\nservice = \"queue\"\n[workload]\n\
+         transfer_unit = \"4096 B\"\n[workload.jobs.io]\ntraffic = \"io\"\nnodes = [1]\n\
+         load = \"100 kB/s\"\nmessage = \"10240 B\"\nsizes = \"fixed\"\n\
+         destinations = \"interleaved\"\n",
+    );
+    let mut parts = found.parts.iter();
+    let device = parts.find(|part| part.name == "device of I/O node 0");
+    let supply = device.and_then(|device| device.supply).unwrap();
+    assert!((supply / (10_240.0 / 30e3) - 1.0).abs() < 1e-9, "{supply}");
+}
+
 /// Reads from any I/O node come back over the I/O network half of the time.
 #[test]
 fn an_open_loop_gets_what_it_asks_for() {

@@ -6,7 +6,7 @@ use isthmus_machine::hypercube::spec::{
 };
 use isthmus_machine::hypercube::{self, Flow, JobsSimulation, Leg, Machine, Operation, Simulation};
 use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
-use isthmus_units::{Bytes, Time};
+use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
@@ -317,6 +317,22 @@ fn phases_of_an_all_reduce_by_hand() {
     assert_eq!(log.phases, [(0, 0, round)]);
 }
 
+/// Writes at times of their own, 200 kB/s of each PE.
+fn open(bytes: u64) -> Traffic {
+    Traffic::Io(Io {
+        targets: Targets::Servers(Destinations::Random),
+        read_ratio: 0.0,
+        sizes: Sizes {
+            mean: Bytes::new(bytes),
+            spread: Spread::Exponential,
+        },
+        arrivals: Arrivals::Open {
+            load: Bandwidth::from_bits_per_s(1_600_000),
+            gaps: Spread::Exponential,
+        },
+    })
+}
+
 /// Machines with faults, and jobs that write, read and send to one another on them.
 fn case(draws: &mut Draws) -> (HypercubeSpec, Transfer, JobsTraffic) {
     let dimension = 3 + draws.below(3);
@@ -374,6 +390,10 @@ fn case(draws: &mut Draws) -> (HypercubeSpec, Transfer, JobsTraffic) {
     for job in &mut jobs {
         job.outstanding = Outstanding::AtMost(1 + draws.below(3));
     }
+    if draws.below(2) == 0 {
+        jobs[2] = job("open", open(900), live[half + 3..].to_vec());
+        jobs[2].outstanding = Outstanding::Unlimited;
+    }
     let traffic = JobsTraffic {
         storage: match draws.below(3) {
             0 => cache(0.5, true),
@@ -395,7 +415,7 @@ fn case(draws: &mut Draws) -> (HypercubeSpec, Transfer, JobsTraffic) {
 #[test]
 fn whole_and_in_pieces() {
     let mut draws = Draws(Streams::new(11, 0).stream("pieces", 0));
-    let (mut messages, mut stored) = (0, 0);
+    let (mut messages, mut stored, mut opened) = (0, 0, 0);
     for number in 0..CASES {
         let (spec, transfer, traffic) = case(&mut draws);
         let until = 400_000;
@@ -430,10 +450,16 @@ fn whole_and_in_pieces() {
             count * size <= data && data <= (count + clients) * size,
             "case {number}: {data} B of {count} messages of {size} B"
         );
+        let open = traffic.jobs[2].outstanding == Outstanding::Unlimited;
+        let others = whole.completed.iter().filter(|&&(job, ..)| job == 2);
+        // More than the first of each PE.
+        let nodes = traffic.jobs[2].nodes_listed();
+        opened += usize::from(open && others.count() as u64 > nodes);
         messages += whole.completed.len();
         stored += whole.stored.len();
         assert!(whole.stored.is_empty() || traffic.storage.is_some());
     }
+    assert!(opened > CASES as usize / 8, "{opened} open loops");
     assert!(
         messages > 20 * CASES as usize && stored > CASES as usize,
         "{messages}, {stored}"
@@ -535,4 +561,39 @@ fn closed_loops_get_what_demands_of_pes_get() {
         (mean / other - 1.0).abs() < 0.03,
         "{mean} for {other} cycles"
     );
+}
+
+/// Each PE writes and reads what it asks for, and all of it is told once: checkpoints are over long before the
+/// next, and every write is stored whole.
+#[test]
+fn what_is_sent_arrives_once() {
+    for (worms, unit) in [(1, 1_000), (3, 256), (64, 100)] {
+        let spec = HypercubeSpec::paper(4, 1);
+        let save = Traffic::Checkpoint {
+            period: Time::from_us(1_000_000),
+            volume: Bytes::new(10_000),
+            message: Bytes::new(700),
+            destinations: Destinations::Random,
+        };
+        let io_nodes = Machine::new(&spec).unwrap().placement().io_node_count();
+        let mut traffic = one_job(save, (0..6).collect(), io_nodes);
+        traffic.jobs[0].outstanding = Outstanding::AtMost(2);
+        let mut log = Log::default();
+        simulation(&spec, transfer(unit, worms), &traffic).run_until(&mut log, 19_000_000);
+        assert_eq!(log.offered, 6 * 15);
+        assert_eq!(log.completed.len(), 6 * 15);
+        assert_eq!(log.phases.len(), 1);
+        let (mut sent, mut stored) = ([0; 6], [0; 6]);
+        for &(_, from, to, bytes, _) in &log.packets {
+            assert!(to >= 16);
+            sent[from as usize] += bytes;
+        }
+        for &(_, client, bytes) in &log.stored {
+            stored[client as usize] += bytes;
+        }
+        assert_eq!((sent, stored), ([10_000; 6], [10_000; 6]));
+        // 14 messages of 700 B and one of 200 B, each in as many units as it fills.
+        let units = 14 * 700u64.div_ceil(unit) + 200u64.div_ceil(unit);
+        assert_eq!(log.packets.len() as u64, 6 * units);
+    }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Devices {
     model: Model,
     spec: StorageSpec,
     tick_ns: f64,
+    /// Most data of one request; a longer message is several, one after another.
+    request: u64,
 }
 
 impl Devices {
@@ -74,7 +76,16 @@ impl Devices {
             model: model(spec, tick_us)?,
             spec: *spec,
             tick_ns: tick_us * 1e3,
+            request: u64::MAX,
         })
+    }
+
+    /// The same where messages longer than this come in several requests.
+    pub(crate) fn asked_in(self, request: Bytes) -> Self {
+        Self {
+            request: request.get(),
+            ..self
+        }
     }
 
     /// What they do for messages of these sizes, of which such a share are reads: means over sizes that
@@ -87,11 +98,21 @@ impl Devices {
             (Access::Read, message.reads),
             (Access::Write, 1.0 - message.reads),
         ] {
-            for work in sizes.iter().map(|&bytes| self.model.work(access, bytes)) {
+            let mut add = |times: f64, size: u64| {
+                let work = self.model.work(access, size);
                 for (of, each) in served.per_byte.iter_mut().zip(work.each) {
-                    *of += part * each * self.tick_ns / bytes;
+                    *of += part * times * each * self.tick_ns / bytes;
                 }
-                served.alone += part * work.alone * self.tick_ns / sizes.len() as f64;
+                served.alone += part * times * work.alone * self.tick_ns / sizes.len() as f64;
+            };
+            for size in &sizes {
+                let (whole, rest) = (size / self.request, size % self.request);
+                if whole > 0 {
+                    add(whole as f64, self.request);
+                }
+                if rest > 0 {
+                    add(1.0, rest);
+                }
             }
         }
         served

@@ -153,9 +153,10 @@ impl JobsSimulation {
         self.engine.now()
     }
 
-    /// Messages that the jobs have given and that are not complete, those to come included.
+    /// Messages that the jobs have given and that are not complete, those to come included, and their
+    /// transfer units under way.
     pub fn under_way(&self) -> u64 {
-        self.state.messages.len() as u64
+        (self.state.messages.len() + self.state.errands.len()) as u64
     }
 
     /// Goes on until the observer has finished, nothing is left that could happen or everything before
@@ -214,7 +215,7 @@ impl State {
                 left: demand.bytes,
                 open: units,
             });
-            if self.jobs.in_order(&demand) {
+            if self.jobs.several(&demand) {
                 self.wait(
                     engine,
                     demand.time,

@@ -366,7 +366,14 @@ impl<O: Observer> Driver<'_, O> {
         });
         here.sort_by_key(|tag| {
             let demand = &state.messages[tag.message].demand;
-            (demand.process, demand.time, demand.step, demand.bytes)
+            let reads = demand.operation == Operation::Read;
+            (
+                demand.process,
+                demand.time,
+                demand.step,
+                reads,
+                demand.bytes,
+            )
         });
         for tag in here {
             let message = &mut state.messages[tag.message];

@@ -316,7 +316,7 @@ pub fn control_in(text: &str) -> Option<char> {
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Nodes of any machine with jobs at most.
-pub const NODES_MAX: u32 = 131_072;
+pub const NODES_MAX: u32 = 1 << 20;
 
 /// Most messages of one sender under way, where they have a number.
 pub const OUTSTANDING_MAX: u64 = 65_536;

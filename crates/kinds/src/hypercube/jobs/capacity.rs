@@ -88,7 +88,7 @@ pub(super) fn capacity(
         );
     }
     capacity.remarks.push(
-        "Wormholes hold the channels behind them while they wait: channels fill long before 100%."
+        "Worms hold the channels behind them while they wait: channels fill long before 100%."
             .to_owned(),
     );
     capacity

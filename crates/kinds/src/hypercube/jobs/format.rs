@@ -40,6 +40,9 @@ impl Format for HypercubeJobs {
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &JobsOnCube) {
         vain::machine(watch, machine);
         let other = work.jobs.storage != workload::own(&machine.device);
+        let used = behind::is_used(&work.jobs);
+        let causes = behind::causes(watch);
+        let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
         for field in [
             "access",
             "cache_hit_rate",
@@ -50,13 +53,24 @@ impl Format for HypercubeJobs {
         ] {
             watch.field(
                 &format!("machine.device.{field}"),
-                other.then(|| Reason {
+                (other || !used).then(|| {
+                    match other {
+                    false => Reason {
+                        problem: "it has no effect: no job reads from or writes to an I/O node"
+                            .to_owned(),
+                        hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\""
+                            .to_owned(),
+                        causes: &causes,
+                    },
+                    true => Reason {
                     problem:
                         "it has no effect with a workload.servers.device, which stands behind the \
                               I/O nodes instead"
                             .to_owned(),
                     hint: "remove it, or set workload.servers.device.kind = \"none\"".to_owned(),
                     causes: &["workload.servers.device.kind"],
+                    },
+                }
                 }),
             );
         }

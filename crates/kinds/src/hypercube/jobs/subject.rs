@@ -63,7 +63,8 @@ impl On {
     }
 
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
-        Devices::of(self.cycle_us(), &jobs.traffic.storage)
+        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
+        Some(devices.asked_in(self.transfer.unit))
     }
 
     /// The longest that a message of a job takes on average with nothing else about, its device aside:
@@ -113,7 +114,7 @@ impl Runs for On {
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let devices = self.devices(jobs);
         let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
-        (ALONE_MIN * self.alone(jobs)).saturating_add(served)
+        (ALONE_MIN.saturating_mul(self.alone(jobs))).saturating_add(served)
     }
 
     /// One in which what fills at first is full.
@@ -132,8 +133,9 @@ impl Runs for On {
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {
-            // A pure delay is never full.
+            // A pure delay is never full, nor is a disk that nothing comes to.
             StorageSpec::Cache { queued: false, .. } => Vec::new(),
+            StorageSpec::Cache { hit_rate, .. } if *hit_rate >= 1.0 => Vec::new(),
             _ => {
                 let io_nodes: Vec<u32> = (0..self.machine().placement().io_node_count()).collect();
                 behind::parts(counted, 0, &io_nodes, self.cycle_us(), storage)

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Layers of virtual channels that a list may name.
-pub(super) const LAYERS_MAX: u16 = 256;
+/// Layers of virtual channels that a list may name: as many as links may have channels.
+pub(super) const LAYERS_MAX: u16 = 16;
 
 /// Where packets at a switch go on to a run of destinations.
 #[derive(Clone, PartialEq, Eq)]
