@@ -682,10 +682,10 @@ class ServerDevice(Described):
     """What stands behind each I/O server of jobs."""
 
     kind: Literal["none", "disk", "cache", "array", "burst-buffer"] | None = key("kind")
-    """What stands behind each I/O server: nothing, so that what has arrived is stored; a disk; a
-    disk behind a cache; an array of disks; a fast buffer that drains into something slower. A write
-    is complete when the device has taken it and the server's answer has come back. If left out:
-    "none"."""
+    """What stands behind each I/O server: nothing, so that what has arrived is stored, and on a
+    hypercube what machine.device says; a disk; a disk behind a cache; an array of disks; a fast
+    buffer that drains into something slower. A write is complete when the device has taken it and,
+    but on hypercubes, the server's answer has come back. If left out: "none"."""
     access: str | None = key("access")
     """Latency for access to cached data, of hits and of misses. If left out: "400 us". Range: 0 s
     to 24 h. Only with workload.servers.device.kind = "cache"."""
@@ -725,12 +725,12 @@ class Servers(Described):
     equal distances, these. If left out: "none"."""
     count: int | None = key("count")
     """How many servers there are (section 3.4: 8 of 64 nodes). Must be given or swept. Range: 1 to
-    131072. Only with workload.servers.placement = "clustered" or "distributed"."""
+    1048576. Only with workload.servers.placement = "clustered" or "distributed"."""
     stride: int | None = key("stride")
-    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 131072.
-    Only with workload.servers.placement = "distributed"."""
+    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to
+    1048576. Only with workload.servers.placement = "distributed"."""
     offset: int | None = key("offset")
-    """The first server. If left out: 0. Range: 0 to 131071. Only with workload.servers.placement =
+    """The first server. If left out: 0. Range: 0 to 1048575. Only with workload.servers.placement =
     "distributed"."""
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
@@ -815,7 +815,7 @@ class Job(Described):
     with workload.jobs.NAME.traffic = "io" or "checkpoint"."""
     hot_node: int | None = key("hot_node")
     """The node that all others of the job read from and write to (section 4.3: 0). Must be given or
-    swept. Range: 0 to 131071. Only with workload.jobs.NAME.traffic = "hot-spot"."""
+    swept. Range: 0 to 1048575. Only with workload.jobs.NAME.traffic = "hot-spot"."""
     algorithm: Literal["ring", "recursive-doubling"] | None = key("algorithm")
     """How nodes combine a vector: parts of it round a ring, 2 (n - 1) steps; all of it between
     nodes whose ranks differ in one bit, log2 n steps and two more if n is no power of two. If left
@@ -840,7 +840,7 @@ class Job(Described):
     offset: int | None = key("offset")
     """From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
     dragonfly the nodes of a group are the worst for minimal routes. Must be given or swept. Range:
-    1 to 131072. Only with workload.jobs.NAME.traffic = "shift"."""
+    1 to 1048576. Only with workload.jobs.NAME.traffic = "shift"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1012,12 +1012,12 @@ class RingServers(Described):
     equal distances, these. If left out: "none"."""
     count: int | None = key("count")
     """How many servers there are (section 3.4: 8 of 64 nodes). Must be given or swept. Range: 1 to
-    131072. Only with workload.servers.placement = "clustered" or "distributed"."""
+    1048576. Only with workload.servers.placement = "clustered" or "distributed"."""
     stride: int | None = key("stride")
-    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to 131072.
-    Only with workload.servers.placement = "distributed"."""
+    """From one server to the next (section 3.4: 8). If left out: nodes / count. Range: 1 to
+    1048576. Only with workload.servers.placement = "distributed"."""
     offset: int | None = key("offset")
-    """The first server. If left out: 0. Range: 0 to 131071. Only with workload.servers.placement =
+    """The first server. If left out: 0. Range: 0 to 1048575. Only with workload.servers.placement =
     "distributed"."""
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
