@@ -3,9 +3,9 @@
 use crate::clock::{Spread, timed};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Switching};
 use isthmus_machine::jobs::{Completed, Observer, Packet};
 use isthmus_machine::packets::Simulation;
+use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
