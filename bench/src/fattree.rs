@@ -3,7 +3,7 @@
 use crate::clock::{Spread, timed};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};

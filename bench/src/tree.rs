@@ -6,7 +6,7 @@ use crate::fattree::cut_through;
 use crate::windows::{Report, Windows};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec};
-use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{NetworkSpec, Nic, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};

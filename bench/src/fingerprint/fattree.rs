@@ -5,7 +5,7 @@ use super::Hash;
 use crate::fattree::cut_through;
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
-use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{Age, LatePackets, NetworkSpec, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};

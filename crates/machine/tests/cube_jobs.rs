@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::spec::{
     DeviceSpec, FaultSpec, HypercubeSpec, Lanes, PlacementSpec, Service, Transfer,
 };
 use isthmus_machine::hypercube::{self, Flow, JobsSimulation, Leg, Machine, Operation, Simulation};
-use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Replication as _, Stored};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;

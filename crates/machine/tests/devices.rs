@@ -9,7 +9,7 @@ use isthmus_device::Disk;
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Replication as _, Stored};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::Age;
 use isthmus_units::{Bandwidth, Bytes, Time};

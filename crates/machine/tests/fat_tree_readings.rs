@@ -6,7 +6,7 @@
 
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{
     AgeFrom, AgeTie, LinkLoad, LinkTie, NetworkSpec, Nic, Readings, Switching,

@@ -11,7 +11,7 @@
 
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
-use isthmus_machine::jobs::{Completed, Observer, Packet};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
 use isthmus_machine::packets::Simulation;
 use isthmus_machine::packets::spec::{Age, NetworkSpec, Nic, Readings, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};

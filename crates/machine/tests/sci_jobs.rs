@@ -1,7 +1,7 @@
 //! Jobs on SCI fabrics: by hand, and on both engines.
 
 use isthmus_kernel::{Cycles, Stream, Streams, Uniform, unit_interval};
-use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
+use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Replication as _, Stored};
 use isthmus_machine::sci::spec::{ChangeFrom, Queues, SciSpec, Transfer};
 use isthmus_machine::sci::{JobsSimulation, Machine};
 use isthmus_topology::rings::{Routing, Shape};

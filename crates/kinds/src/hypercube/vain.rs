@@ -1,16 +1,17 @@
 //! Fields of a hypercube that have no effect beside the values of others.
 
+use crate::jobs::behind;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Tells `watch` of those of `[machine]`.
-pub(super) fn machine(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
-    let lanes = [
+/// Tells `watch` of those of the lanes.
+pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
+    let unused = [
         ("machine.lanes.io_source", cube.lanes.io_source),
         ("machine.lanes.io_to_pe", cube.lanes.io_to_pe),
     ];
-    for (key, lanes) in lanes {
+    for (key, lanes) in unused {
         // No lanes for no network is what there is.
         watch.field(
             key,
@@ -22,6 +23,10 @@ pub(super) fn machine(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
             }),
         );
     }
+}
+
+/// Tells `watch` of those of disks that nothing comes from.
+fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     for key in [
         "machine.device.disk.seek",
         "machine.device.disk.rotation",
@@ -40,9 +45,47 @@ pub(super) fn machine(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
+/// Tells `watch` of those of the cache and the disk of an I/O node, where another device may have been put
+/// in their place, and jobs may make no use of them.
+pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: bool, used: bool) {
+    if used && !replaced {
+        return disks(watch, cube);
+    }
+    let causes = behind::causes(watch);
+    let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
+    let (problem, hint, causes) = match replaced {
+        true => (
+            "it has no effect with a workload.servers.device, which stands behind the I/O nodes instead",
+            "remove it, or set workload.servers.device.kind = \"none\"",
+            &["workload.servers.device.kind"][..],
+        ),
+        false => (
+            "it has no effect: no job reads from or writes to an I/O node",
+            "remove it, or add a job with traffic = \"io\" or \"checkpoint\"",
+            &causes[..],
+        ),
+    };
+    for field in [
+        "access",
+        "cache_hit_rate",
+        "service",
+        "disk.seek",
+        "disk.rotation",
+        "disk.transfer",
+    ] {
+        let reason = Reason {
+            problem: problem.to_owned(),
+            hint: hint.to_owned(),
+            causes,
+        };
+        watch.field(&format!("machine.device.{field}"), Some(reason));
+    }
+}
+
 /// Tells `watch` of all with what PEs ask for.
 pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
-    machine(watch, cube);
+    lanes(watch, cube);
+    disks(watch, cube);
     for key in ["workload.locality", "workload.read_ratio"] {
         watch.field(
             key,

@@ -1,6 +1,6 @@
 //! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
 
-use super::{Measured, Message, is_io, stores};
+use super::{Message, is_io, stores};
 use crate::devices::{self, DEVICE as DEVICE_TABLE};
 use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
@@ -119,7 +119,7 @@ impl Devices {
     }
 
     /// For how long a byte of a job takes a station of each kind, in ns.
-    pub(crate) fn per_byte(&self, message: &Message) -> [f64; 4] {
+    fn per_byte(&self, message: &Message) -> [f64; 4] {
         self.served(message).per_byte
     }
 
@@ -153,16 +153,17 @@ impl Devices {
     /// many; that behind a server is at a place.
     pub(crate) fn fullest(
         &self,
-        of: &Measured,
+        traffic: &JobsTraffic,
+        layout: &Layout,
         alone: f64,
         places: u32,
         place: impl Fn(u32) -> usize,
     ) -> Option<Fullest> {
         let mut asked = vec![(0.0, [0.0; 4]); places as usize];
-        for (number, job, message) in jobs(&of.traffic, &of.layout) {
+        for (number, job, message) in jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
             let rate = message.offered.unwrap_or(alone);
-            for partners in of.layout.partners(number, job) {
+            for partners in layout.partners(number, job) {
                 let others = partners.others.iter();
                 let others = others.filter(|&&other| other != partners.client);
                 let each = rate / others.clone().count() as f64;
@@ -185,8 +186,8 @@ impl Devices {
             place,
             demand,
             supply: demand / busy,
-            basis: self.basis(&of.traffic, &of.layout),
-            remark: self.remark(&of.traffic, &of.layout),
+            basis: self.basis(traffic, layout),
+            remark: self.remark(traffic, layout),
         })
     }
 

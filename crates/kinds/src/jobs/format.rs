@@ -2,14 +2,17 @@
 
 use super::table::JobTable;
 use crate::bandwidths;
+use crate::devices::{DEVICE, StorageTable};
 use isthmus_scenario::format::Default::{Derived, Required, Value};
-use isthmus_scenario::format::{Kind, Loads, Named, Own, Rows};
+use isthmus_scenario::format::{
+    Describe, Faults, Field, Kind, Loads, Named, Own, Presets, Rows, Tables,
+};
 
 /// How much open loops ask for.
 const LOAD_KEYS: &[&str] = &["workload.load"];
 
 /// The tables of the jobs.
-pub(crate) const NAMED: Named = Named {
+const NAMED: Named = Named {
     table: "workload.jobs",
     one: "job",
     most: 64,
@@ -19,7 +22,7 @@ pub(crate) const NAMED: Named = Named {
 };
 
 /// What open loops ask for, node by node.
-pub(crate) const LOADS: Loads = Loads {
+const LOADS: Loads = Loads {
     keys: LOAD_KEYS,
     key: "workload.load",
     label: "offered load per node",
@@ -29,7 +32,7 @@ pub(crate) const LOADS: Loads = Loads {
 };
 
 /// Runs and searches.
-pub(crate) const OWN: &[Own] = &[
+const OWN: &[Own] = &[
     Own::default("stop.of", Derived("the response of each job")).holds(Kind::Measures {
         example: "[\"io.response\"]",
         named: true,
@@ -49,3 +52,27 @@ pub(crate) const OWN: &[Own] = &[
         .holds(Kind::Offered { usual: "MB/s" })
         .such_as("\"80 MB/s\""),
 ];
+
+/// The tables of a kind with jobs: those of the machine and of the work, and what can fail.
+pub(crate) const fn tables(
+    machine: fn() -> Vec<Field>,
+    workload: fn() -> Vec<Field>,
+    presets: Option<&'static Presets>,
+    faults: Option<Faults>,
+) -> Tables {
+    Tables {
+        machine,
+        workload,
+        named: Some(NAMED),
+        own: OWN,
+        loads: LOADS,
+        presets,
+        faults,
+    }
+}
+
+/// The fields of `[workload]` beside the jobs, and of the devices behind servers.
+pub(crate) fn workload<T: Describe>() -> Vec<Field> {
+    let jobs = Rows::of::<T>("workload").into_iter();
+    jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()
+}

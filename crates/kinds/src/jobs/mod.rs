@@ -11,10 +11,10 @@ mod subject;
 mod table;
 
 use figures::nodes;
-pub(crate) use format::{LOADS, NAMED, OWN};
+pub(crate) use format::{tables, workload};
 pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
 pub(crate) use message::{Message, limit, ns};
 pub(crate) use read::{Nodes, check_live, jobs};
-pub(crate) use subject::{Runs, subject};
+pub(crate) use subject::{Running, Runs, never, subject};
 pub(crate) use table::{CommonTable, WorkloadTable};

@@ -1,12 +1,16 @@
 //! Jobs on a machine of any kind, as a subject of experiments.
 
-use super::{Measured, nodes};
+use super::{Ears, Measured, nodes};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::result::{JobSummary, NodeUse};
-use isthmus_experiment::subject::{Counted, FlowInfo, Overlay, RateInfo, Simulated, Subject};
+use isthmus_experiment::recorders::Recorders;
+use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
+use isthmus_experiment::subject::{
+    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject,
+};
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
+use isthmus_machine::jobs::{Observer as _, Replication};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -145,4 +149,51 @@ impl<M: Runs> Subject for Point<M> {
     fn servers(&self) -> Vec<u32> {
         self.machine.servers(&self.jobs)
     }
+}
+
+/// A replication of jobs on a machine of one kind.
+pub(crate) struct Running<S> {
+    pub simulation: S,
+    pub ears: Ears,
+    /// What channels and devices have done; of nodes nothing.
+    pub counts: fn(&S) -> Counts,
+    /// How it has collapsed, if it has.
+    pub collapse: fn(&S) -> Option<Collapse>,
+}
+
+impl<S: Replication + Send> Simulated for Running<S> {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        let mut seen = self.ears.with(recorders);
+        let left = self.simulation.run_until(&mut seen, until);
+        left || seen.finished()
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.simulation.under_way()
+    }
+
+    fn count_channels(&mut self) {
+        self.simulation.restart_counts();
+        self.ears.restart_counts();
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            nodes: self.ears.nodes(),
+            ..(self.counts)(&self.simulation)
+        }
+    }
+
+    fn collapse(&self) -> Option<Collapse> {
+        (self.collapse)(&self.simulation)
+    }
+}
+
+/// Of machines whose routes close no circle of waiting.
+pub(crate) fn never<S>(_: &S) -> Option<Collapse> {
+    None
 }

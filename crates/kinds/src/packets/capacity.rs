@@ -9,7 +9,7 @@
 
 use super::{Bundle, Fabric, outstanding, rules};
 use crate::jobs::behind::Devices;
-use crate::jobs::{self, Message, is_io, stores};
+use crate::jobs::{self, is_io};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -42,7 +42,7 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
     };
     (capacity.remarks).extend(outstanding::remarks(fabric, &rules, traffic, layout));
     let devices = Devices::of(fabric.network().tick_us(), &traffic.storage);
-    let asked = Asked::new(fabric, traffic, layout, near.rate, devices.as_ref());
+    let asked = Asked::new(fabric, traffic, layout, near.rate);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {
         Limit::Wire => "as fast as its link".to_owned(),
@@ -95,22 +95,20 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
                 .push(part("I/O server, read from", known(read), near.rate, basis));
         }
     }
-    if let Some(devices) = &devices {
-        let busiest = busiest_device(&asked, layout);
-        if let Some((demand, each)) = busiest.filter(|&(_, each)| each > 0.0) {
-            let supply = demand / each;
-            let name = "device of an I/O server";
-            let basis = devices.basis(traffic, layout);
-            (capacity.parts).push(part(name, Some(demand), supply, basis));
-            capacity.remarks.extend(devices.remark(traffic, layout));
-            let count = layout.servers.len();
-            if supply < rules.wire_rate() {
-                capacity.remarks.push(format!(
-                    "{count} I/O servers together move at most {}: their devices, not the network, are \
-                     the limit.",
-                    bandwidth(supply * MB * count as f64)
-                ));
-            }
+    let nodes = fabric.node_count();
+    let at = |server: u32| server as usize;
+    let full = devices.and_then(|devices| devices.fullest(traffic, layout, near.rate, nodes, at));
+    if let Some(full) = full {
+        let name = "device of an I/O server";
+        (capacity.parts).push(part(name, Some(full.demand), full.supply, full.basis));
+        capacity.remarks.extend(full.remark);
+        let count = layout.servers.len();
+        if full.supply < rules.wire_rate() {
+            capacity.remarks.push(format!(
+                "{count} I/O servers together move at most {}: their devices, not the network, are \
+                 the limit.",
+                bandwidth(full.supply * MB * count as f64)
+            ));
         }
     }
     for (name, demand) in asked.links {
@@ -238,9 +236,6 @@ struct Asked {
     written: Vec<f64>,
     /// Of each node to give for I/O.
     read: Vec<f64>,
-    /// Of each node the device behind it: the share of their time that stations of each kind are asked
-    /// for.
-    busy: Vec<[f64; 4]>,
     /// Of the busiest link of each kind between switches, and into a node.
     links: Vec<(String, f64)>,
     /// Whether closed loops are among those who ask.
@@ -250,13 +245,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(
-        fabric: &impl Fabric,
-        traffic: &JobsTraffic,
-        layout: &Layout,
-        alone: f64,
-        devices: Option<&Devices>,
-    ) -> Self {
+    fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
         let nodes = fabric.node_count() as usize;
         let with_links = fabric.node_count() <= NODES_MAX;
         let mut bundles: BTreeMap<u32, f64> = BTreeMap::new();
@@ -264,7 +253,6 @@ impl Asked {
             sent: vec![0.0; nodes],
             written: vec![0.0; nodes],
             read: vec![0.0; nodes],
-            busy: vec![[0.0; 4]; if devices.is_some() { nodes } else { 0 }],
             links: Vec::new(),
             closed: false,
             collective: false,
@@ -289,11 +277,6 @@ impl Asked {
             asked.closed |= limit.is_none();
             let rate = limit.unwrap_or(alone);
             let reads = reads(job);
-            let stores = stores(traffic, layout, job);
-            let served = match (devices.filter(|_| stores), Message::of(job)) {
-                (Some(devices), Some(message)) => Some(devices.per_byte(&message)),
-                _ => None,
-            };
             // Of those that clients have in common, whether each node is one.
             let mut among: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
@@ -318,9 +301,6 @@ impl Asked {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
                         asked.read[other as usize] += each * reads;
-                        for (kind, ns) in served.iter().flatten().enumerate() {
-                            asked.busy[other as usize][kind] += each * ns;
-                        }
                     }
                 }
                 if !with_links {
@@ -345,16 +325,6 @@ impl Asked {
         asked.links = busiest(fabric, &bundles);
         asked
     }
-}
-
-/// What is asked of the busiest device, and the share of its time that this takes of its busiest station.
-fn busiest_device(asked: &Asked, layout: &Layout) -> Option<(f64, f64)> {
-    let servers = layout.servers.iter().map(|&server| {
-        let server = server as usize;
-        let share = asked.busy[server].iter().copied().fold(0.0, f64::max);
-        (asked.written[server] + asked.read[server], share)
-    });
-    servers.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// Share of the data that the job's nodes read.

@@ -2,15 +2,13 @@
 
 use super::{Fabric, capacity, figures};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Ears, Measured, Runs};
+use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::Collapse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
-use isthmus_machine::jobs::Observer as _;
+use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::packets::ways::Ways;
 use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -66,6 +64,8 @@ impl<F: Fabric> Runs for On<F> {
         Box::new(Running {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
             ears: jobs.ears(self.node_count()),
+            counts,
+            collapse: jobs::never,
         })
     }
 
@@ -109,55 +109,25 @@ impl<F: Fabric> Runs for On<F> {
     }
 }
 
-struct Running<W: Ways> {
-    simulation: Simulation<W>,
-    ears: Ears,
-}
-
-impl<W: Ways + Send + Sync + 'static> Simulated for Running<W> {
-    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let mut seen = self.ears.with(recorders);
-        let left = self.simulation.run_until(&mut seen, until);
-        left || seen.finished()
-    }
-
-    fn now(&self) -> Cycles {
-        self.simulation.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        self.simulation.under_way()
-    }
-
-    fn count_channels(&mut self) {
-        self.simulation.restart_counts();
-        self.ears.restart_counts();
-    }
-
-    fn counts(&self) -> Counts {
-        let counters = self.simulation.counted();
-        let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {
-            let each = cycles.iter().zip(times);
-            each.map(|(&cycles, &times)| Taken {
-                cycles,
-                times,
-                asked: cycles,
-            })
-            .collect()
-        };
-        let mut devices = taken(&counters.dma, &counters.sent);
-        devices.extend(behind::counts(self.simulation.counted_behind()));
-        Counts {
-            held: taken(&counters.held, &counters.packets),
-            devices,
-            channels: counters.busy,
-            held_cycles: None,
-            nodes: self.ears.nodes(),
-        }
-    }
-
-    /// Ways close no cycle of channels: kinds have none that do.
-    fn collapse(&self) -> Option<Collapse> {
-        None
+/// What its links, interfaces and devices have done.
+fn counts<W: Ways>(simulation: &Simulation<W>) -> Counts {
+    let counters = simulation.counted();
+    let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {
+        let each = cycles.iter().zip(times);
+        each.map(|(&cycles, &times)| Taken {
+            cycles,
+            times,
+            asked: cycles,
+        })
+        .collect()
+    };
+    let mut devices = taken(&counters.dma, &counters.sent);
+    devices.extend(behind::counts(simulation.counted_behind()));
+    Counts {
+        held: taken(&counters.held, &counters.packets),
+        devices,
+        channels: counters.busy,
+        held_cycles: None,
+        nodes: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::operation::{ErrandId, Step};
 use crate::hypercube::spec::Transfer;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Replication, Stored};
 use crate::storage::{JobStores, StationCount};
 use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Slab, Streams, id};
 use isthmus_units::Bytes;
@@ -148,41 +148,7 @@ impl JobsSimulation {
         simulation
     }
 
-    /// The present cycle.
-    pub fn now(&self) -> Cycles {
-        self.engine.now()
-    }
-
-    /// Messages that the jobs have given and that are not complete, those to come included, and their
-    /// transfer units under way.
-    pub fn under_way(&self) -> u64 {
-        (self.state.messages.len() + self.state.errands.len()) as u64
-    }
-
-    /// Goes on until the observer has finished, nothing is left that could happen or everything before
-    /// cycle `until` has happened. Returns whether anything is under way still.
-    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
-        let state = &mut self.state;
-        self.engine
-            .run_until(until, &mut Driver { state, observer });
-        if !observer.finished() {
-            let now = self.engine.now();
-            self.state.jobs.tell_all_offered(now, observer);
-        }
-        self.under_way() > 0
-    }
-
-    /// Counts from now on what channels carry, for how long they are held and what devices do.
-    pub fn restart_counts(&mut self) {
-        let now = self.engine.now();
-        self.engine.channels_mut().count(now);
-        self.counted_from = now;
-        if let Some(stores) = &mut self.state.stores {
-            stores.restart_counts(now);
-        }
-    }
-
-    /// What each channel has carried since [`JobsSimulation::restart_counts`]; empty if never asked for.
+    /// What each channel has carried since [`Replication::restart_counts`]; empty if never asked for.
     pub fn carried(&self) -> &[Carried] {
         self.engine.channels().carried()
     }
@@ -193,9 +159,38 @@ impl JobsSimulation {
         let held = self.engine.channels().held(now);
         (held, now - self.counted_from)
     }
+}
 
-    /// What the devices of the I/O nodes have done since then: by I/O node, then by kind of station.
-    pub fn counted_behind(&self) -> Vec<StationCount> {
+impl Replication for JobsSimulation {
+    fn now(&self) -> Cycles {
+        self.engine.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        (self.state.messages.len() + self.state.errands.len()) as u64
+    }
+
+    fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+        let state = &mut self.state;
+        self.engine
+            .run_until(until, &mut Driver { state, observer });
+        if !observer.finished() {
+            let now = self.engine.now();
+            self.state.jobs.tell_all_offered(now, observer);
+        }
+        self.under_way() > 0
+    }
+
+    fn restart_counts(&mut self) {
+        let now = self.engine.now();
+        self.engine.channels_mut().count(now);
+        self.counted_from = now;
+        if let Some(stores) = &mut self.state.stores {
+            stores.restart_counts(now);
+        }
+    }
+
+    fn counted_behind(&self) -> Vec<StationCount> {
         let now = self.engine.now();
         let stores = self.state.stores.as_ref();
         stores.map_or_else(Vec::new, |stores| stores.counted(now))

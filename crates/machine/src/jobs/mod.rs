@@ -8,8 +8,10 @@
 //! [`JobsSource`]: isthmus_workload::jobs::JobsSource
 
 mod observe;
+mod replication;
 mod running;
 
 pub use isthmus_workload::jobs::Phase;
 pub use observe::{Completed, Observer, Packet, Stored};
+pub use replication::Replication;
 pub(crate) use running::Jobs;

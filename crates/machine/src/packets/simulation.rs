@@ -1,7 +1,7 @@
 //! Jobs running on a network of packets.
 
 use super::network::{Network, NetworkError};
-use crate::jobs::{Completed, Jobs, Observer, Packet, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Replication, Stored};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
@@ -104,19 +104,22 @@ impl<W: Ways> Simulation<W> {
         Ok(simulation)
     }
 
-    /// The present tick.
-    pub fn now(&self) -> Cycles {
+    /// What links and network interfaces have done since [`Replication::restart_counts`].
+    pub fn counted(&self) -> Counters {
+        self.engine.counted()
+    }
+}
+
+impl<W: Ways> Replication for Simulation<W> {
+    fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// Messages offered to the network and not delivered.
-    pub fn under_way(&self) -> u64 {
+    fn under_way(&self) -> u64 {
         self.engine.open()
     }
 
-    /// Goes on until the observer has finished or everything before tick `until` has happened.
-    /// Returns whether anything is under way still.
-    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+    fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
             observer,
@@ -129,8 +132,7 @@ impl<W: Ways> Simulation<W> {
         self.under_way() > 0
     }
 
-    /// Counts from now on what links, network interfaces and devices do.
-    pub fn restart_counts(&mut self) {
+    fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
         if let Some(behind) = &mut self.state.behind {
@@ -138,16 +140,10 @@ impl<W: Ways> Simulation<W> {
         }
     }
 
-    /// What the devices behind servers have done since then: by server, then by kind of station.
-    pub fn counted_behind(&self) -> Vec<StationCount> {
+    fn counted_behind(&self) -> Vec<StationCount> {
         let behind = self.state.behind.as_ref();
         let now = self.engine.now();
         behind.map_or_else(Vec::new, |behind| behind.stores.counted(now))
-    }
-
-    /// What links and network interfaces have done since [`Simulation::restart_counts`].
-    pub fn counted(&self) -> Counters {
-        self.engine.counted()
     }
 }
 

@@ -12,7 +12,7 @@
 //! which is asked when the first request has come in. Messages that reach a server in one cycle are served
 //! by the numbers of their processes.
 
-use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen, Replication, Stored};
 use crate::sci::build::Machine;
 use crate::sci::rings::{LinkUse, Rings};
 use crate::sci::routing::Router;
@@ -162,20 +162,33 @@ impl JobsSimulation {
         Self { rings, state }
     }
 
-    /// The present cycle.
-    pub fn now(&self) -> Cycles {
+    /// The fabric.
+    pub fn machine(&self) -> &Machine {
+        self.state.router.machine()
+    }
+
+    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
+    /// description's patience while packets waited, or some queues can never move again.
+    pub fn stall(&self) -> Option<&Stall> {
+        self.rings.stall()
+    }
+
+    /// What each link has carried, by the numbers of the fabric's links.
+    pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
+        self.rings.links(self.state.router.machine())
+    }
+}
+
+impl Replication for JobsSimulation {
+    fn now(&self) -> Cycles {
         self.rings.now()
     }
 
-    /// Messages that the jobs have given and that are not complete, those to come included.
-    pub fn under_way(&self) -> u64 {
+    fn under_way(&self) -> u64 {
         self.state.messages.len() as u64
     }
 
-    /// Goes on until the observer has finished, the fabric has collapsed, nothing is left that could
-    /// happen or everything before cycle `until` has happened. Returns whether anything is under way
-    /// still.
-    pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
+    fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
             && self.now() < until
@@ -191,14 +204,7 @@ impl JobsSimulation {
         self.under_way() > 0
     }
 
-    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
-    /// description's patience while packets waited, or some queues can never move again.
-    pub fn stall(&self) -> Option<&Stall> {
-        self.rings.stall()
-    }
-
-    /// Counts what links carry and devices do from now on.
-    pub fn restart_counts(&mut self) {
+    fn restart_counts(&mut self) {
         self.rings.restart_counts();
         let now = self.now();
         if let Some(stores) = &mut self.state.stores {
@@ -206,16 +212,9 @@ impl JobsSimulation {
         }
     }
 
-    /// What the devices behind servers have done since [`JobsSimulation::restart_counts`]: by server, then by
-    /// kind of station.
-    pub fn counted_behind(&self) -> Vec<StationCount> {
+    fn counted_behind(&self) -> Vec<StationCount> {
         let stores = self.state.stores.as_ref();
         stores.map_or_else(Vec::new, |stores| stores.counted(self.now()))
-    }
-
-    /// What each link has carried, by the numbers of the fabric's links.
-    pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
-        self.rings.links(self.state.router.machine())
     }
 }
 

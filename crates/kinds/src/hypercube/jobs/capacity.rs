@@ -70,7 +70,9 @@ pub(super) fn capacity(
         machine.placement().io_node_count(),
     );
     let at = |server: u32| machine.attends(server - pes) as usize;
-    if let Some(full) = devices.and_then(|devices| devices.fullest(jobs, alone, io_nodes, at)) {
+    if let Some(full) = devices
+        .and_then(|devices| devices.fullest(&jobs.traffic, &jobs.layout, alone, io_nodes, at))
+    {
         capacity.parts.push(PartKind {
             name: format!("device of I/O node {}", full.place),
             demand: Some(full.demand * MB),

@@ -3,17 +3,15 @@
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
 use super::{HypercubeJobs, capacity};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Ears, Measured, Message, Runs};
+use crate::jobs::{self, Measured, Message, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::Collapse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
 use isthmus_machine::hypercube::spec::{HypercubeSpec, JobsOnCube, Transfer};
 use isthmus_machine::hypercube::{JobsSimulation, Machine};
-use isthmus_machine::jobs::Observer as _;
+use isthmus_machine::jobs::Replication as _;
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::spec::{JobsTraffic, Servers};
 use isthmus_workload::storage::StorageSpec;
@@ -96,6 +94,8 @@ impl Runs for On {
                 replication,
             ),
             ears: jobs.ears(self.node_count()),
+            counts,
+            collapse: jobs::never,
         })
     }
 
@@ -150,52 +150,22 @@ impl Runs for On {
     }
 }
 
-struct Running {
-    simulation: JobsSimulation,
-    ears: Ears,
-}
-
-impl Simulated for Running {
-    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let mut seen = self.ears.with(recorders);
-        let left = self.simulation.run_until(&mut seen, until);
-        left || seen.finished()
-    }
-
-    fn now(&self) -> Cycles {
-        self.simulation.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        self.simulation.under_way()
-    }
-
-    fn count_channels(&mut self) {
-        self.simulation.restart_counts();
-        self.ears.restart_counts();
-    }
-
-    fn counts(&self) -> Counts {
-        let carried = self.simulation.carried();
-        let (held, cycles) = self.simulation.held();
-        let channels = carried.iter().zip(held);
-        Counts {
-            channels: carried.iter().map(|carried| carried.flits).collect(),
-            held: channels
-                .map(|(carried, cycles)| Taken {
-                    cycles,
-                    times: carried.messages,
-                    asked: cycles,
-                })
-                .collect(),
-            devices: behind::counts(self.simulation.counted_behind()),
-            held_cycles: Some(cycles),
-            nodes: self.ears.nodes(),
-        }
-    }
-
-    /// Routes are proven free of deadlock when a machine is built.
-    fn collapse(&self) -> Option<Collapse> {
-        None
+/// What its channels and devices have done.
+fn counts(simulation: &JobsSimulation) -> Counts {
+    let carried = simulation.carried();
+    let (held, cycles) = simulation.held();
+    let channels = carried.iter().zip(held);
+    Counts {
+        channels: carried.iter().map(|carried| carried.flits).collect(),
+        held: channels
+            .map(|(carried, cycles)| Taken {
+                cycles,
+                times: carried.messages,
+                asked: cycles,
+            })
+            .collect(),
+        devices: behind::counts(simulation.counted_behind()),
+        held_cycles: Some(cycles),
+        nodes: Vec::new(),
     }
 }

@@ -76,7 +76,9 @@ pub(super) fn capacity(
     }
     let at = |node: u32| node as usize;
     let nodes = machine.fabric().node_count();
-    if let Some(full) = devices.and_then(|devices| devices.fullest(jobs, alone, nodes, at)) {
+    if let Some(full) =
+        devices.and_then(|devices| devices.fullest(&jobs.traffic, &jobs.layout, alone, nodes, at))
+    {
         let name = format!("device of I/O server {}", full.place);
         let basis = full.basis;
         capacity

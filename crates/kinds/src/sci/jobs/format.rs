@@ -4,7 +4,6 @@ use super::super::table::MachineTable;
 use super::super::{Sci, build, failures};
 use super::table::JobsTable;
 use super::{SciJobs, workload};
-use crate::devices::{DEVICE, StorageTable};
 use crate::jobs::{self, behind};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec};
 use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables, Watch};
@@ -12,18 +11,12 @@ use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings,
 impl Format for SciJobs {
     const NAME: &'static str = Sci::NAME;
     const FORM: &'static str = "sci-jobs";
-    const TABLES: Tables = Tables {
-        machine: || Rows::of::<MachineTable>("machine"),
-        workload: || {
-            let jobs = Rows::of::<JobsTable>("workload").into_iter();
-            jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()
-        },
-        named: Some(jobs::NAMED),
-        own: jobs::OWN,
-        loads: jobs::LOADS,
-        presets: None,
-        faults: Some(failures::FAULTS),
-    };
+    const TABLES: Tables = jobs::tables(
+        || Rows::of::<MachineTable>("machine"),
+        jobs::workload::<JobsTable>,
+        None,
+        Some(failures::FAULTS),
+    );
     type Machine = SciSpec;
     type Work = JobsOnRings;
 

@@ -4,15 +4,13 @@ use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Ears, Measured, Runs};
+use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::recorders::Recorders;
-use isthmus_experiment::result::Collapse;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
-use isthmus_machine::jobs::Observer as _;
+use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Transfer};
 use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
@@ -63,7 +61,11 @@ impl Runs for On {
                 replication,
             ),
             ears: jobs.ears(self.node_count()),
-            cycle_us: self.cycle_us(),
+            counts,
+            collapse: |simulation| {
+                let cycle_us = simulation.machine().clock().cycle_us();
+                Some(collapse(simulation.stall()?, cycle_us))
+            },
         })
     }
 
@@ -105,43 +107,12 @@ impl Runs for On {
     }
 }
 
-struct Running {
-    simulation: JobsSimulation,
-    ears: Ears,
-    cycle_us: f64,
-}
-
-impl Simulated for Running {
-    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let mut seen = self.ears.with(recorders);
-        let left = self.simulation.run_until(&mut seen, until);
-        left || seen.finished()
-    }
-
-    fn now(&self) -> Cycles {
-        self.simulation.now()
-    }
-
-    fn under_way(&self) -> u64 {
-        self.simulation.under_way()
-    }
-
-    fn count_channels(&mut self) {
-        self.simulation.restart_counts();
-        self.ears.restart_counts();
-    }
-
-    fn counts(&self) -> Counts {
-        let links = self.simulation.links();
-        Counts {
-            channels: links.flat_map(|link| [link.send, link.echo]).collect(),
-            devices: behind::counts(self.simulation.counted_behind()),
-            nodes: self.ears.nodes(),
-            ..Counts::default()
-        }
-    }
-
-    fn collapse(&self) -> Option<Collapse> {
-        Some(collapse(self.simulation.stall()?, self.cycle_us))
+/// What its links and devices have done.
+fn counts(simulation: &JobsSimulation) -> Counts {
+    let links = simulation.links();
+    Counts {
+        channels: links.flat_map(|link| [link.send, link.echo]).collect(),
+        devices: behind::counts(simulation.counted_behind()),
+        ..Counts::default()
     }
 }
