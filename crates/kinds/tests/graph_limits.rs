@@ -87,7 +87,7 @@ fn a_dragonfly_carries_what_its_links_between_groups_do() {
     limits_of_the_dragonfly("100 us", 0.02);
 }
 
-/// The same for longer: `cargo test --release -p isthmus-kinds --test graph_limits -- --ignored`.
+/// The same for longer: `cargo test --release -p isthmus-kinds --test all graph_limits -- --ignored`.
 #[test]
 #[ignore = "takes a minute in a release build"]
 fn a_dragonfly_carries_what_its_links_between_groups_do_for_long() {

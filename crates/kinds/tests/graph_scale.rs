@@ -70,7 +70,7 @@ fn cables(pairs: impl IntoIterator<Item = (usize, usize)>) -> String {
 }
 
 /// 100,000 nodes at 4,000 switches, whose routes are all made, on grids put in layers, and followed:
-/// `cargo test --release -p isthmus-kinds --test graph_scale -- --ignored --nocapture --test-threads=1`.
+/// `cargo test --release -p isthmus-kinds --test all graph_scale -- --ignored --nocapture --test-threads=1`.
 #[test]
 #[ignore = "takes seconds in a release build"]
 fn a_hundred_thousand_nodes_are_checked_in_seconds() {

@@ -1,6 +1,6 @@
 //! The reference of the guide, `docs/scenario-fields.md`, is made from `schema::fields`. After a
 //! change of the fields write it anew:
-//! `UPDATE_DOCS=1 cargo test -p isthmus-kinds --test reference_page`
+//! `UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page`
 
 use isthmus_kinds::KINDS;
 use isthmus_scenario::schema::FieldInfo;
@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # Fields of a scenario
 
 <!-- Made from the table that the parser uses. Write it anew with
-     UPDATE_DOCS=1 cargo test -p isthmus-kinds --test reference_page -->
+     UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page -->
 
 Every field that a scenario file may have, made from the table that the parser itself uses. How a
 file is put together is said in [Scenarios](scenario.md); `isthmus check --fields` prints the same
@@ -267,6 +267,6 @@ fn the_page_of_the_guide_is_current() {
     assert!(
         found == wanted,
         "docs/scenario-fields.md is not what the fields say; write it anew with \
-         UPDATE_DOCS=1 cargo test -p isthmus-kinds --test reference_page"
+         UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page"
     );
 }

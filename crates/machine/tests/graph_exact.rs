@@ -347,8 +347,8 @@ fn compare(
     Ok(())
 }
 
-/// Beside the 1,000 of the engine's own tests; `PROPTEST_CASES=1000 cargo test -p isthmus-machine --test graph_exact --
-/// --nocapture` for more.
+/// Beside the 1,000 of the engine's own tests; for more of them
+/// `PROPTEST_CASES=1000 cargo test -p isthmus-machine --test all graph_exact -- --nocapture`.
 #[test]
 fn engine_and_reference_tell_the_same_of_networks_of_switches() {
     let given = std::env::var_os("PROPTEST_CASES").is_some();

@@ -1,8 +1,6 @@
 //! Cases small enough to be followed by hand, on both engines.
 
-mod drive;
-
-use drive::{Answer, Demand, Log, Part};
+use crate::drive::{self, Answer, Demand, Log, Part};
 use isthmus_kernel::RunUntil;
 use isthmus_sci::{
     ChangeFrom, Class, Delivery, Fabric, FlowControl, RingEngine, Rules, Source, StallKind, event,

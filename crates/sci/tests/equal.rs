@@ -1,9 +1,7 @@
 //! The event-driven engine against the symbol-by-symbol reference: everything that comes out, on
 //! random fabrics, rules and loads.
 
-mod drive;
-
-use drive::{Answer, Demand, Log};
+use crate::drive::{self, Answer, Demand, Log};
 use isthmus_kernel::{Chance, Stream, Streams, Uniform};
 use isthmus_sci::{ChangeFrom, Fabric, FlowControl, Rules, Source, event, symbol};
 use isthmus_topology::rings::Segment;

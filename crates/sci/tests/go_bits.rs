@@ -1,8 +1,6 @@
 //! The go bits of IEEE 1596: a node that others starve gets its share, at a cost.
 
-mod drive;
-
-use drive::Demand;
+use crate::drive::{self, Demand};
 use isthmus_kernel::{Streams, Uniform};
 use isthmus_sci::{ChangeFrom, Fabric, FlowControl, Rules, Source, event, symbol};
 use isthmus_topology::rings::Segment;

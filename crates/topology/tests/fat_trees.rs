@@ -1,12 +1,10 @@
 //! Fat trees against their recursive definition: links, routes, shares of bundles.
 
-mod tree_paths;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::tree_paths::{Levels, Naive, levels, place, shape, steps};
 use isthmus_topology::trees::{Ascent, LinkKind, Ports, Shape, Tree, TreesError, Vertex};
 use proptest::prelude::*;
-use tree_paths::{Levels, Naive, levels, place, shape, steps};
 
 const RULES: [Ascent; 4] = [
     Ascent::Adaptive,

@@ -1,15 +1,13 @@
 //! Routes, averages and the check for circles of waiting queues against all shortest paths of small
 //! fabrics.
 
-mod ring_paths;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ring_paths::{Naive, Path, distribution, rings};
 use isthmus_topology::rings::{
     Averages, Fabric, Faults, LinkUse, Routes, RoutesError, Routing, Shape,
 };
 use proptest::prelude::*;
-use ring_paths::{Naive, Path, distribution, rings};
 
 const TABLE_RULES: [Routing; 3] = [Routing::Fixed, Routing::Random, Routing::FewestChanges];
 const ALL_RULES: [Routing; 4] = [

@@ -290,3 +290,32 @@ fn the_map_says_the_same() {
         assert_eq!(told, listed(MAY_USE, name), "what `{name}` may use");
     }
 }
+
+/// A file that the list forgets would be compiled by nobody, and its tests would never fail.
+#[test]
+fn all_tests_of_a_crate_are_in_its_list() {
+    let mut lists = 0;
+    for (name, _) in MAY_USE {
+        let folder = root().join("crates").join(name).join("tests");
+        let Ok(list) = fs::read_to_string(folder.join("all.rs")) else {
+            continue;
+        };
+        lists += 1;
+        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        for entry in entries {
+            let path = entry.expect("the folder can be listed").path();
+            let stem = path
+                .file_stem()
+                .expect("files have names")
+                .to_string_lossy();
+            let is_part = path.extension().is_some_and(|ending| ending == "rs") && stem != "all";
+            let line = format!("mod {stem};");
+            assert!(
+                !is_part || list.lines().any(|listed| listed == line),
+                "{} is not in all.rs beside it: add `{line}`",
+                path.display()
+            );
+        }
+    }
+    assert_eq!(lists, 6, "crates whose tests are one program");
+}

@@ -1,6 +1,6 @@
 //! What drives engine and reference with the same random rules and loads, and compares what they tell.
 
-use crate::reference::{Answers, Cases, Network, Reference, Told};
+use super::reference::{Answers, Cases, Network, Reference, Told};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{
