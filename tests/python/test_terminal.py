@@ -13,11 +13,11 @@ from terminal import Terminal
 
 BAR = re.compile("[█░]")
 SLOW = (
-    SMALL.replace("messages_first = 4000", "messages_first = 60000")
-    .replace("messages_max = 40000", "messages_max = 60000")
+    SMALL.replace("messages_first = 4000", "messages_first = 200000")
+    .replace("messages_max = 40000", "messages_max = 200000")
     .replace('["2 /ms", "4 /ms"]', '["1 /ms", "2 /ms", "3 /ms", "4 /ms"]')
 )
-"""Eight points of a tenth of a second or more each."""
+"""Eight points of some tenths of a second each: bars are drawn ten times a second."""
 RINGS = """\
 version = 1
 name = "ring"
