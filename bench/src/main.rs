@@ -8,6 +8,7 @@ mod fingerprint;
 mod growth;
 mod meter;
 mod parts;
+mod redistribute;
 mod reference;
 mod replications;
 mod sci;
@@ -30,6 +31,8 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   dragonfly     radix=4 offered=0.6 adaptive=0 ticks=100000 runs=3
   corridor      offered=0.6 adaptive=0 time_us=200 replications=2
   tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
+  redistribute  megabytes=512 block=16 ranks=4 threads=2 element=8 runs=7
+  plan          extent=1000000 ranks=10000 block=2 runs=20
   parts
   fingerprint";
 
@@ -120,6 +123,28 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&fattree::run(load)))
+        }
+        "redistribute" => {
+            let case = redistribute::Case {
+                megabytes: values.take("megabytes", 512)?,
+                block: values.take("block", 16)?,
+                ranks: values.take("ranks", 4)?,
+                threads: values.take("threads", 2)?,
+                element: values.take("element", 8)?,
+                runs: values.take("runs", 7)?,
+            };
+            values.end()?;
+            Ok(json(&redistribute::run(case)))
+        }
+        "plan" => {
+            let case = redistribute::Huge {
+                extent: values.take("extent", 1_000_000)?,
+                ranks: values.take("ranks", 10_000)?,
+                block: values.take("block", 2)?,
+                runs: values.take("runs", 20)?,
+            };
+            values.end()?;
+            Ok(json(&redistribute::plan(case)))
         }
         "dragonfly" => {
             let load = dragonfly::Load {

@@ -1,0 +1,164 @@
+//! What can be wrong with a layout.
+
+use std::fmt;
+
+/// Why there is no such layout.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LayoutError {
+    /// No dimension, or more than [`super::DIMS_MAX`].
+    Dimensions {
+        /// How many.
+        given: usize,
+    },
+    /// A dimension of no indices.
+    NoIndices {
+        /// Which.
+        dim: usize,
+    },
+    /// [`super::ELEMENTS_MAX`] elements or more.
+    TooManyElements,
+    /// The grid tells of another number of dimensions than the array has.
+    GridDimensions {
+        /// Those of the grid.
+        given: usize,
+        /// Those of the array.
+        wanted: usize,
+    },
+    /// A process grid with an extent of zero, or of more than [`super::RANKS_MAX`] processes.
+    GridSize {
+        /// Its extents.
+        extents: Vec<u32>,
+    },
+    /// A dimension goes over an axis that the grid lacks.
+    NoAxis {
+        /// Of the array.
+        dim: usize,
+        /// Of the grid.
+        axis: usize,
+        /// How many there are.
+        axes: usize,
+    },
+    /// Two dimensions go over one axis.
+    AxisTwice {
+        /// Of the grid.
+        axis: usize,
+        /// Both.
+        dims: [usize; 2],
+    },
+    /// Blocks of no indices.
+    NoBlock {
+        /// Which dimension.
+        dim: usize,
+    },
+    /// The first block is given to a coordinate beyond the axis.
+    Source {
+        /// Which dimension.
+        dim: usize,
+        /// The coordinate.
+        source: u32,
+        /// Coordinates of the axis.
+        over: u32,
+    },
+    /// Cuts that do not go from 0 to the extent of the dimension, one more than the axis has coordinates, never
+    /// back.
+    Cuts {
+        /// Which dimension.
+        dim: usize,
+        /// What is wrong with them.
+        problem: String,
+    },
+    /// As many ranks as the layout has are wanted.
+    RankCount {
+        /// How many were given.
+        given: u64,
+        /// How many it has.
+        wanted: u64,
+    },
+    /// One rank in two places.
+    RankTwice {
+        /// Which.
+        rank: u32,
+    },
+    /// A box has another number of dimensions than the array, ends before it begins, or beyond the array.
+    Box {
+        /// Of which rank.
+        rank: usize,
+        /// The how manieth of it.
+        part: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Two boxes hold one element.
+    Overlap {
+        /// The first element that both hold.
+        index: Vec<u64>,
+        /// Rank and part of both.
+        of: [(usize, usize); 2],
+    },
+    /// No box holds an element.
+    Missing {
+        /// The first such element.
+        index: Vec<u64>,
+    },
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dimensions { given } => write!(
+                f,
+                "an array of {given} dimensions: it has 1 to {}",
+                super::DIMS_MAX
+            ),
+            Self::NoIndices { dim } => {
+                write!(f, "dimension {dim} has no indices: it has at least 1")
+            }
+            Self::TooManyElements => write!(f, "an array has fewer than 2^62 elements"),
+            Self::GridDimensions { given, wanted } => write!(
+                f,
+                "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
+            ),
+            Self::GridSize { extents } => write!(
+                f,
+                "a process grid of {extents:?}: each extent is at least 1, and all together make at most {} ranks",
+                super::RANKS_MAX
+            ),
+            Self::NoAxis { dim, axis, axes } => write!(
+                f,
+                "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
+            ),
+            Self::AxisTwice { axis, dims } => write!(
+                f,
+                "dimensions {} and {} both go over axis {axis} of the process grid: each needs one of its own",
+                dims[0], dims[1]
+            ),
+            Self::NoBlock { dim } => write!(
+                f,
+                "blocks of dimension {dim} have no indices: they have at least 1"
+            ),
+            Self::Source { dim, source, over } => write!(
+                f,
+                "the first block of dimension {dim} is at coordinate {source}, but the axis has {over}: coordinates \
+                 count from 0"
+            ),
+            Self::Cuts { dim, problem } => write!(f, "cuts of dimension {dim}: {problem}"),
+            Self::RankCount { given, wanted } => {
+                write!(f, "{given} ranks are given, but the layout has {wanted}")
+            }
+            Self::RankTwice { rank } => write!(f, "rank {rank} is given twice"),
+            Self::Box {
+                rank,
+                part,
+                problem,
+            } => write!(f, "box {part} of rank {rank}: {problem}"),
+            Self::Overlap { index, of } => write!(
+                f,
+                "element {index:?} is held twice: by box {} of rank {} and by box {} of rank {}",
+                of[0].1, of[0].0, of[1].1, of[1].0
+            ),
+            Self::Missing { index } => write!(f, "no rank holds element {index:?}"),
+        }
+    }
+}
+
+impl std::error::Error for LayoutError {}

@@ -1,0 +1,251 @@
+//! Arrays over a grid of processes: block-cyclic, in blocks, cut anywhere, or whole.
+
+use super::error::LayoutError;
+use super::{Part, RANKS_MAX};
+use crate::comb::Comb;
+use std::sync::Arc;
+
+/// In which order the processes of a grid are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GridOrder {
+    /// The last axis counts fastest, as in C and MPI; the `R` of BLACS.
+    #[default]
+    RowMajor,
+    /// The first axis counts fastest, as in Fortran; the `C` of BLACS.
+    ColumnMajor,
+}
+
+/// How a dimension is spread over an axis of the grid.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// Blocks of `block` indices go round the coordinates, the first to the coordinate `source`: `CYCLIC(block)` of
+    /// High Performance Fortran; `MB`, `RSRC` of a ScaLAPACK descriptor.
+    Cyclic {
+        /// Indices of a block.
+        block: u64,
+        /// Coordinate that has the first block.
+        source: u32,
+    },
+    /// One block for each coordinate, as large as possible: `BLOCK` of High Performance Fortran.
+    Block,
+    /// Coordinate `i` has the indices from `cuts[i]` to before `cuts[i + 1]`.
+    Cuts(Arc<[u64]>),
+}
+
+/// How one dimension is distributed: over which axis of the grid, and how; `None` is whole at every process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dim(pub Option<(usize, Spread)>);
+
+impl Dim {
+    /// Each process has all indices.
+    pub const WHOLE: Self = Self(None);
+
+    /// Blocks of `block` indices go round the coordinates of `axis`.
+    pub fn cyclic(axis: usize, block: u64) -> Self {
+        Self(Some((axis, Spread::Cyclic { block, source: 0 })))
+    }
+
+    /// One block for each coordinate of `axis`.
+    pub fn block(axis: usize) -> Self {
+        Self(Some((axis, Spread::Block)))
+    }
+}
+
+/// A grid of processes, and how each dimension of an array goes over its axes.
+///
+/// Processes that differ only along axes over which no dimension goes hold the same elements.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    extents: Vec<u32>,
+    order: GridOrder,
+    dims: Vec<Dim>,
+}
+
+impl Grid {
+    /// A grid with axes of these extents, numbered row by row, and by dimension of the array its distribution.
+    pub fn new(extents: &[u32], dims: &[Dim]) -> Self {
+        Self {
+            extents: extents.to_vec(),
+            order: GridOrder::RowMajor,
+            dims: dims.to_vec(),
+        }
+    }
+
+    /// The same, numbered in another order.
+    pub fn in_order(mut self, order: GridOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Processes along each axis.
+    pub fn extents(&self) -> &[u32] {
+        &self.extents
+    }
+
+    /// By dimension of the array its distribution.
+    pub fn dims(&self) -> &[Dim] {
+        &self.dims
+    }
+
+    /// In which order processes are numbered.
+    pub fn order(&self) -> GridOrder {
+        self.order
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.extents
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product()
+    }
+
+    pub(super) fn check(&self, shape: &[u64]) -> Result<(), LayoutError> {
+        if self.dims.len() != shape.len() {
+            return Err(LayoutError::GridDimensions {
+                given: self.dims.len(),
+                wanted: shape.len(),
+            });
+        }
+        let mut size = Some(1_u64);
+        for &extent in &self.extents {
+            let product = size.and_then(|size| size.checked_mul(extent.into()));
+            size = product.filter(|size| (1..=RANKS_MAX).contains(size));
+        }
+        if size.is_none() {
+            return Err(LayoutError::GridSize {
+                extents: self.extents.clone(),
+            });
+        }
+        for (dim, (distribution, &extent)) in self.dims.iter().zip(shape).enumerate() {
+            let Some((axis, spread)) = &distribution.0 else {
+                continue;
+            };
+            let Some(&over) = self.extents.get(*axis) else {
+                return Err(LayoutError::NoAxis {
+                    dim,
+                    axis: *axis,
+                    axes: self.extents.len(),
+                });
+            };
+            let goes_over = |other: &Dim| other.0.as_ref().is_some_and(|(other, _)| other == axis);
+            if let Some(other) = self.dims[..dim].iter().position(goes_over) {
+                return Err(LayoutError::AxisTwice {
+                    axis: *axis,
+                    dims: [other, dim],
+                });
+            }
+            match spread {
+                Spread::Cyclic { block: 0, .. } => return Err(LayoutError::NoBlock { dim }),
+                &Spread::Cyclic { source, .. } if source >= over => {
+                    return Err(LayoutError::Source { dim, source, over });
+                }
+                Spread::Cuts(cuts) => {
+                    let problem = wrong_cuts(cuts, extent, over);
+                    if let Some(problem) = problem {
+                        return Err(LayoutError::Cuts { dim, problem });
+                    }
+                }
+                Spread::Cyclic { .. } | Spread::Block => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the process with this number holds.
+    pub(super) fn part(&self, shape: &[u64], number: u32) -> Part {
+        let at = self.coordinates(number);
+        let combs = (0..shape.len()).map(|dim| self.comb(shape, dim, self.along(dim, &at)));
+        combs.collect()
+    }
+
+    /// What a coordinate of the axis of `dim` holds of it; 0 where it has no axis.
+    pub(crate) fn comb(&self, shape: &[u64], dim: usize, at: u32) -> Comb {
+        let extent = shape[dim];
+        let Some((axis, spread)) = &self.dims[dim].0 else {
+            return Comb::run(0, extent);
+        };
+        let over = u64::from(self.extents[*axis]);
+        match spread {
+            &Spread::Cyclic { block, source } => {
+                let turn = (u64::from(at) + over - u64::from(source)) % over;
+                Comb::cyclic(extent, block, over, turn)
+            }
+            Spread::Block => {
+                let block = extent.div_ceil(over);
+                let from = (u64::from(at) * block).min(extent);
+                Comb::run(from, (from + block).min(extent))
+            }
+            Spread::Cuts(cuts) => Comb::run(cuts[at as usize], cuts[at as usize + 1]),
+        }
+    }
+
+    /// The coordinate along the axis of `dim`; 0 where it has none.
+    pub(crate) fn along(&self, dim: usize, at: &[u32]) -> u32 {
+        (self.dims[dim].0.as_ref()).map_or(0, |(axis, _)| at[*axis])
+    }
+
+    /// The coordinates of a process.
+    pub(crate) fn coordinates(&self, number: u32) -> Vec<u32> {
+        let mut left = number;
+        let mut at = vec![0; self.extents.len()];
+        for axis in self.axes_from_fastest() {
+            at[axis] = left % self.extents[axis];
+            left /= self.extents[axis];
+        }
+        at
+    }
+
+    /// The number of a process.
+    pub(crate) fn number(&self, at: &[u32]) -> u32 {
+        let mut number = 0;
+        let mut step = 1;
+        for axis in self.axes_from_fastest() {
+            number += at[axis] * step;
+            step *= self.extents[axis];
+        }
+        number
+    }
+
+    fn axes_from_fastest(&self) -> Box<dyn Iterator<Item = usize>> {
+        let axes = 0..self.extents.len();
+        match self.order {
+            GridOrder::RowMajor => Box::new(axes.rev()),
+            GridOrder::ColumnMajor => Box::new(axes),
+        }
+    }
+
+    /// Axes over which no dimension goes.
+    pub(crate) fn free_axes(&self) -> Vec<usize> {
+        let used = |axis: usize| {
+            let mut dims = self.dims.iter().flat_map(|dim| &dim.0);
+            dims.any(|(of, _)| *of == axis)
+        };
+        (0..self.extents.len())
+            .filter(|&axis| !used(axis))
+            .collect()
+    }
+
+    /// How many processes hold the same.
+    pub(super) fn replicas(&self) -> u64 {
+        let free = self.free_axes();
+        free.iter()
+            .map(|&axis| u64::from(self.extents[axis]))
+            .product()
+    }
+}
+
+fn wrong_cuts(cuts: &[u64], extent: u64, over: u32) -> Option<String> {
+    let wanted = over as usize + 1;
+    if cuts.len() != wanted {
+        return Some(format!(
+            "there are {}, but {wanted} are needed for {over} coordinates",
+            cuts.len()
+        ));
+    }
+    if let Some(back) = cuts.windows(2).find(|pair| pair[1] < pair[0]) {
+        return Some(format!("{} comes after {}", back[1], back[0]));
+    }
+    let (first, last) = (cuts[0], cuts[over as usize]);
+    ((first, last) != (0, extent))
+        .then(|| format!("they go from {first} to {last}, but the dimension from 0 to {extent}"))
+}

@@ -1,0 +1,20 @@
+//! Distributed arrays: which rank holds which elements ([`layout`]), how an array of one layout becomes one of another
+//! ([`plan`]), and what moves the data ([`transfer`]).
+//!
+//! The blocks that the ranks of a parallel program hold are small and scattered; whoever takes the data, a network
+//! interface or a file, wants large contiguous ones. The answer is to reshuffle inside the machine (Steenkiste, "A
+//! High-Speed Network Interface for Distributed-Memory Systems", section 6.1).
+//!
+//! Knows nothing of sockets, files, networks or processes: a plan is pure arithmetic on layouts, and data are moved
+//! between slices of bytes.
+
+mod comb;
+mod family;
+pub mod layout;
+pub mod plan;
+pub mod transfer;
+
+pub use comb::Comb;
+pub use family::{At, Family, Steps, shared, shared_size};
+pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
+pub use plan::{Message, Plan, PlanError, Section};

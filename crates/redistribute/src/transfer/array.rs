@@ -1,0 +1,150 @@
+//! Arrays in memory.
+
+use super::TransferError;
+use crate::comb::Comb;
+
+/// In which order the elements of an array lie in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// The last index counts fastest.
+    #[default]
+    C,
+    /// The first index counts fastest.
+    F,
+}
+
+/// The strides, in bytes, of an array without gaps of this shape with elements of `element` bytes.
+pub fn strides(shape: &[u64], element: u64, order: Order) -> Vec<u64> {
+    let mut strides = vec![element; shape.len()];
+    let mut step = element;
+    let mut set = |dim: usize| {
+        strides[dim] = step;
+        step *= shape[dim].max(1);
+    };
+    match order {
+        Order::C => (0..shape.len()).rev().for_each(&mut set),
+        Order::F => (0..shape.len()).for_each(&mut set),
+    }
+    strides
+}
+
+/// A part to read from: its bytes, the first element at the beginning, and by dimension the bytes from one index to
+/// the next.
+#[derive(Clone, Debug)]
+pub struct Array<'a> {
+    /// From the first byte of the first element to the last of the last, at least.
+    pub bytes: &'a [u8],
+    /// By dimension.
+    pub strides: Vec<u64>,
+}
+
+/// A part to write to, as [`Array`]. No two elements share bytes.
+#[derive(Debug)]
+pub struct ArrayMut<'a> {
+    /// From the first byte of the first element to the last of the last, at least.
+    pub bytes: &'a mut [u8],
+    /// By dimension.
+    pub strides: Vec<u64>,
+}
+
+/// Which array it is that does not fit its part.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    side: &'static str,
+    rank: Option<u32>,
+    part: usize,
+}
+
+impl Place {
+    pub fn of(side: &'static str, part: usize) -> Self {
+        Self {
+            side,
+            rank: None,
+            part,
+        }
+    }
+
+    pub fn at(self, rank: u32) -> Self {
+        Self {
+            rank: Some(rank),
+            ..self
+        }
+    }
+
+    fn wrong(&self, problem: String) -> TransferError {
+        TransferError::Array {
+            side: self.side,
+            rank: self.rank,
+            part: self.part,
+            problem,
+        }
+    }
+
+    pub fn missing(&self) -> TransferError {
+        self.wrong("it is missing".to_owned())
+    }
+
+    pub fn check_dims(&self, dims: usize, strides: &[u64]) -> Result<(), TransferError> {
+        if strides.len() == dims {
+            return Ok(());
+        }
+        let given = strides.len();
+        Err(self.wrong(format!("it has {given} dimensions, but the layout {dims}")))
+    }
+
+    /// Whether so many bytes reach to `end`.
+    pub fn check_end(&self, bytes: usize, end: u64) -> Result<(), TransferError> {
+        if end <= bytes as u64 {
+            return Ok(());
+        }
+        Err(self.wrong(format!(
+            "it has {bytes} bytes, but with its strides the part ends behind {end}"
+        )))
+    }
+
+    /// Whether all elements of a part lie in so many bytes with these strides.
+    pub fn check(
+        &self,
+        part: &[Comb],
+        (bytes, strides): (usize, &[u64]),
+        element: u64,
+    ) -> Result<(), TransferError> {
+        self.check_dims(part.len(), strides)?;
+        if part.iter().any(|comb| comb.size() == 0) {
+            return Ok(());
+        }
+        let mut end = Some(element);
+        for (comb, &stride) in part.iter().zip(strides) {
+            let span = stride.checked_mul(comb.size() - 1);
+            end = end.and_then(|end| end.checked_add(span?));
+        }
+        self.check_end(bytes, end.unwrap_or(u64::MAX))
+    }
+
+    /// Whether no two elements share bytes: in order of strides, each dimension is beyond all smaller ones.
+    pub fn check_apart(
+        &self,
+        part: &[Comb],
+        strides: &[u64],
+        element: u64,
+    ) -> Result<(), TransferError> {
+        let sizes = part.iter().map(Comb::size);
+        let mut dims: Vec<(u64, u64)> = strides.iter().copied().zip(sizes).collect();
+        if dims.iter().any(|&(_, size)| size == 0) {
+            return Ok(());
+        }
+        dims.retain(|&(_, size)| size > 1);
+        dims.sort_unstable();
+        let mut span = element;
+        for (stride, size) in dims {
+            if stride < span {
+                return Err(self.wrong(format!(
+                    "elements share bytes: a stride of {stride} bytes is less than the {span} bytes of what is \
+                     below it"
+                )));
+            }
+            span += stride * (size - 1);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Messages: the elements that go from one rank to another, without gaps.
+
+use super::array::{Place, strides};
+use super::walk::Walk;
+use super::{Array, ArrayMut, Order, TransferError};
+use crate::family::{At, Family};
+use crate::plan::Section;
+
+/// How elements lie in messages: sender and receiver say the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packing {
+    /// Bytes of an element.
+    pub element: u64,
+    /// Which index counts fastest; best as in the arrays.
+    pub order: Order,
+}
+
+impl Packing {
+    /// Bytes of a message with these sections.
+    pub fn size(&self, sections: &[Section]) -> u64 {
+        sections
+            .iter()
+            .map(|section| section.size() * self.element)
+            .sum()
+    }
+
+    /// Writes what these sections take of a rank's parts into a message, section after section.
+    ///
+    /// # Errors
+    ///
+    /// If the message has not [`Self::size`] bytes, or a part is missing or too short.
+    pub fn pack(
+        &self,
+        sections: &[Section],
+        parts: &[Array<'_>],
+        mut message: &mut [u8],
+    ) -> Result<(), TransferError> {
+        self.check(sections, message.len())?;
+        for section in sections {
+            let size = (section.size() * self.element) as usize;
+            let (filled, rest) = message.split_at_mut(size);
+            let place = Place::of("from", section.from_part);
+            let array = parts
+                .get(section.from_part)
+                .ok_or_else(|| place.missing())?;
+            place.check_dims(section.dims.len(), &array.strides)?;
+            let dims = in_message(section, |at, place| At { to: place, ..at });
+            let packed = strides(&sizes(section), self.element, self.order);
+            let walk = Walk::new(&dims, self.element, &array.strides, &packed);
+            place.check_end(array.bytes.len(), walk.ends().0)?;
+            walk.copy(array.bytes, filled);
+            message = rest;
+        }
+        Ok(())
+    }
+
+    /// Writes a message that [`Self::pack`] made of the same sections into the parts of the rank that it is for.
+    ///
+    /// # Errors
+    ///
+    /// If the message has not [`Self::size`] bytes, or a part is missing or too short.
+    pub fn unpack(
+        &self,
+        sections: &[Section],
+        mut message: &[u8],
+        parts: &mut [ArrayMut<'_>],
+    ) -> Result<(), TransferError> {
+        self.check(sections, message.len())?;
+        for section in sections {
+            let (filled, rest) = message.split_at((section.size() * self.element) as usize);
+            let place = Place::of("to", section.to_part);
+            let array = parts
+                .get_mut(section.to_part)
+                .ok_or_else(|| place.missing())?;
+            place.check_dims(section.dims.len(), &array.strides)?;
+            let dims = in_message(section, |at, place| At { from: place, ..at });
+            let packed = strides(&sizes(section), self.element, self.order);
+            let walk = Walk::new(&dims, self.element, &packed, &array.strides);
+            place.check_end(array.bytes.len(), walk.ends().1)?;
+            walk.copy(filled, array.bytes);
+            message = rest;
+        }
+        Ok(())
+    }
+
+    fn check(&self, sections: &[Section], given: usize) -> Result<(), TransferError> {
+        if self.element == 0 {
+            return Err(TransferError::NoElement);
+        }
+        let wanted = self.size(sections);
+        if wanted != given as u64 {
+            return Err(TransferError::Message { given, wanted });
+        }
+        Ok(())
+    }
+}
+
+/// Elements of a section along each dimension.
+fn sizes(section: &Section) -> Vec<u64> {
+    let dims = section.dims.iter();
+    dims.map(|families| families.iter().map(Family::size).sum())
+        .collect()
+}
+
+/// The families of a section with one of both sides in a message, where runs follow one another without gaps.
+fn in_message(section: &Section, set: impl Fn(At, u64) -> At) -> Vec<Vec<Family>> {
+    let dims = section.dims.iter().map(|families| {
+        let mut before = 0;
+        let families = families.iter().map(|family| {
+            let mut packed = *family;
+            packed.first = set(packed.first, before);
+            packed.inner.by = set(packed.inner.by, family.len);
+            packed.outer.by = set(packed.outer.by, family.len * family.inner.count);
+            before += family.size();
+            packed
+        });
+        families.collect()
+    });
+    dims.collect()
+}

@@ -1,0 +1,142 @@
+//! Layouts that there are not.
+
+use isthmus_redistribute::{Block, Dim, Grid, Layout, LayoutError, Plan, Spread};
+use std::sync::Arc;
+
+fn grid(shape: &[u64], extents: &[u32], dims: &[Dim]) -> String {
+    Layout::grid(shape, Grid::new(extents, dims))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn grids_that_make_no_sense() {
+    let cyclic = Dim::cyclic;
+    assert_eq!(
+        grid(&[], &[1], &[]),
+        "an array of 0 dimensions: it has 1 to 32"
+    );
+    assert_eq!(
+        grid(&[4, 0], &[1], &[]),
+        "dimension 1 has no indices: it has at least 1"
+    );
+    assert_eq!(
+        grid(&[1 << 31, 1 << 31], &[1], &[]),
+        "an array has fewer than 2^62 elements"
+    );
+    assert_eq!(
+        grid(&[4, 4], &[2], &[cyclic(0, 1)]),
+        "1 dimensions are distributed, but the array has 2: give one distribution for each"
+    );
+    assert_eq!(
+        grid(&[4], &[2, 0], &[cyclic(0, 1)]),
+        "a process grid of [2, 0]: each extent is at least 1, and all together make at most 16777216 ranks"
+    );
+    assert_eq!(
+        grid(&[4], &[2], &[cyclic(1, 1)]),
+        "dimension 0 goes over axis 1 of the process grid, which has 1: axes count from 0"
+    );
+    assert_eq!(
+        grid(&[4, 4], &[2, 2], &[cyclic(0, 1), cyclic(0, 1)]),
+        "dimensions 0 and 1 both go over axis 0 of the process grid: each needs one of its own"
+    );
+    assert_eq!(
+        grid(&[4], &[2], &[cyclic(0, 0)]),
+        "blocks of dimension 0 have no indices: they have at least 1"
+    );
+    let late = Dim(Some((
+        0,
+        Spread::Cyclic {
+            block: 1,
+            source: 2,
+        },
+    )));
+    assert_eq!(
+        grid(&[4], &[2], &[late]),
+        "the first block of dimension 0 is at coordinate 2, but the axis has 2: coordinates count from 0"
+    );
+    let cuts = |cuts: &[u64]| grid(&[4], &[2], &[Dim(Some((0, Spread::Cuts(Arc::from(cuts)))))]);
+    assert_eq!(
+        cuts(&[0, 4]),
+        "cuts of dimension 0: there are 2, but 3 are needed for 2 coordinates"
+    );
+    assert_eq!(cuts(&[0, 5, 4]), "cuts of dimension 0: 4 comes after 5");
+    assert_eq!(
+        cuts(&[0, 2, 3]),
+        "cuts of dimension 0: they go from 0 to 3, but the dimension from 0 to 4"
+    );
+}
+
+fn block(from: &[u64], to: &[u64]) -> Block {
+    Block {
+        from: from.to_vec(),
+        to: to.to_vec(),
+    }
+}
+
+#[test]
+fn boxes_that_overlap_or_leave_gaps_name_the_element() {
+    let boxes = |blocks: Vec<Vec<Block>>| Layout::boxes(&[4, 4], blocks).unwrap_err();
+    let left = block(&[0, 0], &[4, 2]);
+    assert_eq!(
+        boxes(vec![vec![left.clone()], vec![block(&[0, 2], &[3, 4])]]),
+        LayoutError::Missing { index: vec![3, 2] }
+    );
+    assert_eq!(
+        boxes(vec![
+            vec![left.clone()],
+            vec![],
+            vec![block(&[0, 2], &[2, 4]), block(&[2, 1], &[4, 4])]
+        ]),
+        LayoutError::Overlap {
+            index: vec![2, 1],
+            of: [(0, 0), (2, 1)]
+        }
+    );
+    // As many elements as there should be, but one twice and one not at all.
+    let error = boxes(vec![
+        vec![left.clone(), block(&[0, 1], &[1, 2])],
+        vec![block(&[0, 2], &[4, 4])],
+    ]);
+    assert_eq!(
+        error.to_string(),
+        "element [0, 1] is held twice: by box 0 of rank 0 and by box 1 of rank 0"
+    );
+    assert_eq!(
+        boxes(vec![vec![block(&[0, 0], &[4, 5])]]).to_string(),
+        "box 0 of rank 0: it goes from 0 to 5 in dimension 1, which has the indices 0 to before 4"
+    );
+    assert_eq!(
+        boxes(vec![vec![], vec![block(&[0], &[4])]]).to_string(),
+        "box 0 of rank 1: it begins in 1 and ends in 1 dimensions, but the array has 2"
+    );
+    assert_eq!(
+        boxes(vec![vec![left]]).to_string(),
+        "no rank holds element [0, 2]"
+    );
+}
+
+#[test]
+fn ranks_have_numbers_of_their_own() {
+    let layout = || Layout::grid(&[4], Grid::new(&[2], &[Dim::block(0)])).unwrap();
+    let moved = layout().on_ranks(&[7, 3]).unwrap();
+    assert_eq!((moved.rank(0), moved.rank(1)), (7, 3));
+    assert_eq!((moved.place(3), moved.place(0)), (Some(1), None));
+    assert_eq!(
+        layout().on_ranks(&[7]).unwrap_err().to_string(),
+        "1 ranks are given, but the layout has 2"
+    );
+    assert_eq!(
+        layout().on_ranks(&[7, 7]).unwrap_err().to_string(),
+        "rank 7 is given twice"
+    );
+}
+
+#[test]
+fn arrays_of_one_shape_only() {
+    let layout = |extent| Arc::new(Layout::whole(&[extent]).unwrap());
+    assert_eq!(
+        Plan::new(layout(4), layout(5)).unwrap_err().to_string(),
+        "data come from an array of shape [4] and go to one of shape [5]: both must be the same"
+    );
+}

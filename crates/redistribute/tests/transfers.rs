@@ -1,0 +1,294 @@
+//! Random pairs of layouts: every element in its place, by threads and by messages, as going through all elements
+//! says.
+
+use crate::oracle::{Held, Spec, element_bytes, held, shapes, specs};
+use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, redistribute};
+use isthmus_redistribute::{Message, Plan, Section};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: Vec<u64>,
+    from: Spec,
+    to: Spec,
+    element: usize,
+    columns: [bool; 2],
+    ghosts: [u64; 2],
+    threads: usize,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let element = prop_oneof![Just(8), Just(1), Just(4), 1..40_usize];
+    let ghosts = || prop_oneof![2 => Just(0_u64), 1 => 1..3_u64];
+    let pair = shapes().prop_flat_map(|shape| (specs(&shape), specs(&shape), Just(shape)));
+    let memory = (
+        element,
+        any::<[bool; 2]>(),
+        [ghosts(), ghosts()],
+        1..4_usize,
+    );
+    (pair, memory).prop_map(
+        |((from, to, shape), (element, columns, ghosts, threads))| Case {
+            shape,
+            from,
+            to,
+            element,
+            columns,
+            ghosts,
+            threads,
+        },
+    )
+}
+
+/// By rank and part what is in memory.
+fn all(case: &Case, spec: &Spec, side: usize) -> Vec<Vec<Held>> {
+    let ranks = spec.parts().into_iter().enumerate();
+    ranks
+        .map(|(rank, parts)| {
+            let parts = 0..parts;
+            let one = |part| {
+                held(
+                    spec,
+                    &case.shape,
+                    (rank, part),
+                    case.element,
+                    case.columns[side],
+                    case.ghosts[side],
+                )
+            };
+            parts.map(one).collect()
+        })
+        .collect()
+}
+
+fn arrays(ranks: &[Vec<Held>]) -> Vec<Vec<Array<'_>>> {
+    let array = |held| {
+        let Held { bytes, strides, .. }: &Held = held;
+        Array {
+            bytes,
+            strides: strides.clone(),
+        }
+    };
+    ranks
+        .iter()
+        .map(|parts| parts.iter().map(array).collect())
+        .collect()
+}
+
+/// As large as those, with nothing in them that counts.
+fn blank(ranks: &[Vec<Held>]) -> Vec<Vec<Vec<u8>>> {
+    ranks
+        .iter()
+        .map(|parts| {
+            parts
+                .iter()
+                .map(|held| vec![0xee; held.bytes.len()])
+                .collect()
+        })
+        .collect()
+}
+
+fn arrays_mut<'a>(bytes: &'a mut [Vec<Vec<u8>>], like: &[Vec<Held>]) -> Vec<Vec<ArrayMut<'a>>> {
+    let ranks = bytes.iter_mut().zip(like);
+    ranks
+        .map(|(parts, like)| {
+            let parts = parts.iter_mut().zip(like);
+            parts
+                .map(|(bytes, held)| ArrayMut {
+                    bytes,
+                    strides: held.strides.clone(),
+                })
+                .collect()
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Count {
+    pairs: Cell<u64>,
+    elements: Cell<u64>,
+    messages: Cell<u64>,
+    replicated: Cell<u64>,
+    irregular: Cell<u64>,
+    turned: Cell<u64>,
+    by_dims: [Cell<u64>; 5],
+}
+
+fn add(cell: &Cell<u64>, more: u64) {
+    cell.set(cell.get() + more);
+}
+
+fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
+    let layouts = [&case.from, &case.to].map(|spec| Arc::new(spec.layout(&case.shape)));
+    let [from, to] = layouts;
+    let plan = Plan::new(from.clone(), to.clone()).unwrap();
+    let (sources, targets) = (all(case, &case.from, 0), all(case, &case.to, 1));
+    // Threads.
+    let mut found = blank(&targets);
+    let (element, given) = (case.element as u64, arrays(&sources));
+    redistribute(
+        &plan,
+        element,
+        &given,
+        &mut arrays_mut(&mut found, &targets),
+        case.threads,
+    )
+    .unwrap();
+    let same = |found: &[Vec<Vec<u8>>]| -> Result<(), TestCaseError> {
+        for (rank, (found, held)) in found.iter().zip(&targets).enumerate() {
+            for (part, (found, held)) in found.iter().zip(held).enumerate() {
+                prop_assert_eq!(found, &held.bytes, "part {} of rank {}", part, rank);
+            }
+        }
+        Ok(())
+    };
+    same(&found)?;
+    // Messages, each packed and unpacked by itself.
+    let order = if case.columns[1] { Order::F } else { Order::C };
+    let packing = Packing { element, order };
+    let mut found = blank(&targets);
+    let mut unpacked = arrays_mut(&mut found, &targets);
+    let mut sent: Vec<(u32, Message)> = Vec::new();
+    for rank in 0..from.rank_count() as u32 {
+        sent.extend(plan.sends(rank).into_iter().map(|message| (rank, message)));
+    }
+    let mut received: Vec<(u32, Message)> = Vec::new();
+    for rank in 0..to.rank_count() as u32 {
+        let messages = plan.receives(rank).into_iter();
+        received.extend(messages.map(|Message { peer, elements }| {
+            let message = Message {
+                peer: rank,
+                elements,
+            };
+            (peer, message)
+        }));
+        prop_assert_eq!(
+            plan.receives(rank)
+                .iter()
+                .map(|message| message.elements)
+                .sum::<u64>(),
+            to.held(rank)
+        );
+    }
+    received.sort_by_key(|(rank, message)| (*rank, message.peer));
+    prop_assert_eq!(&sent, &received);
+    for (rank, Message { peer, elements }) in &sent {
+        let sections = plan.sections(*rank, *peer);
+        prop_assert_eq!(sections.iter().map(Section::size).sum::<u64>(), *elements);
+        prop_assert!(*elements > 0);
+        let mut message = vec![0; packing.size(&sections) as usize];
+        packing
+            .pack(&sections, &given[*rank as usize], &mut message)
+            .unwrap();
+        packing
+            .unpack(&sections, &message, &mut unpacked[*peer as usize])
+            .unwrap();
+        add(&count.elements, *elements);
+    }
+    drop(unpacked);
+    same(&found)?;
+    add(&count.pairs, 1);
+    add(&count.messages, sent.len() as u64);
+    add(&count.replicated, (from.replicas() > 1).into());
+    add(
+        &count.irregular,
+        matches!(
+            (&case.from, &case.to),
+            (Spec::Boxes(_), _) | (_, Spec::Boxes(_))
+        )
+        .into(),
+    );
+    add(&count.turned, (case.columns[0] != case.columns[1]).into());
+    add(&count.by_dims[case.shape.len() - 1], 1);
+    Ok(())
+}
+
+#[test]
+fn every_element_is_in_its_place() {
+    let config = Config::default();
+    let given = std::env::var_os("PROPTEST_CASES").is_some();
+    let mut runner = TestRunner::new(Config {
+        cases: if given { config.cases } else { 2000 },
+        failure_persistence: None,
+        ..config
+    });
+    let count = Count::default();
+    runner.run(&cases(), |case| compare(&case, &count)).unwrap();
+    let Count {
+        pairs,
+        elements,
+        messages,
+        replicated,
+        irregular,
+        turned,
+        by_dims,
+    } = &count;
+    let by_dims: Vec<u64> = by_dims.iter().map(Cell::get).collect();
+    println!(
+        "{} pairs of layouts (by dimensions {by_dims:?}; {} irregular, {} from replicas, {} from one order in memory \
+         to the other): {} messages, {} elements, each compared",
+        pairs.get(),
+        irregular.get(),
+        replicated.get(),
+        turned.get(),
+        messages.get(),
+        elements.get()
+    );
+    let least = pairs.get() / 10;
+    for (what, seen) in [
+        ("irregular", irregular),
+        ("replicated", replicated),
+        ("turned", turned),
+    ] {
+        assert!(
+            seen.get() > least,
+            "{what}: {} of {}",
+            seen.get(),
+            pairs.get()
+        );
+    }
+    assert!(by_dims.iter().all(|&seen| seen > least), "{by_dims:?}");
+}
+
+/// What is between the elements of an array with gaps stays as it was.
+#[test]
+fn ghost_cells_are_not_touched() {
+    let spec = Spec::Grid(
+        vec![1],
+        false,
+        vec![
+            (crate::oracle::Rule::Whole, 0),
+            (crate::oracle::Rule::Whole, 0),
+        ],
+    );
+    let shape = [3, 4];
+    let source = held(&spec, &shape, (0, 0), 2, false, 0);
+    let target = held(&spec, &shape, (0, 0), 2, false, 1);
+    let plan = Plan::new(Arc::new(spec.layout(&shape)), Arc::new(spec.layout(&shape))).unwrap();
+    let mut bytes = vec![7; target.bytes.len()];
+    let given = [vec![Array {
+        bytes: &source.bytes,
+        strides: source.strides.clone(),
+    }]];
+    let mut to = [vec![ArrayMut {
+        bytes: &mut bytes,
+        strides: target.strides.clone(),
+    }]];
+    redistribute(&plan, 2, &given, &mut to, 1).unwrap();
+    let mut touched = vec![false; bytes.len()];
+    for (index, place) in &target.elements {
+        assert_eq!(bytes[*place..place + 2], element_bytes(&shape, index, 2));
+        touched[*place] = true;
+        touched[place + 1] = true;
+    }
+    assert!(touched.iter().any(|touched| !touched));
+    assert!(
+        bytes
+            .iter()
+            .zip(touched)
+            .all(|(&byte, touched)| touched || byte == 7)
+    );
+}
