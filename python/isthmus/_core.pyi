@@ -8,11 +8,17 @@ Every function that takes text listens for Ctrl-C while it works and raises `Key
 once, as `Experiment` does while it is made. An error of the core itself, a panic, is a `CoreError`.
 """
 
+from collections.abc import Sequence
 from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "CoreError",
     "Experiment",
+    "Layout",
+    "Plan",
     "ResumeError",
     "ScenarioError",
     "analyze",
@@ -407,3 +413,105 @@ def broadcast(spec_json: str) -> str:
     "sends": [[step, from, to]] (ascending; empty above 4096 nodes), "unreached": [working nodes
     without a path]}``.
     """
+
+@final
+class Layout:
+    """Which rank holds which elements of a distributed array; see `isthmus.arrays.Layout`.
+
+    Ranks are told by their numbers. Raises `ValueError` with one line for layouts that there are
+    not.
+    """
+
+    @staticmethod
+    def grid(
+        shape: Sequence[int],
+        extents: Sequence[int],
+        first_is_fastest: bool,
+        dims: Sequence[tuple[int, int, int] | tuple[int, Sequence[int]] | int | None],
+    ) -> Layout:
+        """Over a grid of processes: by dimension axis, block and source; axis and cuts; the axis
+        alone for one block each; or nothing where it is whole.
+        """
+
+    @staticmethod
+    def boxes(
+        shape: Sequence[int],
+        ranks: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]],
+    ) -> Layout:
+        """In boxes: by rank and part where it begins and where it ends."""
+
+    def on_ranks(self, ranks: Sequence[int]) -> Layout:
+        """The same with other numbers for its ranks."""
+
+    @property
+    def shape(self) -> list[int]:
+        """Indices of each dimension."""
+
+    @property
+    def ranks(self) -> list[int]:
+        """The numbers of its ranks."""
+
+    @property
+    def replicas(self) -> int:
+        """How many ranks hold each element."""
+
+    def runs(self, rank: int) -> list[list[tuple[int, int, int, int, int]]]:
+        """By part and dimension the runs of indices that a rank holds: the first index, indices of
+        a run, from run to run, how many runs, indices of the last.
+        """
+
+    def extents(self, rank: int) -> list[list[int]]:
+        """By part the extents of the array that a rank holds."""
+
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class Plan:
+    """How an array of one layout becomes one of another; see `isthmus.arrays.Plan`.
+
+    Arrays are told by their bytes from the first element on and by their strides. `element` is the
+    number of bytes of an element; `packing` is that and whether the first index counts fastest in
+    messages.
+    """
+
+    def __new__(cls, from_: Layout, to: Layout) -> Plan: ...
+    def sends(self, rank: int) -> list[tuple[int, int]]:
+        """Receivers, and how many elements each gets from a rank."""
+
+    def receives(self, rank: int) -> list[tuple[int, int]]:
+        """Senders, and how many elements a rank gets from each."""
+
+    def runs(
+        self, pair: tuple[int, int], element: int, columns: tuple[bool, bool]
+    ) -> list[tuple[int, int]]:
+        """Bytes of a run in one piece in the memory of both of a pair, and how many there are."""
+
+    def pack(
+        self,
+        rank: int,
+        peers: Sequence[int],
+        packing: tuple[int, bool],
+        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
+        messages: NDArray[np.uint8],
+    ) -> None:
+        """Write what goes from a rank to others into messages, one behind the other."""
+
+    def unpack(
+        self,
+        rank: int,
+        peers: Sequence[int],
+        packing: tuple[int, bool],
+        messages: NDArray[np.uint8],
+        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
+    ) -> None:
+        """Read what others have packed for a rank from their messages, one behind the other."""
+
+    def redistribute(
+        self,
+        element: int,
+        from_: Sequence[Sequence[tuple[NDArray[np.uint8], list[int]]]],
+        to: Sequence[Sequence[tuple[NDArray[np.uint8], list[int]]]],
+        threads: int,
+    ) -> None:
+        """Move the parts of all ranks, in order of the ranks of the layouts."""

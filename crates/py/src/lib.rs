@@ -1,5 +1,6 @@
 //! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out.
 
+mod arrays;
 mod balance;
 mod broadcast;
 mod comparison;
@@ -109,5 +110,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::quantities, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;
+    module.add_class::<arrays::PyLayout>()?;
+    module.add_class::<arrays::PyPlan>()?;
     Ok(())
 }

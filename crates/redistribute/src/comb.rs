@@ -52,6 +52,11 @@ impl Comb {
         }
     }
 
+    /// The first index, the indices of a run, from run to run, how many runs, and the indices of the last.
+    pub fn runs(&self) -> (u64, u64, u64, u64, u64) {
+        (self.start, self.len, self.stride, self.count, self.last)
+    }
+
     /// The place in memory of an index, if it is one of these.
     pub fn place(&self, index: u64) -> Option<u64> {
         let offset = index.checked_sub(self.start)?;

@@ -50,6 +50,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "units",
             "topology",
             "analytic",
+            "redistribute",
             "machine",
             "scenario",
             "experiment",
@@ -73,6 +74,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("hdrhistogram", &["statistics"]),
     ("microlp", &["topology"]),
+    ("numpy", &["py"]),
     ("proc-macro2", &["describe"]),
     ("pyo3", &["py"]),
     ("quick-xml", &["topology"]),

@@ -7,7 +7,7 @@ mod shared;
 mod walk;
 
 pub use array::{Array, ArrayMut, Order, strides};
-pub use packed::Packing;
+pub use packed::{Packing, runs};
 pub use shared::redistribute;
 
 use std::fmt;

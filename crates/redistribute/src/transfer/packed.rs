@@ -95,6 +95,19 @@ impl Packing {
     }
 }
 
+/// Bytes of each run of a section that lies in one piece in both arrays, and how many such runs there are: arrays
+/// without gaps, of parts with these extents, in these orders, of elements of `element` bytes.
+pub fn runs(
+    section: &Section,
+    element: u64,
+    (from, from_order): (&[u64], Order),
+    (to, to_order): (&[u64], Order),
+) -> Vec<(u64, u64)> {
+    let from = strides(from, element, from_order);
+    let to = strides(to, element, to_order);
+    Walk::new(&section.dims, element, &from, &to).runs()
+}
+
 /// Elements of a section along each dimension.
 fn sizes(section: &Section) -> Vec<u64> {
     let dims = section.dims.iter();

@@ -103,6 +103,23 @@ impl Walk {
         ends
     }
 
+    /// Bytes of each run that lies in one piece on both sides, and how many such runs there are.
+    pub fn runs(&self) -> Vec<(u64, u64)> {
+        let Some((last, slower)) = self.dims.split_last() else {
+            return Vec::new();
+        };
+        let size = |dim: &Along| -> u64 { dim.families.iter().map(Family::size).sum() };
+        let rows: u64 = slower.iter().map(size).product();
+        let unit = self.unit as u64;
+        if last.from != self.unit || last.to != self.unit {
+            return vec![(unit, rows * size(last))];
+        }
+        let families = last.families.iter();
+        families
+            .map(|family| (family.len * unit, family.runs() * rows))
+            .collect()
+    }
+
     /// Moves all.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
         self.dim(0, None, from, 0, to, 0);

@@ -1,0 +1,330 @@
+//! Layouts of distributed arrays, plans between them, and the bytes of numpy's arrays.
+
+use isthmus_redistribute::transfer::{
+    Array, ArrayMut, Order, Packing, TransferError, redistribute, runs,
+};
+use isthmus_redistribute::{
+    Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Section, Spread,
+};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+fn wrong(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// How a dimension goes over an axis, as Python says it.
+#[derive(FromPyObject)]
+enum Along {
+    /// Axis, block, source.
+    Cyclic(usize, u64, u32),
+    /// Axis and cuts.
+    Cuts(usize, Vec<u64>),
+    /// Axis: one block for each coordinate.
+    Block(usize),
+}
+
+impl Along {
+    fn dim(self) -> Dim {
+        let (axis, spread) = match self {
+            Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
+            Self::Cuts(axis, cuts) => (axis, Spread::Cuts(cuts.into())),
+            Self::Block(axis) => (axis, Spread::Block),
+        };
+        Dim(Some((axis, spread)))
+    }
+}
+
+/// First index, indices of a run, from run to run, runs, indices of the last.
+type Runs = (u64, u64, u64, u64, u64);
+
+/// Which rank holds which elements of an array.
+#[pyclass(name = "Layout", module = "isthmus._core", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct PyLayout(Arc<Layout>);
+
+#[pymethods]
+impl PyLayout {
+    /// Over a grid of processes.
+    #[staticmethod]
+    fn grid(
+        shape: Vec<u64>,
+        extents: Vec<u32>,
+        first_is_fastest: bool,
+        dims: Vec<Option<Along>>,
+    ) -> PyResult<Self> {
+        let dims: Vec<Dim> = (dims
+            .into_iter()
+            .map(|dim| dim.map_or(Dim::WHOLE, Along::dim)))
+        .collect();
+        let order = match first_is_fastest {
+            true => GridOrder::ColumnMajor,
+            false => GridOrder::RowMajor,
+        };
+        let grid = Grid::new(&extents, &dims).in_order(order);
+        Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
+    }
+
+    /// In boxes: by rank and part where it begins and where it ends.
+    #[staticmethod]
+    fn boxes(
+        py: Python<'_>,
+        shape: Vec<u64>,
+        ranks: Vec<Vec<(Vec<u64>, Vec<u64>)>>,
+    ) -> PyResult<Self> {
+        let block = |(from, to)| Block { from, to };
+        let blocks = ranks
+            .into_iter()
+            .map(|parts| parts.into_iter().map(block).collect());
+        let blocks = blocks.collect();
+        let layout = py.detach(|| Layout::boxes(&shape, blocks));
+        Ok(Self(Arc::new(layout.map_err(wrong)?)))
+    }
+
+    /// The same with other numbers for its ranks.
+    fn on_ranks(&self, ranks: Vec<u32>) -> PyResult<Self> {
+        let layout = Layout::clone(&self.0).on_ranks(&ranks);
+        Ok(Self(Arc::new(layout.map_err(wrong)?)))
+    }
+
+    #[getter]
+    fn shape(&self) -> Vec<u64> {
+        self.0.shape().to_vec()
+    }
+
+    /// The numbers of its ranks.
+    #[getter]
+    fn ranks(&self) -> Vec<u32> {
+        let places = 0..self.0.rank_count() as u32;
+        places.map(|place| self.0.rank(place)).collect()
+    }
+
+    #[getter]
+    fn replicas(&self) -> u64 {
+        self.0.replicas()
+    }
+
+    /// By part and dimension the runs of indices that a rank holds.
+    fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
+        let parts = self.0.parts(self.place(rank)?);
+        let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
+        Ok(parts.into_iter().map(part).collect())
+    }
+
+    /// By part the extents of the array that a rank holds.
+    fn extents(&self, rank: u32) -> PyResult<Vec<Vec<u64>>> {
+        let parts = self.0.parts(self.place(rank)?);
+        let part = |part: Vec<Comb>| part.iter().map(|comb| comb.size()).collect();
+        Ok(parts.into_iter().map(part).collect())
+    }
+}
+
+impl PyLayout {
+    fn place(&self, rank: u32) -> PyResult<u32> {
+        place(&self.0, rank)
+    }
+}
+
+fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
+    let none = || {
+        wrong(format!(
+            "rank {rank} is none of the {} of the layout",
+            layout.rank_count()
+        ))
+    };
+    layout.place(rank).ok_or_else(none)
+}
+
+/// The bytes of an array from its first element on, and its strides.
+type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
+type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
+
+fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
+    let each = given.iter().map(|(bytes, strides)| {
+        Ok(Array {
+            bytes: bytes.as_slice().map_err(wrong)?,
+            strides: strides.clone(),
+        })
+    });
+    each.collect()
+}
+
+fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
+    let each = taken.iter_mut().map(|(bytes, strides)| {
+        Ok(ArrayMut {
+            bytes: bytes.as_slice_mut().map_err(wrong)?,
+            strides: strides.clone(),
+        })
+    });
+    each.collect()
+}
+
+/// How an array of one layout becomes one of another.
+#[pyclass(name = "Plan", module = "isthmus._core", frozen)]
+pub(crate) struct PyPlan(Plan);
+
+#[pymethods]
+impl PyPlan {
+    #[new]
+    fn new(from_: &PyLayout, to: &PyLayout) -> PyResult<Self> {
+        let plan = Plan::new(from_.0.clone(), to.0.clone());
+        Ok(Self(plan.map_err(wrong)?))
+    }
+
+    /// Receivers by number, and how many elements each gets from a rank.
+    fn sends(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
+        let place = place(self.0.from(), rank)?;
+        let messages = py.detach(|| self.0.sends(place));
+        Ok(told(self.0.to(), &messages))
+    }
+
+    /// Senders by number, and how many elements a rank gets from each.
+    fn receives(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
+        let place = place(self.0.to(), rank)?;
+        let messages = py.detach(|| self.0.receives(place));
+        Ok(told(self.0.from(), &messages))
+    }
+
+    /// Bytes of a run in one piece on both sides, and how many there are, in what goes from a rank to another;
+    /// whether columns lie in one piece, there and here.
+    fn runs(
+        &self,
+        py: Python<'_>,
+        pair: (u32, u32),
+        element: u64,
+        columns: (bool, bool),
+    ) -> PyResult<Vec<(u64, u64)>> {
+        let (from, to) = (self.0.from(), self.0.to());
+        let pair = (place(from, pair.0)?, place(to, pair.1)?);
+        Ok(py.detach(|| {
+            let mut found: BTreeMap<u64, u64> = BTreeMap::new();
+            let (from, to) = (extents(from, pair.0), extents(to, pair.1));
+            for section in self.0.sections(pair.0, pair.1) {
+                let from = (from[section.from_part].as_slice(), order(columns.0));
+                let to = (to[section.to_part].as_slice(), order(columns.1));
+                for (bytes, times) in runs(&section, element, from, to) {
+                    *found.entry(bytes).or_default() += times;
+                }
+            }
+            found.into_iter().collect()
+        }))
+    }
+
+    /// Writes what goes from one rank to others into messages, one behind the other.
+    fn pack(
+        &self,
+        py: Python<'_>,
+        rank: u32,
+        peers: Vec<u32>,
+        packing: (u64, bool),
+        parts: Vec<Given<'_>>,
+        mut messages: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let sections = self.sections(peers.iter().map(|&peer| (rank, peer)))?;
+        let (parts, packing) = (arrays(&parts)?, packed(packing));
+        let mut rest = messages.as_slice_mut().map_err(wrong)?;
+        py.detach(|| {
+            for sections in &sections {
+                let size = size(&packing, sections, rest.len())?;
+                let (message, behind) = rest.split_at_mut(size);
+                packing.pack(sections, &parts, message)?;
+                rest = behind;
+            }
+            Ok(())
+        })
+        .map_err(|error: TransferError| wrong(error))
+    }
+
+    /// Reads what others have packed for a rank from their messages, one behind the other.
+    fn unpack(
+        &self,
+        py: Python<'_>,
+        rank: u32,
+        peers: Vec<u32>,
+        packing: (u64, bool),
+        messages: PyReadonlyArray1<'_, u8>,
+        mut parts: Vec<Taken<'_>>,
+    ) -> PyResult<()> {
+        let sections = self.sections(peers.iter().map(|&peer| (peer, rank)))?;
+        let (mut parts, packing) = (arrays_mut(&mut parts)?, packed(packing));
+        let mut rest = messages.as_slice().map_err(wrong)?;
+        py.detach(|| {
+            for sections in &sections {
+                let (message, behind) = rest.split_at(size(&packing, sections, rest.len())?);
+                packing.unpack(sections, message, &mut parts)?;
+                rest = behind;
+            }
+            Ok(())
+        })
+        .map_err(|error: TransferError| wrong(error))
+    }
+
+    /// Moves the parts of all ranks, by place in their layouts, with so many threads.
+    fn redistribute(
+        &self,
+        py: Python<'_>,
+        element: u64,
+        from_: Vec<Vec<Given<'_>>>,
+        mut to: Vec<Vec<Taken<'_>>>,
+        threads: usize,
+    ) -> PyResult<()> {
+        let from: Vec<_> = (from_.iter().map(|parts| arrays(parts))).collect::<PyResult<_>>()?;
+        let mut to: Vec<_> =
+            (to.iter_mut().map(|parts| arrays_mut(parts))).collect::<PyResult<_>>()?;
+        let moved = py.detach(|| redistribute(&self.0, element, &from, &mut to, threads));
+        moved.map_err(wrong)
+    }
+}
+
+impl PyPlan {
+    /// What goes from the first to the second of each pair.
+    fn sections(&self, pairs: impl Iterator<Item = (u32, u32)>) -> PyResult<Vec<Vec<Section>>> {
+        let each = pairs.map(|(from, to)| {
+            let (from, to) = (place(self.0.from(), from)?, place(self.0.to(), to)?);
+            Ok(self.0.sections(from, to))
+        });
+        each.collect()
+    }
+}
+
+fn told(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
+    let messages = messages.iter();
+    messages
+        .map(|message| (layout.rank(message.peer), message.elements))
+        .collect()
+}
+
+fn packed((element, columns): (u64, bool)) -> Packing {
+    Packing {
+        element,
+        order: order(columns),
+    }
+}
+
+fn order(columns: bool) -> Order {
+    if columns { Order::F } else { Order::C }
+}
+
+/// By part the extents of what the layout's `place`th rank holds.
+fn extents(layout: &Layout, place: u32) -> Vec<Vec<u64>> {
+    let parts = layout.parts(place).into_iter();
+    parts
+        .map(|part| part.iter().map(Comb::size).collect())
+        .collect()
+}
+
+/// Bytes of the next message, of which so many are left.
+fn size(packing: &Packing, sections: &[Section], left: usize) -> Result<usize, TransferError> {
+    let wanted = packing.size(sections);
+    match usize::try_from(wanted) {
+        Ok(size) if size <= left => Ok(size),
+        _ => Err(TransferError::Message {
+            given: left,
+            wanted,
+        }),
+    }
+}

@@ -1,0 +1,34 @@
+"""Distributed arrays: which rank holds what, and how an array of one layout becomes one of another.
+
+The ranks of a parallel program hold small scattered blocks; a file or a network interface wants
+large contiguous ones. A layout says who holds what, a plan says who sends what to whom, and the
+plan moves the data, by threads in one process or by the ranks of an MPI program::
+
+    import numpy as np
+    from isthmus.arrays import Layout, Plan
+
+    blocks = Layout.block_cyclic((1000, 1000), grid=(2, 2), blocks=(16, 16))
+    panels = Layout.block((1000, 1000), grid=(4, 1))
+    plan = Plan(blocks, panels)
+    print(plan)
+    matrix = np.arange(1_000_000.0).reshape(1000, 1000)
+    after = plan.redistribute(blocks.scatter(matrix))   # by rank what it holds then
+
+Between the ranks of an MPI program (``mpi4py``)::
+
+    from isthmus.arrays.mpi import exchange
+
+    mine = exchange(MPI.COMM_WORLD, plan, mine)
+"""
+
+from __future__ import annotations
+
+from isthmus.arrays.layouts import (
+    Layout,
+    block,
+    cuts,
+    cyclic,
+)
+from isthmus.arrays.plans import Plan
+
+__all__ = ["Layout", "Plan", "block", "cuts", "cyclic"]

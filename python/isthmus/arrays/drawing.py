@@ -1,0 +1,100 @@
+"""Layouts and plans, drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus.arrays.layouts import Layout
+    from isthmus.arrays.plans import Plan
+
+CELLS_MAX = 1024
+"""Most elements along a dimension of a picture; of more, every second, third, ... is drawn."""
+
+
+def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
+    """Draw which rank holds what, of the first two dimensions at the first index of the others.
+
+    Args:
+        layout: of one dimension or more.
+        ax: axes of matplotlib to draw on; without it those of a figure of its own.
+
+    Returns:
+        The axes.
+
+    """
+    import matplotlib.pyplot as plt
+
+    shape = (*layout.shape, 1)[:2]
+    steps = [-(-extent // CELLS_MAX) for extent in shape]
+    owner = np.full([-(-extent // step) for extent, step in zip(shape, steps, strict=True)], -1)
+    for number, rank in enumerate(layout.ranks):
+        for part in layout.indices(rank):
+            if any(0 not in indices for indices in part[2:]):
+                continue
+            rows, columns = [*part, np.zeros(1, np.int64)][:2]
+            kept = [
+                indices[indices % step == 0] // step
+                for indices, step in zip((rows, columns), steps, strict=True)
+            ]
+            owner[np.ix_(*kept)] = number
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    ranks = layout.ranks
+    colours = plt.get_cmap("tab20" if len(ranks) <= 20 else "viridis", max(len(ranks), 2))
+    extent = (-0.5, shape[1] - 0.5, shape[0] - 0.5, -0.5)
+    ax.imshow(
+        owner,
+        cmap=colours,
+        vmin=-0.5,
+        vmax=len(ranks) - 0.5,
+        extent=extent,
+        interpolation="nearest",
+        aspect="auto",
+    )
+    ax.set_xlabel("index of dimension 1" if len(layout.shape) > 1 else "")
+    ax.set_ylabel("index of dimension 0")
+    if len(ranks) <= 20:
+        from matplotlib import patches
+
+        handles = [
+            patches.Patch(color=colours(number), label=f"rank {rank}")
+            for number, rank in enumerate(ranks)
+        ]
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    return ax
+
+
+def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
+    """Draw how many elements go from whom to whom.
+
+    Args:
+        plan: between at most 1,024 ranks on each side.
+        ax: axes of matplotlib to draw on; without it those of a figure of its own.
+
+    Returns:
+        The axes.
+
+    """
+    import matplotlib.pyplot as plt
+
+    senders, receivers = plan.from_.ranks, plan.to.ranks
+    if max(len(senders), len(receivers)) > CELLS_MAX:
+        raise IsthmusError(f"plans between more than {CELLS_MAX} ranks are not drawn")
+    places = [{rank: place for place, rank in enumerate(ranks)} for ranks in (senders, receivers)]
+    moved = np.full((len(senders), len(receivers)), np.nan)
+    for message in plan.messages():
+        moved[places[0][message.from_rank], places[1][message.to_rank]] = message.elements
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    image = ax.imshow(moved, cmap="viridis", interpolation="nearest", aspect="auto")
+    ax.figure.colorbar(image, ax=ax, label="elements")
+    for axis, ranks, which in ((ax.xaxis, receivers, "to"), (ax.yaxis, senders, "from")):
+        if len(ranks) <= 32:
+            axis.set_ticks(range(len(ranks)), [str(rank) for rank in ranks])
+        axis.set_label_text(f"{which} rank")
+    return ax

@@ -1,0 +1,495 @@
+"""Layouts: which rank holds which elements of an array."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from isthmus.core import ask
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isthmus import _core
+
+    Part = NDArray[Any]
+    """What a rank holds in one array."""
+
+Box = tuple[Sequence[int], Sequence[int]]
+"""Where a box begins and where it ends, in each dimension."""
+
+
+@dataclass(frozen=True)
+class _Along:
+    """How a dimension goes over an axis of the process grid; `None`: the next that is free."""
+
+    told: tuple[Any, ...]
+    axis: int | None
+
+    def on(self, axis: int) -> Any:
+        return (axis, *self.told) if self.told else axis
+
+
+def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Along:
+    """Blocks of `block` indices go round the coordinates of an axis of the process grid.
+
+    ``CYCLIC(block)`` of High Performance Fortran.
+
+    Args:
+        block: indices of a block.
+        axis: of the process grid; without it the next that no dimension has.
+        source: coordinate that has the first block.
+
+    """
+    return _Along((block, source), axis)
+
+
+def block(*, axis: int | None = None) -> _Along:
+    """One block for each coordinate of an axis, as large as possible: ``BLOCK`` of HPF."""
+    return _Along((), axis)
+
+
+def cuts(points: Sequence[int], *, axis: int | None = None) -> _Along:
+    """Coordinate ``i`` has the indices from ``points[i]`` to before ``points[i + 1]``."""
+    return _Along((list(points),), axis)
+
+
+class Layout:
+    """Which rank holds which elements of an array.
+
+    A rank holds *parts*, each an array of its own with as many dimensions as the whole: exactly one
+    where processes form a grid, any number where they hold boxes or chunks. Two layouts are equal
+    where each rank holds the same in the same place, told in the same way.
+    """
+
+    def __init__(self, core: _core.Layout, numbering: Literal["row", "column"] = "row") -> None:
+        self._core = core
+        self._numbering = numbering
+
+    @classmethod
+    def grid(
+        cls,
+        shape: Sequence[int],
+        grid: Sequence[int],
+        dims: Sequence[_Along | None],
+        *,
+        numbering: Literal["row", "column"] = "row",
+        ranks: Sequence[int] | None = None,
+    ) -> Layout:
+        """Lay an array over a grid of processes.
+
+        Args:
+            shape: indices of each dimension of the whole array.
+            grid: processes along each axis. Those that differ only along axes over which no
+                dimension goes hold the same elements.
+            dims: for each dimension `cyclic`, `block` or `cuts`; `None` is whole at each process.
+            numbering: whether ranks are numbered row by row of the grid (the ``R`` of BLACS), or
+                column by column.
+            ranks: numbers for the ranks, in that order; without them 0, 1, ...
+
+        Raises:
+            IsthmusError: there is no such layout; the message says why.
+
+        """
+        from isthmus import _core
+
+        if numbering not in {"row", "column"}:
+            raise IsthmusError(f'numbering: "{numbering}"; it is "row" or "column"')
+        taken = {dim.axis for dim in dims if dim is not None}
+        free = (axis for axis in range(len(dims) + len(grid)) if axis not in taken)
+        along = [
+            None if dim is None else dim.on(next(free) if dim.axis is None else dim.axis)
+            for dim in dims
+        ]
+        extents = _whole("grid", grid, 1 << 32)
+        shape = _whole("shape", shape, 1 << 64)
+        core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
+        return cls(core, numbering).on_ranks(ranks)
+
+    @classmethod
+    def block_cyclic(
+        cls,
+        shape: Sequence[int],
+        grid: Sequence[int],
+        blocks: Sequence[int],
+        *,
+        numbering: Literal["row", "column"] = "row",
+        ranks: Sequence[int] | None = None,
+    ) -> Layout:
+        """Lay blocks round a grid of processes with as many axes as the array has dimensions."""
+        if not len(shape) == len(grid) == len(blocks):
+            raise IsthmusError(
+                f"block-cyclic: shape has {len(shape)}, grid {len(grid)} and blocks {len(blocks)} "
+                "dimensions; all three have the same number"
+            )
+        dims = [cyclic(size) for size in blocks]
+        return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
+
+    @classmethod
+    def block(
+        cls,
+        shape: Sequence[int],
+        grid: Sequence[int],
+        *,
+        numbering: Literal["row", "column"] = "row",
+        ranks: Sequence[int] | None = None,
+    ) -> Layout:
+        """One block for each process of a grid with as many axes as the array has dimensions."""
+        dims = [block() for _ in grid]
+        return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
+
+    @classmethod
+    def whole(cls, shape: Sequence[int], *, rank: int = 0) -> Layout:
+        """Give the whole array to one rank."""
+        return cls.grid(shape, [1], [None] * len(shape), ranks=[rank])
+
+    @classmethod
+    def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
+        """Rows in one swath for each rank: the first line of Table 1 of Steenkiste's paper."""
+        return cls.grid(shape, [ranks], [block(), *[None] * (len(shape) - 1)])
+
+    @classmethod
+    def coarse(cls, shape: Sequence[int], side: int) -> Layout:
+        """One block for each of ``side * side`` processes: the second line of Table 1."""
+        return cls.block(shape, [side] * len(shape))
+
+    @classmethod
+    def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
+        """Give each of ``side * side`` processes `factor` blocks along each dimension.
+
+        Block-cyclic: the third line of Table 1.
+        """
+        blocks = [-(-extent // (side * factor)) for extent in shape]
+        return cls.block_cyclic(shape, [side] * len(shape), blocks)
+
+    @classmethod
+    def hpf(
+        cls,
+        shape: Sequence[int],
+        distribution: Sequence[str],
+        grid: Sequence[int],
+        *,
+        numbering: Literal["row", "column"] = "column",
+    ) -> Layout:
+        """Read a ``DISTRIBUTE`` directive of High Performance Fortran.
+
+        Args:
+            shape: indices of each dimension.
+            distribution: for each ``"BLOCK"``, ``"BLOCK(n)"``, ``"CYCLIC"``, ``"CYCLIC(n)"`` or
+                ``"*"``; those that are not ``"*"`` take the axes of the grid in turn.
+            grid: the ``PROCESSORS`` arrangement.
+            numbering: of the processes; Fortran counts the first axis fastest.
+
+        """
+        dims: list[_Along | None] = []
+        axis = 0
+        for at, (word, extent) in enumerate(zip(distribution, shape, strict=False)):
+            if word.strip() == "*":
+                dims.append(None)
+                continue
+            found = re.fullmatch(
+                r"\s*(BLOCK|CYCLIC)\s*(?:\(\s*(\d+)\s*\))?\s*", word, re.IGNORECASE
+            )
+            if found is None:
+                raise IsthmusError(
+                    f'dimension {at}: "{word}"; it is "BLOCK", "BLOCK(n)", "CYCLIC", '
+                    '"CYCLIC(n)" or "*"'
+                )
+            over = grid[axis] if axis < len(grid) else 1
+            size = int(found[2]) if found[2] else None
+            if found[1].upper() == "CYCLIC":
+                dims.append(cyclic(1 if size is None else size, axis=axis))
+            elif size is None:
+                dims.append(block(axis=axis))
+            elif size * over < extent:
+                raise IsthmusError(
+                    f'dimension {at}: "{word}" on {over} processes holds {size * over} of {extent} '
+                    "indices; blocks are large enough for one round"
+                )
+            else:
+                dims.append(cyclic(size, axis=axis))
+            axis += 1
+        return cls.grid(shape, grid, dims, numbering=numbering)
+
+    @classmethod
+    def scalapack(
+        cls,
+        descriptor: Sequence[int],
+        grid: Sequence[int],
+        *,
+        numbering: Literal["row", "column"] = "row",
+    ) -> Layout:
+        """Read an array descriptor of ScaLAPACK, ``DTYPE_ CTXT_ M_ N_ MB_ NB_ RSRC_ CSRC_ LLD_``.
+
+        Its context is not looked at: ``grid`` is the process grid, numbered row by row as
+        ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column.
+        """
+        if len(descriptor) != 9 or descriptor[0] != 1:
+            raise IsthmusError(
+                f"descriptor: {list(descriptor)}; that of a dense matrix has nine numbers, the "
+                "first 1"
+            )
+        _, _, rows, columns, row_block, column_block, row_source, column_source, _ = descriptor
+        dims = [
+            cyclic(row_block, source=row_source),
+            cyclic(column_block, source=column_source),
+        ]
+        return cls.grid([rows, columns], grid, dims, numbering=numbering)
+
+    @classmethod
+    def darray(
+        cls,
+        sizes: Sequence[int],
+        distributions: Sequence[Any],
+        arguments: Sequence[Any],
+        processes: Sequence[int],
+    ) -> Layout:
+        """Read what ``MPI.Datatype.Create_darray`` is given, that of all ranks: ``gsizes``,
+        ``distribs``, ``dargs``, ``psizes``.
+
+        Distributions and their arguments are those of ``mpi4py.MPI``, or the words ``"block"``,
+        ``"cyclic"`` and ``"none"`` and `None` for the usual argument.
+        """
+        words: dict[Any, str] = {"block": "block", "cyclic": "cyclic", "none": "none"}
+        usual: Any = None
+        if any(not isinstance(given, str) for given in distributions):
+            from mpi4py import MPI
+
+            usual = MPI.DISTRIBUTE_DFLT_DARG
+            words |= {
+                MPI.DISTRIBUTE_BLOCK: "block",
+                MPI.DISTRIBUTE_CYCLIC: "cyclic",
+                MPI.DISTRIBUTE_NONE: "none",
+            }
+        dims: list[_Along | None] = []
+        for at, (given, size) in enumerate(zip(distributions, arguments, strict=True)):
+            word, over = words.get(given), processes[at]
+            default = size is None or size == usual
+            if word is None or (word == "none" and over != 1):
+                raise IsthmusError(
+                    f"dimension {at}: {given!r} over {over} processes; it is block, cyclic, or "
+                    "none over 1"
+                )
+            if word == "none":
+                dims.append(cyclic(sizes[at], axis=at))
+            elif default:
+                dims.append(block(axis=at) if word == "block" else cyclic(axis=at))
+            elif word == "block" and size * over < sizes[at]:
+                raise IsthmusError(
+                    f"dimension {at}: blocks of {size} on {over} processes hold {size * over} of "
+                    f"{sizes[at]} indices"
+                )
+            else:
+                dims.append(cyclic(size, axis=at))
+        return cls.grid(sizes, processes, dims)
+
+    @classmethod
+    def boxes(
+        cls,
+        shape: Sequence[int],
+        ranks: Sequence[Sequence[Sequence[slice] | Box]],
+    ) -> Layout:
+        """Give each rank hyper-rectangles, which hold each element once.
+
+        Args:
+            shape: indices of each dimension.
+            ranks: by rank its boxes, each a tuple of slices as numpy takes them (with step 1), one
+                for each dimension, or where it begins and where it ends.
+
+        Raises:
+            IsthmusError: boxes overlap or leave elements out, which the message names.
+
+        """
+        from isthmus import _core
+
+        shape = _whole("shape", shape, 1 << 64)
+        told = [
+            [_box(shape, rank, part, box) for part, box in enumerate(boxes)]
+            for rank, boxes in enumerate(ranks)
+        ]
+        return cls(_told(_core.Layout.boxes, shape, told))
+
+    @classmethod
+    def chunks(
+        cls,
+        shape: Sequence[int],
+        chunks: Sequence[int] | Sequence[Sequence[int]],
+        ranks: int,
+    ) -> Layout:
+        """Deal the chunks of zarr, dask or xarray to ranks in turn, row by row of the chunk grid.
+
+        Args:
+            shape: indices of each dimension.
+            chunks: the shape of a chunk (zarr), or for each dimension the extents of its chunks
+                (``chunks`` of a dask or xarray array).
+            ranks: how many.
+
+        """
+        import itertools
+
+        edges: list[list[int]] = []
+        for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
+            if isinstance(sizes, int):
+                if sizes < 1:
+                    raise IsthmusError(
+                        f"chunks of dimension {at}: {sizes}; they have at least 1 index"
+                    )
+                edges.append([*range(0, extent, sizes), extent])
+            else:
+                edges.append([0, *itertools.accumulate(cast("Sequence[int]", sizes))])
+                if edges[-1][-1] != extent:
+                    raise IsthmusError(
+                        f"chunks of dimension {at}: they have {edges[-1][-1]} indices, but the "
+                        f"array has {extent}"
+                    )
+        spans = [list(itertools.pairwise(points)) for points in edges]
+        dealt: list[list[Box]] = [[] for _ in range(ranks)]
+        for number, chunk in enumerate(itertools.product(*spans)):
+            starts, ends = zip(*chunk, strict=True)
+            dealt[number % ranks].append((starts, ends))
+        return cls.boxes(shape, dealt)
+
+    def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
+        """Give its ranks other numbers: the first of these to the first, and so on."""
+        if ranks is None:
+            return self
+        numbers = _whole("ranks", ranks, 1 << 32)
+        return Layout(_told(self._core.on_ranks, numbers), self._numbering)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Indices of each dimension of the whole array."""
+        return tuple(self._core.shape)
+
+    @property
+    def ranks(self) -> list[int]:
+        """The numbers of the ranks that hold it."""
+        return self._core.ranks
+
+    @property
+    def replicas(self) -> int:
+        """How many ranks hold each element."""
+        return self._core.replicas
+
+    def extents(self, rank: int) -> list[tuple[int, ...]]:
+        """By part the shape of the array that a rank holds."""
+        return [tuple(extents) for extents in _told(self._core.extents, rank)]
+
+    def indices(self, rank: int) -> list[list[NDArray[np.int64]]]:
+        """By part and dimension the indices that a rank holds, ascending."""
+        return [[_spread(runs) for runs in part] for part in _told(self._core.runs, rank)]
+
+    def scatter(self, array: NDArray[Any], *, order: Literal["C", "F"] = "C") -> list[list[Part]]:
+        """Cut a whole array, which is in this process, into what each rank holds.
+
+        Returns:
+            In order of `ranks` the parts of each, copies in the given order in memory.
+
+        """
+        import numpy as np
+
+        if array.shape != self.shape:
+            raise IsthmusError(f"the array has shape {array.shape}, the layout {self.shape}")
+        return [
+            [np.array(array[np.ix_(*part)], order=order) for part in self.indices(rank)]
+            for rank in self.ranks
+        ]
+
+    def gather(self, parts: Sequence[Sequence[Part]]) -> NDArray[Any]:
+        """Put the whole array together from what each rank holds: the opposite of `scatter`."""
+        import numpy as np
+
+        kinds = {part.dtype for held in parts for part in held}
+        if len(kinds) != 1:
+            raise IsthmusError(f"parts are of the types {sorted(map(str, kinds))}; all are of one")
+        whole: NDArray[Any] = np.empty(self.shape, kinds.pop())
+        for rank, held in zip(self.ranks, parts, strict=True):
+            for indices, part in zip(self.indices(rank), held, strict=True):
+                whole[np.ix_(*indices)] = part
+        return whole
+
+    def empty(self, rank: int, dtype: Any, *, order: Literal["C", "F"] = "C") -> list[NDArray[Any]]:
+        """Make arrays for the parts of a rank, with nothing in them yet."""
+        import numpy as np
+
+        return [np.empty(extents, dtype, order) for extents in self.extents(rank)]
+
+    def plot(self, **keywords: Any) -> Any:
+        """Draw which rank holds what: see `isthmus.arrays.drawing.draw_layout`."""
+        from isthmus.arrays.drawing import draw_layout
+
+        return draw_layout(self, **keywords)
+
+    def __eq__(self, other: object) -> bool:
+        return self._core == other._core if isinstance(other, Layout) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        held = "" if self.replicas == 1 else f", each element on {self.replicas}"
+        return f"<Layout of {' x '.join(map(str, self.shape))} on {len(self.ranks)} ranks{held}>"
+
+
+def _told(function: Callable[..., Any], *given: Any) -> Any:
+    """Ask the core; what is no number is the user's mistake as well."""
+    try:
+        return ask(function, *given)
+    except (TypeError, OverflowError) as error:
+        raise IsthmusError(str(error)) from error
+
+
+def _whole(what: str, numbers: Sequence[int], below: int) -> list[int]:
+    """Numbers that have no fraction and no sign."""
+    import operator
+
+    told = []
+    for number in numbers:
+        try:
+            whole = operator.index(number)
+        except TypeError:
+            raise IsthmusError(f"{what}: {number!r}; it is a whole number") from None
+        if not 0 <= whole < below:
+            raise IsthmusError(f"{what}: {whole}; it is at least 0 and below {below}")
+        told.append(whole)
+    return told
+
+
+def _box(
+    shape: Sequence[int], rank: int, part: int, box: Sequence[slice] | Box
+) -> tuple[list[int], list[int]]:
+    where = f"box {part} of rank {rank}"
+    if any(isinstance(given, slice) for given in box):
+        if len(box) != len(shape) or not all(isinstance(given, slice) for given in box):
+            raise IsthmusError(
+                f"{where}: {box!r}; it is a slice for each of {len(shape)} dimensions"
+            )
+        starts, ends = [], []
+        for extent, along in zip(shape, box, strict=True):
+            assert isinstance(along, slice)
+            start, end, step = along.indices(extent)
+            if step != 1:
+                raise IsthmusError(
+                    f"{where}: {along}; steps other than 1 are no box (see Layout.grid, cyclic)"
+                )
+            starts.append(start)
+            ends.append(max(start, end))
+        return starts, ends
+    if len(box) != 2:
+        raise IsthmusError(f"{where}: {box!r}; it is where it begins and where it ends, or slices")
+    corners = cast("Box", box)
+    return _whole(where, corners[0], 1 << 64), _whole(where, corners[1], 1 << 64)
+
+
+def _spread(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
+    import numpy as np
+
+    start, length, stride, count, last = runs
+    if count == 0:
+        return np.empty(0, np.int64)
+    firsts = start + stride * np.arange(count, dtype=np.int64)
+    spread = (firsts[:, None] + np.arange(length, dtype=np.int64)).ravel()
+    return spread[: (count - 1) * length + last]

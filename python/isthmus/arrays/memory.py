@@ -1,0 +1,115 @@
+"""The bytes of numpy's arrays, as the core takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.layouts import Layout
+
+    Part = NDArray[Any]
+    Given = tuple[NDArray[np.uint8], list[int]]
+    """Bytes from the first element on, and the strides."""
+
+
+class _Span:
+    """The memory from the first element of an array to the last, as numpy may look at it."""
+
+    def __init__(self, array: Part, size: int) -> None:
+        self._array = array
+        writable = bool(array.flags.writeable)
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (array.__array_interface__["data"][0], not writable),
+        }
+
+
+def given(part: Part) -> Given:
+    """The bytes of an array with strides that never go back."""
+    if part.size == 0:
+        return np.empty(0, np.uint8), [part.itemsize] * part.ndim
+    size = part.itemsize + sum(
+        stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)
+    )
+    return np.asarray(_Span(part, size)), list(part.strides)
+
+
+def to_read(part: Part) -> Given:
+    """The bytes of an array to read from; a copy where it goes backwards through memory."""
+    if any(stride < 0 for stride in part.strides):
+        part = part.copy()
+    return given(part)
+
+
+def to_write(part: Part, what: str) -> Given:
+    """The bytes of an array to write to.
+
+    Raises:
+        IsthmusError: it may not be written to, or goes backwards through memory.
+
+    """
+    if not part.flags.writeable:
+        raise IsthmusError(f"{what}: the array is read-only")
+    if any(stride < 0 for stride in part.strides):
+        raise IsthmusError(f"{what}: the array goes backwards through memory; pass a copy")
+    return given(part)
+
+
+def columns(parts: Sequence[Part]) -> bool:
+    """Whether the first index of these arrays counts fastest in memory."""
+    return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
+
+
+def parts_of(held: Any) -> list[Part]:
+    """What a rank holds: an array, or a list of arrays."""
+    if isinstance(held, (list, tuple)):
+        return [np.asanyarray(part) for part in held]
+    return [np.asanyarray(held)]
+
+
+def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
+    """Whether these are arrays of the shapes that a layout gives a rank.
+
+    Raises:
+        IsthmusError: which is not.
+
+    """
+    extents = layout.extents(rank)
+    if len(parts) != len(extents):
+        raise IsthmusError(
+            f"{what} of rank {rank}: {len(parts)} arrays; the layout gives it {len(extents)}"
+        )
+    for number, (part, shape) in enumerate(zip(parts, extents, strict=True)):
+        which = f"{what} of rank {rank}" + (f", part {number}" if len(parts) > 1 else "")
+        if part.dtype.hasobject:
+            raise IsthmusError(
+                f"{which}: elements of type {part.dtype}; Python objects cannot be moved"
+            )
+        if part.shape != shape:
+            raise IsthmusError(
+                f"{which}: an array of shape {part.shape}; the layout gives it {shape}"
+            )
+
+
+def one_type(parts: Sequence[Part], what: str) -> np.dtype[Any] | None:
+    """The type of the elements of all these arrays; nothing if there are none.
+
+    Raises:
+        IsthmusError: they are of different types.
+
+    """
+    kinds = list(dict.fromkeys(part.dtype for part in parts))
+    if len(kinds) > 1:
+        raise IsthmusError(
+            f"{what}: elements of type {kinds[0]} and of type {kinds[1]}; all are of one"
+        )
+    return kinds[0] if kinds else None

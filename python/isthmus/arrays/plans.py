@@ -1,0 +1,191 @@
+"""Plans: who sends what to whom when an array of one layout becomes one of another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isthmus.arrays.layouts import Layout, _told
+from isthmus.core import processors
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Part = NDArray[Any]
+
+LISTED_MAX = 16
+"""Most ranks whose messages a plan prints one by one."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a rank sends to another, or keeps."""
+
+    from_rank: int
+    to_rank: int
+    elements: int
+
+
+class Plan:
+    """How an array of one layout becomes one of another.
+
+    Plans hold no lists: each rank works out its messages alone, in a time that depends on the
+    numbers of ranks and not on the number of elements.
+    """
+
+    def __init__(self, from_: Layout, to: Layout) -> None:
+        """Plan from one layout to another.
+
+        Raises:
+            IsthmusError: they are of arrays of different shapes.
+
+        """
+        from isthmus import _core
+
+        self.from_ = from_
+        self.to = to
+        self._core = _told(_core.Plan, from_._core, to._core)
+
+    def sends(self, rank: int) -> list[Message]:
+        """What a rank sends, what it keeps for itself among it, by receiver."""
+        return [Message(rank, to, elements) for to, elements in _told(self._core.sends, rank)]
+
+    def receives(self, rank: int) -> list[Message]:
+        """What a rank receives, what it keeps among it, by sender."""
+        found = _told(self._core.receives, rank)
+        return [Message(sender, rank, elements) for sender, elements in found]
+
+    def messages(self) -> list[Message]:
+        """What each rank sends to each other, or keeps."""
+        return [message for rank in self.from_.ranks for message in self.sends(rank)]
+
+    def runs(
+        self,
+        from_rank: int,
+        to_rank: int,
+        *,
+        element: int = 8,
+        orders: tuple[str, str] = ("C", "C"),
+    ) -> dict[int, int]:
+        """By length, in bytes, how many pieces of what a rank sends to another lie in one piece in
+        the memory of both.
+
+        Args:
+            from_rank: who sends.
+            to_rank: who receives.
+            element: bytes of an element.
+            orders: in memory, of the sender's arrays and of the receiver's.
+
+        """
+        columns = (orders[0] == "F", orders[1] == "F")
+        return dict(_told(self._core.runs, (from_rank, to_rank), element, columns))
+
+    def redistribute(
+        self,
+        arrays: Sequence[Any],
+        out: Sequence[Any] | None = None,
+        *,
+        order: Literal["C", "F"] | None = None,
+        threads: int | None = None,
+    ) -> list[list[Part]]:
+        """Move what all ranks hold, in the memory of this process, by threads.
+
+        Args:
+            arrays: in order of the ranks of the layout that data come from what each holds: an
+                array, or a list of arrays where it has several parts. Any type of elements but
+                Python objects, any strides.
+            out: the same for the layout that data go to; made if not given.
+            order: in memory, of what is made; without it that of the first array.
+            threads: how many; without it one for each processor.
+
+        Returns:
+            In order of the ranks of the layout that data go to the parts of each.
+
+        Raises:
+            IsthmusError: arrays do not fit their layouts; nothing has been moved.
+
+        """
+        from isthmus.arrays import memory
+
+        given = [memory.parts_of(held) for held in arrays]
+        _fit(self.from_, given, "arrays")
+        flat = [part for parts in given for part in parts]
+        kind = memory.one_type(flat, "arrays")
+        if kind is None:
+            raise IsthmusError("arrays: no rank holds any")
+        if out is None:
+            made = order or ("F" if memory.columns(flat) else "C")
+            taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
+        else:
+            taken = [memory.parts_of(held) for held in out]
+            _fit(self.to, taken, "out")
+            memory.one_type([*flat, *(part for parts in taken for part in parts)], "arrays and out")
+        _told(
+            self._core.redistribute,
+            kind.itemsize,
+            [[memory.to_read(part) for part in parts] for parts in given],
+            [[memory.to_write(part, "out") for part in parts] for parts in taken],
+            processors() if threads is None else threads,
+        )
+        return taken
+
+    def plot(self, **keywords: Any) -> Any:
+        """Draw who sends how much to whom: see `isthmus.arrays.drawing.draw_plan`."""
+        from isthmus.arrays.drawing import draw_plan
+
+        return draw_plan(self, **keywords)
+
+    def __str__(self) -> str:
+        """What goes from whom to whom, for people."""
+        shape = " x ".join(map(str, self.from_.shape))
+        senders, receivers = self.from_.ranks, self.to.ranks
+        head = f"{shape} elements from {len(senders)} to {len(receivers)} ranks"
+        if len(senders) > LISTED_MAX or len(receivers) > LISTED_MAX:
+            first = self.sends(senders[0])
+            return (
+                f"{head}\n"
+                f"rank {senders[0]} sends {len(first)} messages of "
+                f"{min(m.elements for m in first):,} to {max(m.elements for m in first):,} elements"
+                if first
+                else head
+            )
+        messages = self.messages()
+        moved = [m for m in messages if m.from_rank != m.to_rank]
+        sent = sum(m.elements for m in moved)
+        kept = sum(m.elements for m in messages) - sent
+        lengths: Counter[int] = Counter()
+        for message in messages:
+            lengths.update(self.runs(message.from_rank, message.to_rank, element=1))
+        table = {(m.from_rank, m.to_rank): f"{m.elements:,}" for m in messages}
+        width = max(6, *(len(cell) + 1 for cell in table.values()))
+        rows = [
+            f"  {rank:>6} " + "".join(f"{table.get((rank, to), '-'):>{width}}" for to in receivers)
+            for rank in senders
+        ]
+        total = sum(lengths.values())
+        listed = ", ".join(
+            f"{count:,} of {length:,}" for length, count in sorted(lengths.items())[:4]
+        )
+        return "\n".join(
+            [
+                head,
+                f"{len(moved)} messages of {sent:,} elements between ranks, {kept:,} elements stay",
+                f"{total:,} runs in one piece on both sides (rows in memory), by elements: {listed}"
+                f"{', ...' if len(lengths) > 4 else ''}",
+                "  from\\to" + "".join(f"{to:>{width}}" for to in receivers),
+                *rows,
+            ]
+        )
+
+
+def _fit(layout: Layout, held: Sequence[Sequence[Part]], what: str) -> None:
+    from isthmus.arrays import memory
+
+    ranks = layout.ranks
+    if len(held) != len(ranks):
+        raise IsthmusError(f"{what}: of {len(held)} ranks; the layout has {len(ranks)}")
+    for rank, parts in zip(ranks, held, strict=True):
+        memory.check(layout, rank, parts, what)

@@ -1,0 +1,172 @@
+"""Distributed arrays in one process: layouts, plans, threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from array_cases import case, same
+from isthmus import IsthmusError
+from isthmus.arrays import Layout, Plan, block, cyclic
+
+
+def test_random_pairs_element_by_element():
+    ranks = 6
+    for seed in range(300):
+        from_, to, whole, (before, after), orders = case(seed, ranks)
+        plan = Plan(from_, to)
+        found = plan.redistribute(before, order=orders[1], threads=1 + seed % 3)
+        for parts, wanted in zip(found, after, strict=True):
+            assert len(parts) == len(wanted)
+            assert all(map(same, parts, wanted)), (seed, plan)
+        assert same(to.gather(found) if any(found) else whole, whole)
+        for parts, wanted in zip(to.scatter(whole), after, strict=True):
+            assert all(map(same, parts, wanted))
+
+
+def test_views_with_ghost_cells_are_read_and_written_in_place():
+    layout, swath = Layout.block((6, 8), (2, 2)), Layout.row_swath((6, 8), 3)
+    whole = np.arange(48.0).reshape(6, 8)
+    padded = [np.full((5, 6), -1.0) for _ in range(4)]
+    for inner, (part,) in zip(padded, layout.scatter(whole), strict=True):
+        inner[1:-1, 1:-1] = part
+    out = [np.full((2, 10), -2.0) for _ in range(3)]
+    views = [array[:, 1:-1] for array in out]
+    Plan(layout, swath).redistribute([inner[1:-1, 1:-1] for inner in padded], out=views)
+    assert np.array_equal(np.concatenate(views), whole)
+    assert all((array[:, [0, -1]] == -2).all() for array in out)
+    # Backwards through memory is read as it stands, and not written to.
+    turned = [part[::-1] for (part,) in swath.scatter(whole[::-1])][::-1]
+    back = Plan(swath, Layout.whole((6, 8))).redistribute(turned)
+    assert np.array_equal(back[0][0], np.concatenate(turned))
+    with pytest.raises(IsthmusError, match="goes backwards"):
+        Plan(swath, layout).redistribute(turned, out=[np.zeros((3, 4))[::-1] for _ in range(4)])
+
+
+def test_descriptors():
+    cyclic_blocks = Layout.block_cyclic((100, 80), (2, 3), (4, 5))
+    descriptor = [1, 0, 100, 80, 4, 5, 0, 0, 50]
+    assert Layout.scalapack(descriptor, (2, 3)) == cyclic_blocks
+    assert (
+        Layout.hpf((100, 80), ["cyclic(4)", "CYCLIC(5)"], (2, 3), numbering="row") == cyclic_blocks
+    )
+    assert Layout.darray((100, 80), ["cyclic", "cyclic"], [4, 5], (2, 3)) == cyclic_blocks
+    columns = Layout.hpf((100, 80), ["*", "BLOCK"], (4,))
+    assert columns.extents(3) == [(100, 20)]
+    assert columns == Layout.grid((100, 80), [4], [None, block()], numbering="column")
+    zarr = Layout.chunks((10, 7), (4, 4), 3)
+    dask = Layout.chunks((10, 7), ((4, 4, 2), (4, 3)), 3)
+    assert zarr == dask
+    assert zarr.extents(0) == [(4, 4), (4, 3)]
+    slices = Layout.boxes((4,), [[(slice(0, 1),), (slice(3, None),)], [(slice(1, -1),)]])
+    assert slices == Layout.boxes((4,), [[([0], [1]), ([3], [4])], [([1], [3])]])
+
+
+def test_table_1_of_the_paper():
+    # An N x N matrix on p x p processors, sent row by row: blocks that lie in one piece in the
+    # system and on the wire. (The example in the text, 1000 x 1000 on 8 x 8, rounds up.)
+    size, side, factor = 1024, 8, 2
+
+    def blocks(layout):
+        plan = Plan(layout, Layout.whole(layout.shape))
+        found = Counter()
+        for rank in layout.ranks:
+            found.update(plan.runs(rank, 0, element=1))
+        return found
+
+    shape = (size, size)
+    swath, coarse = Layout.row_swath(shape, side * side), Layout.coarse(shape, side)
+    assert blocks(swath) == {size * size // side**2: side**2}
+    assert blocks(coarse) == {size // side: size * side}
+    fine = Layout.fine(shape, side, factor)
+    assert blocks(fine) == {size // (side * factor): size * side * factor}
+
+
+def test_plans_print_themselves():
+    plan = Plan(Layout.block_cyclic((8, 8), (2, 2), (2, 2)), Layout.row_swath((8, 8), 2))
+    assert str(plan) == (
+        "8 x 8 elements from 4 to 2 ranks\n"
+        "6 messages of 48 elements between ranks, 16 elements stay\n"
+        "32 runs in one piece on both sides (rows in memory), by elements: 32 of 2\n"
+        "  from\\to     0     1\n"
+        "       0      8     8\n"
+        "       1      8     8\n"
+        "       2      8     8\n"
+        "       3      8     8"
+    )
+    big = Plan(Layout.block((10**6, 10**6), (100, 100)), Layout.row_swath((10**6, 10**6), 10**4))
+    assert "rank 0 sends 100 messages of 1,000,000 to 1,000,000 elements" in str(big)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Layout.block((4, 4), (0, 1)), "each extent is at least 1"),
+        (lambda: Layout.block((4.5,), (1,)), "shape: 4.5; it is a whole number"),
+        (lambda: Layout.block((-4,), (1,)), "shape: -4; it is at least 0"),
+        (lambda: Layout.block((2**62,), (1,)), "fewer than 2^62 elements"),
+        (lambda: Layout.grid((4,), (2,), [cyclic(0)]), "blocks of dimension 0 have no indices"),
+        (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "negative"),
+        (lambda: Layout.boxes((4,), [[(slice(0, 3),)]]), "no rank holds element [3]"),
+        (
+            lambda: Layout.boxes((4,), [[(slice(0, 4),), (slice(2, 3),)]]),
+            "element [2] is held twice",
+        ),
+        (lambda: Layout.boxes((4,), [[(slice(0, 4, 2),)]]), "steps other than 1 are no box"),
+        (lambda: Layout.hpf((4,), ["BLOCK(1)"], (2,)), "holds 2 of 4 indices"),
+        (lambda: Layout.hpf((4,), ["ROUND"], (2,)), '"BLOCK", "BLOCK(n)"'),
+        (lambda: Layout.scalapack([502, 0, 4, 4, 1, 1, 0, 0, 4], (1, 1)), "nine numbers"),
+        (lambda: Layout.chunks((4,), ((2, 1),), 1), "they have 3 indices"),
+        (lambda: Layout.block((4,), (2,), ranks=[1, 1]), "rank 1 is given twice"),
+        (lambda: Plan(Layout.whole((4,)), Layout.whole((5,))), "both must be the same"),
+        (lambda: Layout.whole((4,)).extents(1), "rank 1 is none of the 1 of the layout"),
+    ],
+)
+def test_layouts_that_make_no_sense(make, message):
+    with pytest.raises(IsthmusError) as error:
+        make()
+    assert message in str(error.value)
+
+
+def test_arrays_that_do_not_fit():
+    plan = Plan(Layout.block((4,), (2,)), Layout.whole((4,)))
+    halves = [np.zeros(2), np.zeros(2)]
+    read_only = np.zeros(4)
+    read_only.flags.writeable = False
+    for arrays, out, message in (
+        ([np.zeros(2)], None, "arrays: of 1 ranks; the layout has 2"),
+        (
+            [np.zeros(2), np.zeros(3)],
+            None,
+            "arrays of rank 1: an array of shape (3,); the layout gives it (2,)",
+        ),
+        ([np.zeros(2), np.zeros(2, "f4")], None, "elements of type float64 and of type float32"),
+        ([np.zeros(2, object)] * 2, None, "Python objects cannot be moved"),
+        (halves, [np.zeros(4, "i8")], "elements of type float64 and of type int64"),
+        (halves, [read_only], "the array is read-only"),
+        (halves, [np.broadcast_to(np.zeros(1), (4,))], "the array is read-only"),
+    ):
+        with pytest.raises(IsthmusError) as error:
+            plan.redistribute(arrays, out)
+        assert message in str(error.value)
+    # Two elements in one place.
+    shared = np.lib.stride_tricks.as_strided(np.zeros(4), (4,), (0,))
+    with pytest.raises(IsthmusError, match="elements share bytes"):
+        plan.redistribute(halves, [shared])
+
+
+def test_layouts_and_plans_are_drawn():
+    import matplotlib.pyplot as plt
+
+    _, (left, right) = plt.subplots(ncols=2)
+    layout = Layout.block_cyclic((16, 16), (2, 2), (4, 4))
+    assert layout.plot(ax=left) is left
+    image = np.asarray(left.images[0].get_array())
+    assert image[0, 0] == 0
+    assert image[0, 4] == 1
+    assert image[4, 0] == 2
+    assert Plan(layout, Layout.row_swath((16, 16), 2)).plot(ax=right) is right
+    assert np.asarray(right.images[0].get_array()).tolist() == [[32, 32]] * 4
+    plt.close("all")

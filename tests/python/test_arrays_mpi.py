@@ -1,0 +1,65 @@
+"""Plans between the ranks of real MPI programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mpi4py", exc_type=ImportError)
+
+HERE = Path(__file__).parent
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+QUIET = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def mpiexec(ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
+    if MPIEXEC is None:
+        pytest.skip("no mpiexec")
+    command = [MPIEXEC, "-n", str(ranks), sys.executable, *words]
+    environment = {**os.environ, **QUIET}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
+
+
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 200), (3, 40), (1, 12)])
+def test_every_element_is_in_its_place(ranks, cases):
+    done = mpiexec(ranks, str(HERE / "array_ranks.py"), str(cases))
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    assert re.search(rf"{cases} pairs of layouts on {ranks} ranks", done.stdout)
+    assert int(re.search(r"'pairwise': (\d+)", done.stdout)[1]) >= cases // 4
+
+
+WRONG = """
+import numpy as np
+from mpi4py import MPI
+from isthmus import IsthmusError
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import exchange
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((8,), (2,)), Layout.block((8,), (1,)))
+try:
+    exchange(comm, plan, np.zeros(4 + comm.rank))
+except IsthmusError as error:
+    print(f"[{comm.rank} of {comm.size}: {error}]")
+"""
+
+
+def test_all_ranks_say_which_of_them_is_wrong():
+    done = mpiexec(2, "-c", WRONG)
+    assert done.returncode == 0, done.stderr
+    problem = "rank 1: held of rank 1: an array of shape (5,); the layout gives it (4,)"
+    assert sorted(re.findall(r"\[.*?\]", done.stdout)) == [
+        f"[{rank} of 2: {problem}]" for rank in range(2)
+    ]
