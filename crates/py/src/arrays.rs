@@ -250,17 +250,19 @@ impl PyPlan {
         mut parts: Vec<Taken<'_>>,
     ) -> PyResult<()> {
         let sections = self.sections(peers.iter().map(|&peer| (peer, rank)))?;
+        let held = self.0.to().parts(place(self.0.to(), rank)?);
         let (mut parts, packing) = (arrays_mut(&mut parts)?, packed(packing));
         let mut rest = messages.as_slice().map_err(wrong)?;
         py.detach(|| {
+            let mut messages = Vec::with_capacity(sections.len());
             for sections in &sections {
                 let (message, behind) = rest.split_at(size(&packing, sections, rest.len())?);
-                packing.unpack(sections, message, &mut parts)?;
+                messages.push((sections.as_slice(), message));
                 rest = behind;
             }
-            Ok(())
+            packing.unpack(&held, &messages, &mut parts)
         })
-        .map_err(|error: TransferError| wrong(error))
+        .map_err(wrong)
     }
 
     /// Moves the parts of all ranks, by place in their layouts, with so many threads.

@@ -29,7 +29,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    const ONCE: Self = Self {
+    pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {
             index: 0,

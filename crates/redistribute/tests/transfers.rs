@@ -151,6 +151,7 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
     let packing = Packing { element, order };
     let mut found = blank(&targets);
     let mut unpacked = arrays_mut(&mut found, &targets);
+    let mut mail: Vec<Vec<(Vec<Section>, Vec<u8>)>> = unpacked.iter().map(|_| Vec::new()).collect();
     let mut sent: Vec<(u32, Message)> = Vec::new();
     for rank in 0..from.rank_count() as u32 {
         sent.extend(plan.sends(rank).into_iter().map(|message| (rank, message)));
@@ -183,10 +184,17 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
         packing
             .pack(&sections, &given[*rank as usize], &mut message)
             .unwrap();
-        packing
-            .unpack(&sections, &message, &mut unpacked[*peer as usize])
-            .unwrap();
+        mail[*peer as usize].push((sections, message));
         add(&count.elements, *elements);
+    }
+    for (rank, (mail, parts)) in mail.iter().zip(&mut unpacked).enumerate() {
+        let messages: Vec<(&[Section], &[u8])> = mail
+            .iter()
+            .map(|(sections, bytes)| (&sections[..], &bytes[..]))
+            .collect();
+        packing
+            .unpack(&to.parts(rank as u32), &messages, parts)
+            .unwrap();
     }
     drop(unpacked);
     same(&found)?;

@@ -121,14 +121,20 @@ impl Place {
         self.check_end(bytes, end.unwrap_or(u64::MAX))
     }
 
-    /// Whether no two elements share bytes: in order of strides, each dimension is beyond all smaller ones.
+    /// Whether no two elements share bytes: in order of strides, each dimension is beyond all smaller ones. The stride
+    /// of a single index, on which nothing depends, becomes that of an element: it is never the slowest dimension.
     pub fn check_apart(
         &self,
         part: &[Comb],
-        strides: &[u64],
+        strides: &mut [u64],
         element: u64,
     ) -> Result<(), TransferError> {
         let sizes = part.iter().map(Comb::size);
+        let single = sizes
+            .clone()
+            .zip(strides.iter_mut())
+            .filter(|&(size, _)| size == 1);
+        single.for_each(|(_, stride)| *stride = element);
         let mut dims: Vec<(u64, u64)> = strides.iter().copied().zip(sizes).collect();
         if dims.iter().any(|&(_, size)| size == 0) {
             return Ok(());

@@ -4,6 +4,7 @@ mod array;
 mod kernel;
 mod packed;
 mod shared;
+mod tiles;
 mod walk;
 
 pub use array::{Array, ArrayMut, Order, strides};

@@ -1,9 +1,11 @@
 //! Messages: the elements that go from one rank to another, without gaps.
 
 use super::array::{Place, strides};
+use super::tiles::{Walks, fill};
 use super::walk::Walk;
 use super::{Array, ArrayMut, Order, TransferError};
 use crate::family::{At, Family};
+use crate::layout::Part;
 use crate::plan::Section;
 
 /// How elements lie in messages: sender and receiver say the same.
@@ -54,33 +56,41 @@ impl Packing {
         Ok(())
     }
 
-    /// Writes a message that [`Self::pack`] made of the same sections into the parts of the rank that it is for.
+    /// Writes messages that [`Self::pack`] made, each of the sections told with it, into the parts of the rank that
+    /// they are for; `held` is what its layout gives it.
     ///
     /// # Errors
     ///
-    /// If the message has not [`Self::size`] bytes, or a part is missing or too short.
+    /// If a message has not [`Self::size`] bytes, or a part is missing or too short or has elements that share bytes;
+    /// nothing has been written then.
     pub fn unpack(
         &self,
-        sections: &[Section],
-        mut message: &[u8],
+        held: &[Part],
+        messages: &[(&[Section], &[u8])],
         parts: &mut [ArrayMut<'_>],
     ) -> Result<(), TransferError> {
-        self.check(sections, message.len())?;
-        for section in sections {
-            let (filled, rest) = message.split_at((section.size() * self.element) as usize);
-            let place = Place::of("to", section.to_part);
-            let array = parts
-                .get_mut(section.to_part)
-                .ok_or_else(|| place.missing())?;
-            place.check_dims(section.dims.len(), &array.strides)?;
-            let dims = in_message(section, |at, place| At { from: place, ..at });
-            let packed = strides(&sizes(section), self.element, self.order);
-            let walk = Walk::new(&dims, self.element, &packed, &array.strides);
-            place.check_end(array.bytes.len(), walk.ends().1)?;
-            walk.copy(filled, array.bytes);
-            message = rest;
+        for (number, part) in held.iter().enumerate() {
+            let place = Place::of("to", number);
+            let array = parts.get_mut(number).ok_or_else(|| place.missing())?;
+            place.check(part, (array.bytes.len(), &array.strides), self.element)?;
+            place.check_apart(part, &mut array.strides, self.element)?;
         }
-        Ok(())
+        let mut walks: Vec<Walks<'_>> = parts.iter().map(|_| Vec::new()).collect();
+        for &(sections, message) in messages {
+            self.check(sections, message.len())?;
+            let mut message = message;
+            for section in sections {
+                let (filled, rest) = message.split_at((section.size() * self.element) as usize);
+                let place = Place::of("to", section.to_part);
+                let array = parts.get(section.to_part).ok_or_else(|| place.missing())?;
+                let dims = in_message(section, |at, place| At { from: place, ..at });
+                let packed = strides(&sizes(section), self.element, self.order);
+                let walk = Walk::new(&dims, self.element, &packed, &array.strides);
+                walks[section.to_part].push((walk, filled));
+                message = rest;
+            }
+        }
+        fill(parts.iter_mut().zip(walks).collect(), self.element, 1)
     }
 
     fn check(&self, sections: &[Section], given: usize) -> Result<(), TransferError> {

@@ -1,7 +1,7 @@
 //! Through the runs of a section, from one array to another.
 
 use super::kernel::{Runs, copy};
-use crate::family::Family;
+use crate::family::{At, Family, Steps};
 
 /// The runs of a section between two arrays, in the order in which they lie where they go to.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Walk {
             .iter()
             .zip(from.iter().zip(to))
             .map(|(families, (&from, &to))| Along {
-                families: families.clone(),
+                families: families.iter().map(in_one_piece).collect(),
                 from: from as usize,
                 to: to as usize,
             })
@@ -182,6 +182,21 @@ impl Walk {
             });
         }
     }
+}
+
+/// The same family with runs that follow one another without gaps on both sides taken as one.
+fn in_one_piece(family: &Family) -> Family {
+    let mut joined = *family;
+    let is_dense = |by: At, len: u64| by.from == len && by.to == len;
+    if joined.inner.count > 1 && is_dense(joined.inner.by, joined.len) {
+        joined.len *= joined.inner.count;
+        joined.inner = Steps::ONCE;
+    }
+    if joined.inner.count == 1 && joined.outer.count > 1 && is_dense(joined.outer.by, joined.len) {
+        joined.len *= joined.outer.count;
+        joined.outer = Steps::ONCE;
+    }
+    joined
 }
 
 /// Tells of the stretches of a family, of those places of it that are within `clip` where they go to, counted from
