@@ -48,10 +48,9 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
         MachineError::Network(error) => return packets::flaw(error),
         MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
-        MachineError::Routes(RouteError::Deadlock { .. }) => (
+        MachineError::Routes(error @ RouteError::Deadlock { .. }) => (
             "machine.routes",
-            "put some of these routes into another layer, or set machine.routing = \"up-down\""
-                .to_owned(),
+            format!("{}, or set machine.routing = \"up-down\"", error.hint()),
         ),
         MachineError::Routes(error) => ("machine.routes", error.hint()),
         MachineError::Dragonfly(_) => ("machine.graph", "give other sizes".to_owned()),
