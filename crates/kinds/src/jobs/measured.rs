@@ -303,11 +303,11 @@ impl Measured {
                     message,
                     ..
                 } if *period == longest => {
-                    volume.get().div_ceil(message.get()) * nodes.len() as u64
+                    (volume.get().div_ceil(message.get())).saturating_mul(nodes.len() as u64)
                 }
                 _ => 0,
             })
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     pub fn jobs(&self) -> Vec<JobSummary> {
@@ -417,5 +417,23 @@ impl Observer for Seen<'_> {
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^50 messages of each of 2^14 nodes are more than can be counted.
+    #[test]
+    fn messages_of_a_period_without_end() {
+        let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\
+            [workload]\nmapping = \"shared\"\nservers = { placement = \"clustered\", count = 2 }\n\
+            [workload.jobs.save]\ntraffic = \"checkpoint\"\nperiod = \"1 s\"\n\
+            volume = \"1125899906842624 B\"\nmessage = \"1 B\"\n";
+        let scenario = crate::KINDS.parse(text, "s.toml", &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let jobs = Measured::new(scenario.workload.expect(), 1 << 14, 1.0);
+        assert_eq!(jobs.expect("they fit").period_messages(), u64::MAX);
     }
 }
