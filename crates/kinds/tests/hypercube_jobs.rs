@@ -79,6 +79,27 @@ fn a_file_with_jobs_is_what_it_says() {
     assert_eq!(load, Bandwidth::from_mb_per_s(50));
 }
 
+/// Parts of a vector that are one worm each, and open loops that begin with one message of a PE each.
+#[test]
+fn what_begins_with_few_worms_is_taken() {
+    for (dimension, rest) in [
+        (
+            15,
+            "worms = 1024\n[workload.jobs.all]\ntraffic = \"all-reduce\"\nmessage = \"64 B\"\n",
+        ),
+        (
+            10,
+            "[workload.jobs.all]\ntraffic = \"uniform\"\nload = 0.1\nmessage = \"1 MB\"\n\
+             outstanding = 65536\n",
+        ),
+    ] {
+        parsed(&format!(
+            "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = {dimension}\n\
+             lanes.io_link = 1\n[workload]\n{rest}"
+        ));
+    }
+}
+
 /// PE 1 writes 100 kB/s in blocks of 4,096 B, each with a request of 32 B, to the I/O node at PE 0, one link
 /// away. Half of them miss, 20 ms each: one block in 10 ms.
 #[test]

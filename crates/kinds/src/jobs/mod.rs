@@ -7,6 +7,7 @@ mod measured;
 mod message;
 mod misfit;
 mod read;
+mod start;
 mod subject;
 mod table;
 
@@ -16,5 +17,6 @@ pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
 pub(crate) use message::{Message, limit, ns};
 pub(crate) use read::{Nodes, check_live, jobs};
+pub(crate) use start::{Parts, check_start};
 pub(crate) use subject::{Running, Runs, never, subject};
 pub(crate) use table::{CommonTable, WorkloadTable};
