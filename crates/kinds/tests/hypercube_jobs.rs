@@ -155,6 +155,88 @@ fn each_unit_is_an_access() {
     assert!((supply / (10_240.0 / 30e3) - 1.0).abs() < 1e-9, "{supply}");
 }
 
+/// Channels are left out on large machines, and nothing else is.
+#[test]
+fn devices_of_large_cubes_are_told() {
+    let text = "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = 11\n\
+        lanes.io_link = 1\n[workload.servers.device]\nkind = \"disk\"\n[workload.jobs.io]\ntraffic = \"io\"\n\
+        [workload.jobs.late]\ntraffic = \"ping\"\nnodes = [0, 1]\n[workload]\nmapping = \"shared\"\n";
+    let found = experiment(text).capacity()[0].clone();
+    let names: Vec<&str> = found.parts.iter().map(|part| &*part.name).collect();
+    assert!(
+        matches!(names[..], [name] if name.starts_with("device of I/O node ")),
+        "{names:?}"
+    );
+    for start in [
+        "What is asked of channels is left out on machines of more than 1024 PEs.",
+        "Collectives and pings are left out",
+        "With 1 message of 1000000 B under way at a time",
+    ] {
+        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(told, "{start}: {:?}", found.remarks);
+    }
+}
+
+/// What `check` says that a closed loop sends at most is no less than what it gets, whatever of a message goes
+/// at a time and however many of its units a device takes side by side.
+#[test]
+fn no_closed_loop_gets_more_than_it_can_send_at_most() {
+    let disk = "disk = { seek = \"1 ms\", rotation = \"0 s\", transfer = \"10 MB/s\" }";
+    let behind = |device: &str| format!("[workload.servers.device]\n{device}\n");
+    for (machine, work, job) in [
+        (String::new(), "", ""),
+        (String::new(), "worms = 3", "read_ratio = 1.0"),
+        (
+            format!("[machine.device]\ncache_hit_rate = 0.5\n{disk}\n"),
+            "worms = 2",
+            "outstanding = 3",
+        ),
+        (
+            format!("[machine.device]\ncache_hit_rate = 0.5\nservice = \"queue\"\n{disk}\n"),
+            "",
+            "read_ratio = 0.5",
+        ),
+        (behind(&format!("kind = \"disk\"\n{disk}")), "", ""),
+        (
+            behind(&format!(
+                "kind = \"array\"\ndisks = 4\nstripe_unit = \"256 B\"\n{disk}"
+            )),
+            "worms = 4",
+            "outstanding = 2",
+        ),
+        (
+            behind(
+                "kind = \"burst-buffer\"\ncapacity = \"1 GB\"\nabsorb = \"3 MB/s\"\ndrain = \"2 MB/s\"",
+            ),
+            "",
+            "",
+        ),
+    ] {
+        let text = format!(
+            "{CUBE}{machine}[workload]\ntransfer_unit = \"1 KiB\"\n{work}\n[workload.jobs.io]\n\
+             traffic = \"io\"\nnodes = [1]\nmessage = \"8 KiB\"\nsizes = \"fixed\"\n\
+             destinations = \"interleaved\"\n{job}\n\
+             [stop]\nrule = \"fixed\"\nmessages = 2000\nwarmup = \"none\"\nreplications = 2\n"
+        );
+        let experiment = experiment(&text);
+        let remarks = experiment.capacity()[0].remarks.clone();
+        let most = remarks.iter().find_map(|remark| {
+            let (_, rest) = remark.split_once("sends at most ")?;
+            let (number, _) = rest.split_once(" MB/s")?;
+            number.parse::<f64>().ok()
+        });
+        let most = most.unwrap_or_else(|| panic!("{remarks:?}"));
+        let result = experiment.run().expect("a whole run");
+        let mut measures = result.points[0].measures.iter();
+        let accepted = measures.find(|measure| measure.name == "io.accepted");
+        let accepted = accepted.and_then(|accepted| accepted.mean).unwrap();
+        println!("{accepted} of {most} MB/s: {machine} {work} {job}");
+        // Three digits are shown, and accesses are random.
+        assert!(accepted < 1.02 * most, "{accepted} of {most}: {text}");
+        assert!(accepted > 0.4 * most, "{accepted} of {most}: {text}");
+    }
+}
+
 /// Reads from any I/O node come back over the I/O network half of the time.
 #[test]
 fn an_open_loop_gets_what_it_asks_for() {

@@ -179,3 +179,22 @@ fn phases_and_searches_run() {
         "MB/s"
     );
 }
+
+/// Links are left out on large fabrics, and nothing else is.
+#[test]
+fn devices_of_large_fabrics_are_told() {
+    let text = "version = 1\nname = \"torus\"\n[machine]\nkind = \"sci\"\nfabric = \"torus\"\n\
+        size = \"33x32\"\n[workload.servers]\nplacement = \"clustered\"\ncount = 2\n\
+        device = { kind = \"burst-buffer\", capacity = \"1 GB\", absorb = \"100 MB/s\", drain = \"10 MB/s\" }\n\
+        [workload.jobs.io]\ntraffic = \"io\"\nload = \"1 MB/s\"\n";
+    let found = experiment(text).capacity()[0].clone();
+    let names: Vec<&str> = found.parts.iter().map(|part| &*part.name).collect();
+    assert_eq!(names, ["device of I/O server 1054"]);
+    for start in [
+        "What is asked of links is left out in fabrics of more than 1024 nodes.",
+        "A burst buffer of 1000000000 B is full after ",
+    ] {
+        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(told, "{start}: {:?}", found.remarks);
+    }
+}

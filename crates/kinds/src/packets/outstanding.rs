@@ -55,7 +55,7 @@ fn remark(
     for (&switches, share) in &distances {
         let network = alone_ns(fabric, rules, &message, switches)?;
         let device = devices.map_or(0.0, |devices| {
-            devices.alone_ns(&message) + answer_ns(fabric, rules, &message, switches)
+            devices.least_ns(&message, |_, _| 0.0) + answer_ns(fabric, rules, &message, switches)
         });
         ns += share / pairs * (network + device);
     }

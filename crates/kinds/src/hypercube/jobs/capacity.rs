@@ -4,7 +4,7 @@
 //! worms that cross it and for the requests among them. Channels with several lanes carry as much together.
 
 use super::super::Built;
-use crate::jobs::behind::Devices;
+use crate::jobs::behind::{Access, Devices};
 use crate::jobs::{Measured, Message, stores};
 use crate::outstanding::Sender;
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
@@ -30,15 +30,15 @@ pub(super) fn capacity(
 ) -> Capacity {
     let machine = &*built.machine;
     let mut capacity = Capacity::default();
-    if machine.cube().node_count() > PES_MAX {
+    let walked = machine.cube().node_count() <= PES_MAX;
+    if !walked {
         capacity.remarks.push(format!(
             "What is asked of channels is left out on machines of more than {PES_MAX} PEs."
         ));
-        return capacity;
     }
     let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e9;
     let alone = f64::from(built.spec.lanes.pe) * lane;
-    let asked = Asked::new(machine, transfer, jobs, alone);
+    let asked = Asked::new(machine, transfer, jobs, alone, walked);
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
         // Of those alike the first.
@@ -89,10 +89,12 @@ pub(super) fn capacity(
                 .to_owned(),
         );
     }
-    capacity.remarks.push(
-        "Worms hold the channels behind them while they wait: channels fill long before 100%."
-            .to_owned(),
-    );
+    if walked {
+        capacity.remarks.push(
+            "Worms hold the channels behind them while they wait: channels fill long before 100%."
+                .to_owned(),
+        );
+    }
     capacity
         .remarks
         .extend(limits(built, transfer, jobs, devices, alone));
@@ -133,8 +135,14 @@ struct Asked {
 }
 
 impl Asked {
-    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s.
-    fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
+    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s; of channels only if they are walked.
+    fn new(
+        machine: &Machine,
+        transfer: Transfer,
+        jobs: &Measured,
+        alone: f64,
+        walked: bool,
+    ) -> Self {
         let layout = machine.layout();
         let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
         let last = channels.into_iter().max().unwrap_or(0);
@@ -150,6 +158,9 @@ impl Asked {
                 continue;
             };
             asked.closed |= message.offered.is_none();
+            if !walked {
+                continue;
+            }
             let rate = message.offered.unwrap_or(alone);
             let units = message.packets(transfer.unit.get() as f64);
             let shares = Shares {
@@ -212,7 +223,7 @@ struct Shares {
 }
 
 /// A sentence for each job whose limit of messages under way holds its PEs back: a message takes at least
-/// the start-ups and the flits of its units, one round of them after another, and the device at the nearest
+/// the start-ups and the flits of its units, one round of them after another, with the device at the nearest
 /// I/O node.
 fn limits(
     built: &Built,
@@ -231,8 +242,16 @@ fn limits(
         let rounds = (units / f64::from(transfer.worms)).max(1.0);
         let worm = startup + flits(message.bytes / units);
         let stored = devices.filter(|_| stores(&jobs.traffic, &jobs.layout, job));
-        let device = stored.map_or(0.0, |devices| devices.alone_ns(&message) / 1e3);
-        let cycles = rounds * (worm + message.reads * startup);
+        let alone_us = match stored {
+            Some(devices) => {
+                let ns = devices.least_ns(&message, |access, bytes| match access {
+                    Access::Read => 2.0 * startup + flits(bytes as f64),
+                    Access::Write => startup + flits(bytes as f64),
+                });
+                ns / 1e3
+            }
+            None => rounds * (worm + message.reads * startup) * clock.cycle_us(),
+        };
         let bytes = Bytes::new(message.bytes as u64);
         Sender {
             field: &format!("workload.jobs.{}.outstanding", job.name),
@@ -242,7 +261,7 @@ fn limits(
                 _ => format!("messages of {bytes}"),
             },
             outstanding: job.outstanding,
-            alone_us: cycles * clock.cycle_us() + device,
+            alone_us,
             each: message.bytes,
             asked: message.offered.map(|rate| rate * MB),
             most: (message.think_ns == 0.0).then_some(alone * MB),

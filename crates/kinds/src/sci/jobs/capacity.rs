@@ -31,14 +31,14 @@ pub(super) fn capacity(
 ) -> Capacity {
     let spec = machine.spec();
     let mut capacity = Capacity::default();
-    if machine.fabric().node_count() > NODES_MAX {
+    let walked = machine.fabric().node_count() <= NODES_MAX;
+    if !walked {
         capacity.remarks.push(format!(
             "What is asked of links is left out in fabrics of more than {NODES_MAX} nodes."
         ));
-        return capacity;
     }
     let alone = can_send(spec, transfer.payload).bits_per_s() as f64 / 8e9;
-    let asked = Asked::new(machine, transfer, jobs, alone);
+    let asked = Asked::new(machine, transfer, jobs, alone, walked);
     let part = |name: String, demand: f64, supply: f64, basis: String| PartKind {
         name,
         demand: (demand > 0.0).then_some(demand * MB),
@@ -48,18 +48,21 @@ pub(super) fn capacity(
         basis,
     };
     let slot = transfer.payload.get() + spec.overhead.get() + spec.symbol.get();
-    capacity.parts.push(part(
-        "link of a node".to_owned(),
-        asked.sent.iter().copied().fold(0.0, f64::max),
-        alone,
-        format!(
-            "{} of data in packets of {} B, on one ring alone",
-            transfer.payload,
-            number(slot as f64)
-        ),
-    ));
+    if walked {
+        capacity.parts.push(part(
+            "link of a node".to_owned(),
+            asked.sent.iter().copied().fold(0.0, f64::max),
+            alone,
+            format!(
+                "{} of data in packets of {} B, on one ring alone",
+                transfer.payload,
+                number(slot as f64)
+            ),
+        ));
+    }
     let link = spec.bandwidth.bits_per_s() as f64 / 8e9;
-    if let Some((at, demand)) = asked.busiest(machine) {
+    let busiest = walked.then(|| asked.busiest(machine)).flatten();
+    if let Some((at, demand)) = busiest {
         let busiest = machine.fabric().links()[at];
         capacity.parts.push(part(
             format!(
@@ -111,10 +114,19 @@ struct Asked {
 }
 
 impl Asked {
-    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s.
-    fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
+    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s; of links only if they are walked.
+    fn new(
+        machine: &Machine,
+        transfer: Transfer,
+        jobs: &Measured,
+        alone: f64,
+        walked: bool,
+    ) -> Self {
         let spec = machine.spec();
-        let nodes = machine.fabric().node_count() as usize;
+        let nodes = match walked {
+            true => machine.fabric().node_count() as usize,
+            false => 0,
+        };
         let mut asked = Self {
             nodes,
             sent: vec![0.0; nodes],
@@ -137,6 +149,9 @@ impl Asked {
                 }
             };
             asked.closed |= message.offered.is_none();
+            if !walked {
+                continue;
+            }
             let rate = message.offered.unwrap_or(alone);
             let transactions = message.packets(payload) / message.bytes;
             let data = message.padded(BLOCK as f64) / message.bytes + transactions * header;
