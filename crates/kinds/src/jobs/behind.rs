@@ -10,7 +10,7 @@ use isthmus_machine::storage::{Model, StationCount, model};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_units::Bytes;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Sizes, Spread};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Sizes, Spread};
 use isthmus_workload::storage::StorageSpec;
 use std::collections::BTreeMap;
 
@@ -354,30 +354,42 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
     written.into_values().fold(0.0, f64::max)
 }
 
-/// Whether any job that runs reads from I/O servers or writes to them.
-pub(crate) fn is_used(traffic: &JobsTraffic) -> bool {
+/// Whether any job that runs reads from I/O servers or writes to them, on a machine of so many nodes.
+pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
+    // The jobs have been laid out before.
+    let Ok(layout) = Layout::new(traffic, nodes) else {
+        return false;
+    };
     let mut jobs = traffic.jobs.iter();
-    traffic.servers != Servers::None && jobs.any(|job| job.active && is_io(job))
+    jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// The fields that say what jobs move.
+/// The fields that say what jobs move, and where.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {
-        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
+        ["traffic", "read_ratio", "hot_node"].map(|field| format!("workload.jobs.{name}.{field}"))
     });
-    let of_all = ["workload.active", "workload.servers.placement"].map(str::to_owned);
+    let of_all = [
+        "active",
+        "servers.placement",
+        "servers.count",
+        "servers.stride",
+        "servers.offset",
+        "servers.nodes",
+    ]
+    .map(|field| format!("workload.{field}"));
     of_jobs.chain(of_all).collect()
 }
 
-/// Tells `watch` of fields of devices that have no effect.
-pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic) {
+/// Tells `watch` of fields of devices that have no effect on a machine of so many nodes.
+pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     devices::watch(watch, &traffic.storage, DEVICE_TABLE);
     let causes = causes(watch);
     let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
     watch.field(
         &format!("{DEVICE_TABLE}.kind"),
-        (!is_used(traffic)).then(|| Reason {
+        (!is_used(traffic, nodes)).then(|| Reason {
             problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
             hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
             causes: &causes,

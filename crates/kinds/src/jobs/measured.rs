@@ -55,14 +55,14 @@ fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Whether the data of a job goes to or comes from I/O servers.
-pub(crate) fn is_io(job: &Job) -> bool {
-    matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
+/// Whether a job writes to and reads from I/O servers.
+pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
+    job.traffic.stores_on(&layout.servers)
 }
 
 /// Whether a job writes to and reads from devices.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
-    traffic.storage.is_some() && job.traffic.stores_on(&layout.servers)
+    traffic.storage.is_some() && is_io(layout, job)
 }
 
 /// Where the data of a job go to and come from.
@@ -81,7 +81,7 @@ impl Data {
         if stores(traffic, layout, job) {
             return Self::Devices;
         }
-        match is_io(job) {
+        match is_io(layout, job) {
             true => Self::Servers,
             false => Self::Nodes,
         }
@@ -315,7 +315,7 @@ impl Measured {
         jobs.map(|(job, nodes)| JobSummary {
             name: job.name.clone(),
             active: job.active,
-            io: is_io(job),
+            io: is_io(&self.layout, job),
             nodes: nodes.clone(),
         })
         .collect()

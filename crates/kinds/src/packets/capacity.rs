@@ -295,8 +295,8 @@ impl Asked {
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                // Only those of I/O jobs are asked for anything.
-                if is_io(job) {
+                // Only servers are asked for anything, and hot nodes that are read from.
+                if is_io(layout, job) || reads > 0.0 {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
