@@ -1,7 +1,7 @@
 //! Hypercubes with the jobs that run on them, as subjects of experiments.
 
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
-use super::{HypercubeJobs, capacity};
+use super::{HypercubeJobs, capacity, workload};
 use crate::jobs::behind::{self, Devices};
 use crate::jobs::{self, Measured, Message, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
@@ -33,6 +33,10 @@ impl Kind for HypercubeJobs {
         let traffic = JobsTraffic {
             servers: Servers::Apart {
                 count: built.machine.placement().io_node_count(),
+            },
+            storage: match work.jobs.storage {
+                StorageSpec::None => workload::own(&built.spec.device),
+                given => given,
             },
             ..work.jobs.clone()
         };

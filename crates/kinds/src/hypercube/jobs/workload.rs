@@ -58,9 +58,6 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     let live: Vec<u32> = (0..pes).filter(|pe| !failed.contains(pe)).collect();
     check_live(settings, &traffic, (pes, &live), &[PES])?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
-    if !traffic.storage.is_some() {
-        traffic.storage = own(&machine.device);
-    }
     Ok(JobsOnCube {
         jobs: traffic,
         transfer: Transfer {
@@ -78,7 +75,7 @@ pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     Bandwidth::from_bits_per_s(all)
 }
 
-/// The cache and the disk of an I/O node.
+/// The cache and the disk of an I/O node, where the file puts nothing in their place.
 pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
     StorageSpec::Cache {
         access: device.access,
