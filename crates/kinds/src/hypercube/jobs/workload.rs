@@ -7,6 +7,7 @@ use crate::jobs::{Nodes, Parts, check_live, check_start, jobs};
 use isthmus_machine::hypercube::spec::{DeviceSpec, HypercubeSpec, JobsOnCube, Service, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Clock};
+use isthmus_workload::jobs::spec::Servers;
 use isthmus_workload::storage::StorageSpec;
 
 /// Flits of a worm that engines can count.
@@ -38,12 +39,15 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     let pes = 1 << machine.dimension;
     let mut traffic = jobs(
         settings,
+        &table.jobs,
+        Servers::Apart {
+            // How many a search gives is known when it has ended, and one there is.
+            count: machine.io_node_count().unwrap_or(1),
+        },
         Nodes {
             count: pes,
             can_send: can_send(machine),
             one_by_one: false,
-            // How many a search gives is known when it has ended, and one there is.
-            apart: Some(machine.io_node_count().unwrap_or(1)),
         },
     )?;
     let worms = Parts {

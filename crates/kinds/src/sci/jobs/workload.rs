@@ -26,9 +26,9 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         count,
         can_send: can_send(machine, table.payload),
         one_by_one: false,
-        apart: None,
     };
-    let mut traffic = jobs(settings, nodes)?;
+    let (common, servers) = table.jobs.split();
+    let mut traffic = jobs(settings, &common, servers, nodes)?;
     let transactions = Parts {
         field: "workload.transactions",
         name: "transactions",
