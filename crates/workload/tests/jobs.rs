@@ -593,6 +593,11 @@ fn partners_are_those_of_the_messages() {
             let share = 1.0 / others.clone().count() as f64;
             shares.extend(others.map(|&other| ((client, other), share)));
         }
+        let pairs = layout.pairs(0, &traffic.jobs[0]);
+        let pairs: BTreeMap<(u32, u32), f64> = pairs
+            .map(|pair| ((pair.client, pair.other), 1.0 / pair.of as f64))
+            .collect();
+        assert_eq!(pairs, shares);
         // 20 ms.
         let all = run(&mut source(&traffic, 12), 200_000_000, |_| 9_993, nothing);
         let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();
