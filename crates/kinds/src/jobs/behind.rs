@@ -9,8 +9,8 @@ use isthmus_kernel::Cycles;
 use isthmus_machine::storage::{Model, StationCount, model};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_units::Bytes;
-use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Sizes, Spread};
+use isthmus_workload::jobs::{Layout, Pair};
 use isthmus_workload::storage::StorageSpec;
 use std::collections::BTreeMap;
 
@@ -195,16 +195,12 @@ impl Devices {
         for (number, job, message) in jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
             let rate = message.offered.unwrap_or(alone);
-            for partners in layout.partners(number, job) {
-                let others = partners.others.iter();
-                let others = others.filter(|&&other| other != partners.client);
-                let each = rate / others.clone().count() as f64;
-                for &other in others {
-                    let (data, busy) = &mut asked[place(other)];
-                    *data += each;
-                    for (busy, ns) in busy.iter_mut().zip(per_byte) {
-                        *busy += each * ns;
-                    }
+            for Pair { other, of, .. } in layout.pairs(number, job) {
+                let each = rate / of as f64;
+                let (data, busy) = &mut asked[place(other)];
+                *data += each;
+                for (busy, ns) in busy.iter_mut().zip(per_byte) {
+                    *busy += each * ns;
                 }
             }
         }
@@ -342,13 +338,8 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
         let Some(rate) = message.offered else {
             continue;
         };
-        for partners in layout.partners(number, job) {
-            let client = partners.client;
-            let others = partners.others.iter().filter(|&&other| other != client);
-            let count = others.clone().count();
-            for &other in others {
-                *written.entry(other).or_default() += rate * (1.0 - message.reads) / count as f64;
-            }
+        for Pair { other, of, .. } in layout.pairs(number, job) {
+            *written.entry(other).or_default() += rate * (1.0 - message.reads) / of as f64;
         }
     }
     written.into_values().fold(0.0, f64::max)

@@ -73,7 +73,7 @@ pub(super) fn packets(sizes: Sizes, payload: f64) -> f64 {
 }
 
 /// What each client asks for in GB/s, where that does not follow what it gets.
-pub(crate) fn limit(job: &Job) -> Option<f64> {
+fn limit(job: &Job) -> Option<f64> {
     let open = |arrivals: &Arrivals| match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
         Arrivals::Closed { .. } => None,

@@ -64,11 +64,6 @@ impl On {
         &self.built.machine
     }
 
-    fn devices(&self, jobs: &Measured) -> Option<Devices> {
-        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
-        Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
-    }
-
     /// The longest that a message of a job takes on average with nothing else about, its device aside:
     /// three worms and their start-ups for each round of transfer units, a read from another I/O node than
     /// that of its PE; one more where a failed I/O node's PE passes the request on.
@@ -117,18 +112,15 @@ impl Runs for On {
         self.machine().working_pes().into()
     }
 
+    fn devices(&self, jobs: &Measured) -> Option<Devices> {
+        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
+        Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
+    }
+
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let devices = self.devices(jobs);
         let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
         (ALONE_MIN.saturating_mul(self.alone(jobs))).saturating_add(served)
-    }
-
-    /// One in which what fills at first is full.
-    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
-        let devices = self.devices(jobs);
-        devices.map_or(0, |devices| {
-            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
-        })
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {
