@@ -133,6 +133,8 @@ impl Storage {
 pub struct Work {
     /// For how long it takes a station of each kind: of an array the mean of all disks.
     pub each: [f64; 4],
+    /// For how long it takes the station that it is done after; a burst buffer drains later.
+    pub held: f64,
     /// From the request to its end on an idle device; of an array what one of its disks takes, of which
     /// the slowest counts.
     pub alone: f64,
@@ -156,6 +158,7 @@ impl Model {
         let length = bytes as f64;
         let one = |each: f64, alone: f64| Work {
             each: [each, 0.0, 0.0, 0.0],
+            held: each,
             alone,
         };
         match *self {
@@ -180,10 +183,12 @@ impl Model {
             Self::BurstBuffer(BurstTimes { absorb, drain, .. }) => match access {
                 Access::Write => Work {
                     each: [length * absorb, length * drain, 0.0, 0.0],
+                    held: length * absorb,
                     alone: length * absorb,
                 },
                 Access::Read => Work {
                     each: [0.0, 0.0, 0.0, length * drain],
+                    held: length * drain,
                     alone: length * drain,
                 },
             },

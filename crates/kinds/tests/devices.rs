@@ -225,3 +225,23 @@ fn a_run_does_not_wait_for_a_buffer_that_is_never_full() {
     let result = result.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(result.points[0].verdict.verdict, State::Undecided);
 }
+
+/// A hot node is an I/O server only if it is one: else its jobs move nothing to or from servers.
+#[test]
+fn a_hot_node_is_no_server_by_itself() {
+    let run = |hot: u32| {
+        let jobs = format!(
+            "[workload.jobs.hot]\ntraffic = \"hot-spot\"\nhot_node = {hot}\nmessage = \"3200 B\"\n\
+             load = \"1 MB/s\""
+        );
+        let stop = "[stop]\nrule = \"fixed\"\nmessages = 500\nwarmup = \"none\"";
+        let result = run("", &jobs, stop);
+        let point = &result.points[0];
+        let accepted = measure(point, "servers.accepted").mean;
+        (point.jobs[0].io, accepted.unwrap_or(0.0))
+    };
+    assert_eq!(run(0), (false, 0.0));
+    // Eight clients of 1 MB/s write to one of eight servers.
+    let (io, accepted) = run(8);
+    assert!(io && (accepted - 1.0).abs() < 0.2, "{accepted}");
+}

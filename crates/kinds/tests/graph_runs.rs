@@ -165,6 +165,34 @@ fn a_table_that_leads_astray_has_its_line() {
     );
 }
 
+/// Of a dragonfly the links that are too long are told at the field that says how long they are.
+#[test]
+fn a_delay_that_cannot_be_counted_is_at_its_field() {
+    let job = "[workload.jobs.u]\ntraffic = \"uniform\"";
+    let error = |delays: &str| {
+        let machine = format!(
+            "graph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\nvirtual_channels = 3\n{delays}"
+        );
+        let error = experiment(&machine, job).map(|_| ()).unwrap_err();
+        error.to_string()
+    };
+    for (delays, key) in [
+        (
+            "delay = \"5 ns\"\nglobal_delay = \"1000 s\"",
+            "11: machine.global_delay",
+        ),
+        (
+            "delay = \"1000 s\"\nglobal_delay = \"5 ns\"",
+            "10: machine.delay",
+        ),
+    ] {
+        let found = error(delays);
+        let start = format!("g.toml:{key}: a link of 1000 s is too long; ");
+        assert!(found.starts_with(&start), "{found}");
+        assert!(found.ends_with("; give shorter links"), "{found}");
+    }
+}
+
 /// A mesh's routes written down give what the rule gives, to the byte of every measure.
 #[test]
 fn a_table_of_the_rule_s_routes_runs_as_the_rule() {

@@ -6,7 +6,7 @@ use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
 use isthmus_machine::hypercube::spec::{JobsOnCube, Transfer};
 use isthmus_scenario::Scenario;
-use isthmus_units::{Bandwidth, Bytes, Time};
+use isthmus_units::{Bandwidth, Bytes};
 use isthmus_workload::jobs::spec::{Arrivals, Io, Servers, Traffic};
 use isthmus_workload::storage::StorageSpec;
 
@@ -57,17 +57,8 @@ fn a_file_with_jobs_is_what_it_says() {
         }
     );
     assert_eq!(work.jobs.servers, Servers::Apart { count: 2 });
-    // Table 1: 400 us, and with a hit rate of 1 no disk.
-    let StorageSpec::Cache {
-        access,
-        hit_rate,
-        queued,
-        ..
-    } = work.jobs.storage
-    else {
-        panic!("the cache and disk of the I/O nodes");
-    };
-    assert_eq!((access, hit_rate, queued), (Time::from_us(400), 1.0, false));
+    // The cache and the disk of the I/O nodes are the machine's.
+    assert_eq!(work.jobs.storage, StorageSpec::None);
     // Half of k = d + 2 lanes.
     let Traffic::Io(Io {
         arrivals: Arrivals::Open { load, .. },
@@ -77,6 +68,27 @@ fn a_file_with_jobs_is_what_it_says() {
         panic!("an open loop");
     };
     assert_eq!(load, Bandwidth::from_mb_per_s(50));
+}
+
+/// Parts of a vector that are one worm each, and open loops that begin with one message of a PE each.
+#[test]
+fn what_begins_with_few_worms_is_taken() {
+    for (dimension, rest) in [
+        (
+            15,
+            "worms = 1024\n[workload.jobs.all]\ntraffic = \"all-reduce\"\nmessage = \"64 B\"\n",
+        ),
+        (
+            10,
+            "[workload.jobs.all]\ntraffic = \"uniform\"\nload = 0.1\nmessage = \"1 MB\"\n\
+             outstanding = 65536\n",
+        ),
+    ] {
+        parsed(&format!(
+            "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = {dimension}\n\
+             lanes.io_link = 1\n[workload]\n{rest}"
+        ));
+    }
 }
 
 /// PE 1 writes 100 kB/s in blocks of 4,096 B, each with a request of 32 B, to the I/O node at PE 0, one link
@@ -132,6 +144,88 @@ fn each_unit_is_an_access() {
     let device = parts.find(|part| part.name == "device of I/O node 0");
     let supply = device.and_then(|device| device.supply).unwrap();
     assert!((supply / (10_240.0 / 30e3) - 1.0).abs() < 1e-9, "{supply}");
+}
+
+/// Channels are left out on large machines, and nothing else is.
+#[test]
+fn devices_of_large_cubes_are_told() {
+    let text = "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = 11\n\
+        lanes.io_link = 1\n[workload.servers.device]\nkind = \"disk\"\n[workload.jobs.io]\ntraffic = \"io\"\n\
+        [workload.jobs.late]\ntraffic = \"ping\"\nnodes = [0, 1]\n[workload]\nmapping = \"shared\"\n";
+    let found = experiment(text).capacity()[0].clone();
+    let names: Vec<&str> = found.parts.iter().map(|part| &*part.name).collect();
+    assert!(
+        matches!(names[..], [name] if name.starts_with("device of I/O node ")),
+        "{names:?}"
+    );
+    for start in [
+        "What is asked of channels is left out on machines of more than 1024 PEs.",
+        "Collectives and pings are left out",
+        "With 1 message of 1000000 B under way at a time",
+    ] {
+        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(told, "{start}: {:?}", found.remarks);
+    }
+}
+
+/// What `check` says that a closed loop sends at most is no less than what it gets, whatever of a message goes
+/// at a time and however many of its units a device takes side by side.
+#[test]
+fn no_closed_loop_gets_more_than_it_can_send_at_most() {
+    let disk = "disk = { seek = \"1 ms\", rotation = \"0 s\", transfer = \"10 MB/s\" }";
+    let behind = |device: &str| format!("[workload.servers.device]\n{device}\n");
+    for (machine, work, job) in [
+        (String::new(), "", ""),
+        (String::new(), "worms = 3", "read_ratio = 1.0"),
+        (
+            format!("[machine.device]\ncache_hit_rate = 0.5\n{disk}\n"),
+            "worms = 2",
+            "outstanding = 3",
+        ),
+        (
+            format!("[machine.device]\ncache_hit_rate = 0.5\nservice = \"queue\"\n{disk}\n"),
+            "",
+            "read_ratio = 0.5",
+        ),
+        (behind(&format!("kind = \"disk\"\n{disk}")), "", ""),
+        (
+            behind(&format!(
+                "kind = \"array\"\ndisks = 4\nstripe_unit = \"256 B\"\n{disk}"
+            )),
+            "worms = 4",
+            "outstanding = 2",
+        ),
+        (
+            behind(
+                "kind = \"burst-buffer\"\ncapacity = \"1 GB\"\nabsorb = \"3 MB/s\"\ndrain = \"2 MB/s\"",
+            ),
+            "",
+            "",
+        ),
+    ] {
+        let text = format!(
+            "{CUBE}{machine}[workload]\ntransfer_unit = \"1 KiB\"\n{work}\n[workload.jobs.io]\n\
+             traffic = \"io\"\nnodes = [1]\nmessage = \"8 KiB\"\nsizes = \"fixed\"\n\
+             destinations = \"interleaved\"\n{job}\n\
+             [stop]\nrule = \"fixed\"\nmessages = 2000\nwarmup = \"none\"\nreplications = 2\n"
+        );
+        let experiment = experiment(&text);
+        let remarks = experiment.capacity()[0].remarks.clone();
+        let most = remarks.iter().find_map(|remark| {
+            let (_, rest) = remark.split_once("sends at most ")?;
+            let (number, _) = rest.split_once(" MB/s")?;
+            number.parse::<f64>().ok()
+        });
+        let most = most.unwrap_or_else(|| panic!("{remarks:?}"));
+        let result = experiment.run().expect("a whole run");
+        let mut measures = result.points[0].measures.iter();
+        let accepted = measures.find(|measure| measure.name == "io.accepted");
+        let accepted = accepted.and_then(|accepted| accepted.mean).unwrap();
+        println!("{accepted} of {most} MB/s: {machine} {work} {job}");
+        // Three digits are shown, and accesses are random.
+        assert!(accepted < 1.02 * most, "{accepted} of {most}: {text}");
+        assert!(accepted > 0.4 * most, "{accepted} of {most}: {text}");
+    }
 }
 
 /// Reads from any I/O node come back over the I/O network half of the time.

@@ -81,7 +81,7 @@ mod hubs {
         }
 
         fn watch(watch: &mut Watch<'_>, machine: &HubsSpec, work: &JobsTraffic) {
-            packets::watch(watch, &machine.network, work);
+            packets::watch(watch, &machine.network, work, machine.nodes());
         }
 
         fn derived(machine: &HubsSpec) -> Vec<(&'static str, String)> {

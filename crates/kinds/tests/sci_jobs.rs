@@ -179,3 +179,75 @@ fn phases_and_searches_run() {
         "MB/s"
     );
 }
+
+/// Links are left out on large fabrics, and nothing else is.
+#[test]
+fn devices_of_large_fabrics_are_told() {
+    let text = "version = 1\nname = \"torus\"\n[machine]\nkind = \"sci\"\nfabric = \"torus\"\n\
+        size = \"33x32\"\n[workload.servers]\nplacement = \"clustered\"\ncount = 2\n\
+        device = { kind = \"burst-buffer\", capacity = \"1 GB\", absorb = \"100 MB/s\", drain = \"10 MB/s\" }\n\
+        [workload.jobs.io]\ntraffic = \"io\"\nload = \"1 MB/s\"\n";
+    let found = experiment(text).capacity()[0].clone();
+    let names: Vec<&str> = found.parts.iter().map(|part| &*part.name).collect();
+    assert_eq!(names, ["device of I/O server 1054"]);
+    for start in [
+        "What is asked of links is left out in fabrics of more than 1024 nodes.",
+        "A burst buffer of 1000000000 B is full after ",
+    ] {
+        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(told, "{start}: {:?}", found.remarks);
+    }
+}
+
+/// What `check` says that a closed loop sends at most is no less than what it gets.
+#[test]
+fn no_closed_loop_gets_more_than_it_can_send_at_most() {
+    let disk = "device = { kind = \"disk\", disk = { seek = \"10 us\", rotation = \"0 s\" } }";
+    for (servers, work, job) in [
+        ("", "transactions = 1", ""),
+        (
+            "",
+            "transactions = 2\nturnaround = \"1 us\"",
+            "outstanding = 2",
+        ),
+        (
+            "",
+            "transactions = 1",
+            "read_ratio = 1.0\nmessage = \"40 B\"",
+        ),
+        (disk, "", ""),
+        (
+            disk,
+            "transactions = 3",
+            "read_ratio = 0.5\noutstanding = 3",
+        ),
+    ] {
+        let message = match job.contains("message") {
+            true => "",
+            false => "message = \"1 KiB\"",
+        };
+        let text = format!(
+            "version = 1\nname = \"ring\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 8\n\
+             [workload.servers]\nplacement = \"list\"\nnodes = [0]\n{servers}\n\
+             [workload]\n{work}\n[workload.jobs.io]\ntraffic = \"io\"\nnodes = [3]\n{message}\n\
+             sizes = \"fixed\"\n{job}\n\
+             [stop]\nrule = \"fixed\"\nmessages = 1000\nwarmup = \"none\"\nreplications = 2\n"
+        );
+        let experiment = experiment(&text);
+        let remarks = experiment.capacity()[0].remarks.clone();
+        let most = remarks.iter().find_map(|remark| {
+            let (_, rest) = remark.split_once("sends at most ")?;
+            let (number, _) = rest.split_once(" MB/s")?;
+            number.parse::<f64>().ok()
+        });
+        let most = most.unwrap_or_else(|| panic!("{remarks:?}"));
+        let result = experiment.run().expect("a whole run");
+        let mut measures = result.points[0].measures.iter();
+        let accepted = measures.find(|measure| measure.name == "io.accepted");
+        let accepted = accepted.and_then(|accepted| accepted.mean).unwrap();
+        println!("{accepted} of {most} MB/s: {servers} {work} {job}");
+        // Three digits are shown, accesses are random, and three messages share one disk.
+        assert!(accepted < 1.02 * most, "{accepted} of {most}: {text}");
+        assert!(accepted > 0.35 * most, "{accepted} of {most}: {text}");
+    }
+}

@@ -6,6 +6,7 @@ use crate::form::Form;
 use crate::named::{self, ANY, Named};
 use crate::setting::{Setting, defaults};
 use crate::suggest::closest;
+use crate::value::alternatives;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -141,8 +142,12 @@ impl Schema {
             Some((Some(named), _)) => format!("it belongs to files with [{}.NAME]", named.table),
             Some((None, Some(table))) => format!("it belongs to files without [{table}.NAME]"),
             _ => {
-                let other = others().find(|other| other.form.kind != self.form.kind)?;
-                format!("it belongs to machine.kind = \"{}\"", other.form.kind)
+                let mut kinds = self.kinds_with(path);
+                kinds.retain(|&kind| kind != self.form.kind);
+                if kinds.is_empty() {
+                    return None;
+                }
+                format!("it belongs to machine.kind = {}", alternatives(&kinds))
             }
         };
         let problem = format!("no such key with machine.kind = \"{}\"", self.form.kind);

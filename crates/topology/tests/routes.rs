@@ -1,6 +1,6 @@
 //! Random tables of routes, followed packet by packet by a walker that knows nothing of how they are kept.
 
-use isthmus_topology::switches::{Form, Nodes, RouteError, Routes, Shortest};
+use isthmus_topology::switches::{Form, Leaves, Nodes, RouteError, Routes, Shortest, listed};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -370,10 +370,39 @@ fn runs_of_numbers_leave_out_the_switch_itself() {
             Some(2)
         )
     );
+    let itself = routes("0 * 1\n5 5-5 0\n").unwrap_err();
+    assert_eq!(
+        (itself.to_string(), itself.line()),
+        ("a route from \"5\" to itself".to_owned(), Some(2))
+    );
     let far = routes("0 1-4000000000 1\n").unwrap_err();
     assert_eq!(far.to_string(), "no switch is called \"6\"");
     assert_eq!(
         routes("0 01 1\n").unwrap_err().to_string(),
         "no switch is called \"01\""
+    );
+}
+
+/// A name is found whole, however long, and told cut.
+#[test]
+fn long_names_are_names() {
+    let (stem, tail) = ("s".repeat(60), "t".repeat(61));
+    let edges = format!("{stem} {stem}a\n{stem}a {tail}\n{tail} {stem}\n");
+    let found = listed(&edges, Leaves::Switches).unwrap();
+    let text = format!(
+        "{stem} * {stem}a\n{stem}a * {tail} 1\n{tail} {stem}a {stem}\n{tail} {stem} {stem} 1\n"
+    );
+    let routes = Routes::read(&text, &found.form).unwrap();
+    let ways = routes.ways(&found.form, &found.form.wiring(1)).unwrap();
+    assert_eq!(
+        (ways.next(0, 2), ways.next(1, 0)),
+        (Some((1, 0)), Some((2, 1)))
+    );
+    let twice = format!("{tail} * {stem}\n{tail} * {stem}\n");
+    let error = Routes::read(&twice, &found.form).unwrap_err();
+    let shown = &tail[..60];
+    assert_eq!(
+        error.to_string(),
+        format!("the route from \"{shown}\" to \"*\" is given twice")
     );
 }

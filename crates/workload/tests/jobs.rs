@@ -593,6 +593,11 @@ fn partners_are_those_of_the_messages() {
             let share = 1.0 / others.clone().count() as f64;
             shares.extend(others.map(|&other| ((client, other), share)));
         }
+        let pairs = layout.pairs(0, &traffic.jobs[0]);
+        let pairs: BTreeMap<(u32, u32), f64> = pairs
+            .map(|pair| ((pair.client, pair.other), 1.0 / pair.of as f64))
+            .collect();
+        assert_eq!(pairs, shares);
         // 20 ms.
         let all = run(&mut source(&traffic, 12), 200_000_000, |_| 9_993, nothing);
         let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -769,4 +774,93 @@ fn collectives_keep_to_their_limits() {
         assert_eq!(seen, all);
         assert!(messages > before);
     }
+}
+
+/// What a job is said to begin with is what it hands over at time 0, that of an open loop aside.
+#[test]
+fn jobs_begin_with_as_many_messages_as_they_say() {
+    let begun = |traffic: &Traffic, outstanding| {
+        let mut all = job("job", JobNodes::All, traffic.clone());
+        all.outstanding = outstanding;
+        let described = jobs(
+            Servers::Clustered { count: 2 },
+            Mapping::Dedicated,
+            vec![all],
+        );
+        let mut source = source(&described, 11);
+        let mut demands = Vec::new();
+        source.begin(&mut demands);
+        let mut next = 0;
+        while let Some(demand) = demands.get(next).copied() {
+            next += 1;
+            if demand.time == 0 && source.several(demand.process) {
+                source.handed(0, &demand, &mut demands);
+            }
+        }
+        let layout = Layout::new(&described, 11).unwrap();
+        let start = layout.start(0, &described.jobs[0]);
+        let longest = demands.iter().map(|demand| demand.bytes).max();
+        let at_once = demands.iter().filter(|demand| demand.time == 0).count();
+        ([at_once, demands.len()], start, longest.unwrap_or(0))
+    };
+    let uniform = |arrivals| Traffic::Uniform {
+        sizes: Sizes::fixed(Bytes::new(1_000)),
+        arrivals,
+    };
+    let open = uniform(Arrivals::Open {
+        load: Bandwidth::from_mb_per_s(1),
+        gaps: Spread::Exponential,
+    });
+    let checkpoint = Traffic::Checkpoint {
+        period: Time::from_us(20),
+        volume: Bytes::new(6_500),
+        message: Bytes::new(1_000),
+        destinations: Destinations::Random,
+    };
+    let mut hot = io(Targets::HotNode(4), CLOSED);
+    hot.sizes = Sizes::fixed(Bytes::new(1_000));
+    let exchange = Traffic::AllToAll {
+        message: Bytes::new(1_000),
+        pause: Time::ZERO,
+    };
+    let reduce = |algorithm| Traffic::AllReduce {
+        vector: Bytes::new(1_000),
+        algorithm,
+        pause: Time::ZERO,
+    };
+    let stencil = Traffic::Neighbours {
+        grid: vec![3, 3],
+        wrap: true,
+        message: Bytes::new(1_000),
+        pause: Time::ZERO,
+    };
+    // Nine clients, of which a hot node is none; with one message, with three and with any number.
+    let cases = [
+        (uniform(CLOSED), [9, 27, 0]),
+        (open, [9, 9, 9]),
+        (checkpoint, [9, 27, 63]),
+        (Traffic::Io(hot), [8, 24, 0]),
+        (exchange, [9, 27, 72]),
+        (reduce(AllReduce::Ring), [9, 9, 9]),
+        (stencil, [9, 27, 36]),
+    ];
+    for (traffic, expected) in cases {
+        let limits = [1, 3].map(Outstanding::AtMost);
+        let limits = limits.into_iter().chain([Outstanding::Unlimited]);
+        for (outstanding, expected) in limits.zip(expected) {
+            // A closed loop has a number.
+            if expected == 0 {
+                continue;
+            }
+            let (seen, start, bytes) = begun(&traffic, outstanding);
+            let open = matches!(&traffic, Traffic::Uniform { arrivals, .. } if *arrivals != CLOSED);
+            assert_eq!(start.messages, expected, "{traffic:?} {outstanding:?}");
+            let seen = seen[usize::from(open)] as u64;
+            assert_eq!(start.messages, seen, "{traffic:?} {outstanding:?}");
+            assert!(open || start.sizes.mean.get() == bytes, "{traffic:?}");
+        }
+    }
+    // One of nine ranks waits for the others' vectors at first.
+    let (seen, start, _) = begun(&reduce(AllReduce::RecursiveDoubling), Outstanding::ONE);
+    assert_eq!((start.messages, seen[0]), (9, 8));
 }

@@ -32,10 +32,10 @@ TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "j
 class Results:
     """The results of one run.
 
-    Times are in microseconds, loads in the unit of the run's load (``run.load``: messages per
-    millisecond and PE of a hypercube, GB/s of all nodes together on SCI rings, MB/s per node of a
-    fat tree), utilisations in
-    flits or symbols per cycle and lane; every table names its units.
+    Times are in microseconds, loads in the unit of the run's load (``run.load``: with jobs MB/s per
+    node on any kind of machine; without, messages per millisecond and PE of a hypercube, GB/s of
+    all nodes together on SCI rings), utilisations in flits or symbols per cycle and lane; every
+    table names its units.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Results:
 
     @property
     def nodes(self) -> pl.DataFrame:
-        """One row per point and node: offered and accepted load; not of hypercubes."""
+        """One row per point and node: offered and accepted load; of hypercubes only with jobs."""
         from isthmus.results.tables import nodes_table
 
         return nodes_table(self.run)

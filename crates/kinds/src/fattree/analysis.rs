@@ -71,7 +71,7 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
             let name = format!("{}.response", job.name);
             overlay.measures.insert(name, response / 1e3);
         }
-        if is_io(job) {
+        if is_io(layout, job) {
             *io.get_or_insert(0.0) += total;
         }
     }

@@ -24,7 +24,8 @@ impl Format for FatTree {
     }
 
     fn watch(watch: &mut Watch<'_>, machine: &FatTreeSpec, work: &JobsTraffic) {
-        packets::watch(watch, &machine.network, work);
+        let nodes = machine.shape.node_count().unwrap_or(0);
+        packets::watch(watch, &machine.network, work, nodes);
     }
 
     fn derived(machine: &FatTreeSpec) -> Vec<(&'static str, String)> {

@@ -7,8 +7,8 @@ use isthmus_experiment::subject::Subject;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
-use isthmus_machine::packets::Routed;
 use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::{NetworkError, Routed};
 use isthmus_topology::switches::RouteError;
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -45,13 +45,12 @@ impl Kind for Graph {
 /// The field behind an error of a machine, and what would be right.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
-        MachineError::Network(error) => return packets::flaw(error),
+        MachineError::Network(error) => return of_network(spec, error),
         MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
-        MachineError::Routes(RouteError::Deadlock { .. }) => (
+        MachineError::Routes(error @ RouteError::Deadlock { .. }) => (
             "machine.routes",
-            "put some of these routes into another layer, or set machine.routing = \"up-down\""
-                .to_owned(),
+            format!("{}, or set machine.routing = \"up-down\"", error.hint()),
         ),
         MachineError::Routes(error) => ("machine.routes", error.hint()),
         MachineError::Dragonfly(_) => ("machine.graph", "give other sizes".to_owned()),
@@ -78,6 +77,20 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
         problem: error.to_string(),
         hint,
         line,
+    }
+}
+
+/// The same of an error of links, of which those between groups have a delay of their own.
+fn of_network(spec: &GraphSpec, error: &NetworkError) -> Flaw {
+    let flaw = packets::flaw(error);
+    match (error, &spec.shape) {
+        (NetworkError::Delay { delay: found, .. }, Shape::Dragonfly { delay, .. })
+            if found != delay =>
+        {
+            let field = "machine.global_delay";
+            Flaw { field, ..flaw }
+        }
+        _ => flaw,
     }
 }
 

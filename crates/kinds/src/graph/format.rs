@@ -73,7 +73,8 @@ impl Format for Graph {
     }
 
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
-        packets::watch(watch, &machine.network, work);
+        let nodes = machine.shape.node_count().unwrap_or(0);
+        packets::watch(watch, &machine.network, work, nodes);
     }
 
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {

@@ -6,13 +6,15 @@ use isthmus_experiment::capacity::number;
 use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
 use isthmus_experiment::uses::{Part, fullest};
 use isthmus_kernel::Cycles;
-use isthmus_machine::storage::{Access, Model, StationCount, model};
+use isthmus_machine::storage::{Model, StationCount, model};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_units::Bytes;
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Servers, Sizes, Spread};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Sizes, Spread};
+use isthmus_workload::jobs::{Layout, Pair};
 use isthmus_workload::storage::StorageSpec;
 use std::collections::BTreeMap;
+
+pub(crate) use isthmus_machine::storage::Access;
 
 /// The kind of their parts, as results name it.
 pub(crate) const DEVICE: &str = "device";
@@ -45,8 +47,8 @@ fn jobs<'t>(
 struct Served {
     /// For how long a byte takes a station of each kind.
     per_byte: [f64; 4],
-    /// A message alone.
-    alone: f64,
+    /// The requests of a message, one after another.
+    in_turn: f64,
 }
 
 /// The device that most is asked of.
@@ -65,8 +67,10 @@ pub(crate) struct Devices {
     model: Model,
     spec: StorageSpec,
     tick_ns: f64,
-    /// Most data of one request; a longer message is several, one after another.
+    /// Most data of one request; a longer message is several.
     request: u64,
+    /// Requests of a message that are under way at a time.
+    at_once: u32,
 }
 
 impl Devices {
@@ -77,15 +81,24 @@ impl Devices {
             spec: *spec,
             tick_ns: tick_us * 1e3,
             request: u64::MAX,
+            at_once: 1,
         })
     }
 
-    /// The same where messages longer than this come in several requests.
-    pub(crate) fn asked_in(self, request: Bytes) -> Self {
+    /// The same where messages longer than this come in several requests, so many of them at a time.
+    pub(crate) fn asked_in(self, request: Bytes, at_once: u32) -> Self {
         Self {
             request: request.get(),
+            at_once,
             ..self
         }
+    }
+
+    /// The requests of a message of so many bytes: how many, and how long they are.
+    fn requests(&self, size: u64) -> impl Iterator<Item = (u64, u64)> {
+        let (whole, rest) = (size / self.request, size % self.request);
+        let requests = [(whole, self.request), (u64::from(rest > 0), rest)];
+        requests.into_iter().filter(|&(times, _)| times > 0)
     }
 
     /// What they do for messages of these sizes, of which such a share are reads: means over sizes that
@@ -98,21 +111,12 @@ impl Devices {
             (Access::Read, message.reads),
             (Access::Write, 1.0 - message.reads),
         ] {
-            let mut add = |times: f64, size: u64| {
-                let work = self.model.work(access, size);
+            for (times, size) in sizes.iter().flat_map(|&size| self.requests(size)) {
+                let (times, work) = (times as f64, self.model.work(access, size));
                 for (of, each) in served.per_byte.iter_mut().zip(work.each) {
                     *of += part * times * each * self.tick_ns / bytes;
                 }
-                served.alone += part * times * work.alone * self.tick_ns / sizes.len() as f64;
-            };
-            for size in &sizes {
-                let (whole, rest) = (size / self.request, size % self.request);
-                if whole > 0 {
-                    add(whole as f64, self.request);
-                }
-                if rest > 0 {
-                    add(1.0, rest);
-                }
+                served.in_turn += part * times * work.alone * self.tick_ns / sizes.len() as f64;
             }
         }
         served
@@ -123,9 +127,37 @@ impl Devices {
         self.served(message).per_byte
     }
 
-    /// What a message takes of its device alone, in ns.
-    pub(crate) fn alone_ns(&self, message: &Message) -> f64 {
-        self.served(message).alone
+    /// The least that a message takes on average with nothing else about, in ns, where a request of so many
+    /// bytes takes the ticks that `network` says beside its device: only so many requests go at a time, and a
+    /// station serves one after another.
+    pub(crate) fn least_ns(&self, message: &Message, network: impl Fn(Access, u64) -> f64) -> f64 {
+        let sizes = sizes(message.sizes);
+        let mut least = 0.0;
+        for (access, part) in [
+            (Access::Read, message.reads),
+            (Access::Write, 1.0 - message.reads),
+        ] {
+            for &size in &sizes {
+                let ticks = self.least_ticks(access, size, &network);
+                least += part * ticks * self.tick_ns / sizes.len() as f64;
+            }
+        }
+        least
+    }
+
+    fn least_ticks(&self, access: Access, size: u64, network: impl Fn(Access, u64) -> f64) -> f64 {
+        let (mut all, mut longest) = (0.0, 0.0_f64);
+        let (mut held, mut way) = (0.0, f64::INFINITY);
+        for (times, bytes) in self.requests(size) {
+            let (times, work) = (times as f64, self.model.work(access, bytes));
+            let beside = network(access, bytes);
+            let alone = beside + work.alone;
+            all += times * alone;
+            longest = longest.max(alone);
+            held += times * work.held;
+            way = way.min(beside);
+        }
+        (all / f64::from(self.at_once)).max(longest).max(way + held)
     }
 
     /// How that follows from the description, for the messages of the first of the jobs.
@@ -133,7 +165,7 @@ impl Devices {
         let Some((.., message)) = jobs(traffic, layout).next() else {
             return String::new();
         };
-        let ms = number(self.served(&message).alone / 1e6);
+        let ms = number(self.served(&message).in_turn / 1e6);
         let size = message.sizes.mean;
         match self.spec {
             StorageSpec::None => String::new(),
@@ -163,16 +195,12 @@ impl Devices {
         for (number, job, message) in jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
             let rate = message.offered.unwrap_or(alone);
-            for partners in layout.partners(number, job) {
-                let others = partners.others.iter();
-                let others = others.filter(|&&other| other != partners.client);
-                let each = rate / others.clone().count() as f64;
-                for &other in others {
-                    let (data, busy) = &mut asked[place(other)];
-                    *data += each;
-                    for (busy, ns) in busy.iter_mut().zip(per_byte) {
-                        *busy += each * ns;
-                    }
+            for Pair { other, of, .. } in layout.pairs(number, job) {
+                let each = rate / of as f64;
+                let (data, busy) = &mut asked[place(other)];
+                *data += each;
+                for (busy, ns) in busy.iter_mut().zip(per_byte) {
+                    *busy += each * ns;
                 }
             }
         }
@@ -215,7 +243,7 @@ impl Devices {
 
     /// Ticks that a run must last before it is judged.
     pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
-        let alone = jobs(traffic, layout).map(|(.., message)| self.served(&message).alone);
+        let alone = jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
         (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
     }
 
@@ -310,42 +338,49 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
         let Some(rate) = message.offered else {
             continue;
         };
-        for partners in layout.partners(number, job) {
-            let client = partners.client;
-            let others = partners.others.iter().filter(|&&other| other != client);
-            let count = others.clone().count();
-            for &other in others {
-                *written.entry(other).or_default() += rate * (1.0 - message.reads) / count as f64;
-            }
+        for Pair { other, of, .. } in layout.pairs(number, job) {
+            *written.entry(other).or_default() += rate * (1.0 - message.reads) / of as f64;
         }
     }
     written.into_values().fold(0.0, f64::max)
 }
 
-/// Whether any job that runs reads from I/O servers or writes to them.
-pub(crate) fn is_used(traffic: &JobsTraffic) -> bool {
+/// Whether any job that runs reads from I/O servers or writes to them, on a machine of so many nodes.
+pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
+    // The jobs have been laid out before.
+    let Ok(layout) = Layout::new(traffic, nodes) else {
+        return false;
+    };
     let mut jobs = traffic.jobs.iter();
-    traffic.servers != Servers::None && jobs.any(|job| job.active && is_io(job))
+    jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// The fields that say what jobs move.
+/// The fields that say what jobs move, and where.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {
-        ["traffic", "read_ratio"].map(|field| format!("workload.jobs.{name}.{field}"))
+        ["traffic", "read_ratio", "hot_node"].map(|field| format!("workload.jobs.{name}.{field}"))
     });
-    let of_all = ["workload.active", "workload.servers.placement"].map(str::to_owned);
+    let of_all = [
+        "active",
+        "servers.placement",
+        "servers.count",
+        "servers.stride",
+        "servers.offset",
+        "servers.nodes",
+    ]
+    .map(|field| format!("workload.{field}"));
     of_jobs.chain(of_all).collect()
 }
 
-/// Tells `watch` of fields of devices that have no effect.
-pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic) {
+/// Tells `watch` of fields of devices that have no effect on a machine of so many nodes.
+pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     devices::watch(watch, &traffic.storage, DEVICE_TABLE);
     let causes = causes(watch);
     let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
     watch.field(
         &format!("{DEVICE_TABLE}.kind"),
-        (!is_used(traffic)).then(|| Reason {
+        (!is_used(traffic, nodes)).then(|| Reason {
             problem: "it has no effect: no job reads from or writes to an I/O server".to_owned(),
             hint: "remove it, or add a job with traffic = \"io\" or \"checkpoint\"".to_owned(),
             causes: &causes,

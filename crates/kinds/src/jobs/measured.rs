@@ -55,14 +55,14 @@ fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Whether the data of a job goes to or comes from I/O servers.
-pub(crate) fn is_io(job: &Job) -> bool {
-    matches!(job.traffic, Traffic::Io(_) | Traffic::Checkpoint { .. })
+/// Whether a job writes to and reads from I/O servers.
+pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
+    job.traffic.stores_on(&layout.servers)
 }
 
 /// Whether a job writes to and reads from devices.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
-    traffic.storage.is_some() && job.traffic.stores_on(&layout.servers)
+    traffic.storage.is_some() && is_io(layout, job)
 }
 
 /// Where the data of a job go to and come from.
@@ -81,7 +81,7 @@ impl Data {
         if stores(traffic, layout, job) {
             return Self::Devices;
         }
-        match is_io(job) {
+        match is_io(layout, job) {
             true => Self::Servers,
             false => Self::Nodes,
         }
@@ -303,11 +303,11 @@ impl Measured {
                     message,
                     ..
                 } if *period == longest => {
-                    volume.get().div_ceil(message.get()) * nodes.len() as u64
+                    (volume.get().div_ceil(message.get())).saturating_mul(nodes.len() as u64)
                 }
                 _ => 0,
             })
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     pub fn jobs(&self) -> Vec<JobSummary> {
@@ -315,7 +315,7 @@ impl Measured {
         jobs.map(|(job, nodes)| JobSummary {
             name: job.name.clone(),
             active: job.active,
-            io: is_io(job),
+            io: is_io(&self.layout, job),
             nodes: nodes.clone(),
         })
         .collect()
@@ -417,5 +417,23 @@ impl Observer for Seen<'_> {
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^50 messages of each of 2^14 nodes are more than can be counted.
+    #[test]
+    fn messages_of_a_period_without_end() {
+        let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\
+            [workload]\nmapping = \"shared\"\nservers = { placement = \"clustered\", count = 2 }\n\
+            [workload.jobs.save]\ntraffic = \"checkpoint\"\nperiod = \"1 s\"\n\
+            volume = \"1125899906842624 B\"\nmessage = \"1 B\"\n";
+        let scenario = crate::KINDS.parse(text, "s.toml", &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let jobs = Measured::new(scenario.workload.expect(), 1 << 14, 1.0);
+        assert_eq!(jobs.expect("they fit").period_messages(), u64::MAX);
     }
 }

@@ -1,6 +1,6 @@
 //! The messages of jobs whose nodes send on their own: how long and how often.
 
-use isthmus_units::{Bytes, Time};
+use isthmus_units::Time;
 use isthmus_workload::jobs::spec::{Arrivals, Job, Sizes, Spread, Traffic};
 
 /// The messages of a job whose nodes send on their own.
@@ -18,10 +18,6 @@ pub(crate) struct Message {
 
 impl Message {
     pub fn of(job: &Job) -> Option<Self> {
-        let fixed = |mean: Bytes| Sizes {
-            mean,
-            spread: Spread::Fixed,
-        };
         let think = |arrivals: &Arrivals| match arrivals {
             Arrivals::Closed { think } => *think,
             Arrivals::Open { .. } => Time::ZERO,
@@ -32,8 +28,8 @@ impl Message {
             | Traffic::Shift {
                 sizes, arrivals, ..
             } => (*sizes, 0.0, think(arrivals)),
-            Traffic::Checkpoint { message, .. } => (fixed(*message), 0.0, Time::ZERO),
-            Traffic::Ping { message, pause, .. } => (fixed(*message), 0.0, *pause),
+            Traffic::Checkpoint { message, .. } => (Sizes::fixed(*message), 0.0, Time::ZERO),
+            Traffic::Ping { message, pause, .. } => (Sizes::fixed(*message), 0.0, *pause),
             Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
                 return None;
             }
@@ -49,16 +45,7 @@ impl Message {
 
     /// Mean number of packets of so much data each.
     pub fn packets(&self, payload: f64) -> f64 {
-        let ratio = self.bytes / payload;
-        match self.sizes.spread {
-            Spread::Fixed => ratio.ceil().max(1.0),
-            Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
-            Spread::Uniform => {
-                // Of a number uniform from 0 to 2 r, rounded up.
-                let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
-                (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
-            }
-        }
+        packets(self.sizes, payload)
     }
 
     /// Mean of its data when each packet is padded to a multiple of a block.
@@ -71,8 +58,22 @@ impl Message {
     }
 }
 
+/// Mean number of packets of so much data each that messages of these sizes are.
+pub(super) fn packets(sizes: Sizes, payload: f64) -> f64 {
+    let ratio = sizes.mean.get() as f64 / payload;
+    match sizes.spread {
+        Spread::Fixed => ratio.ceil().max(1.0),
+        Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
+        Spread::Uniform => {
+            // Of a number uniform from 0 to 2 r, rounded up.
+            let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
+            (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
+        }
+    }
+}
+
 /// What each client asks for in GB/s, where that does not follow what it gets.
-pub(crate) fn limit(job: &Job) -> Option<f64> {
+fn limit(job: &Job) -> Option<f64> {
     let open = |arrivals: &Arrivals| match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
         Arrivals::Closed { .. } => None,

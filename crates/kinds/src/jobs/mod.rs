@@ -1,12 +1,14 @@
 //! Jobs on machines of any kind: what files say of them, and what is measured.
 
 pub(crate) mod behind;
+pub(crate) mod capacity;
 mod figures;
 mod format;
 mod measured;
 mod message;
 mod misfit;
 mod read;
+mod start;
 mod subject;
 mod table;
 
@@ -14,7 +16,8 @@ use figures::nodes;
 pub(crate) use format::{tables, workload};
 pub use measured::names;
 pub(crate) use measured::{Ears, Measured, is_io, stores};
-pub(crate) use message::{Message, limit, ns};
+pub(crate) use message::{Message, ns};
 pub(crate) use read::{Nodes, check_live, jobs};
+pub(crate) use start::{Parts, check_start};
 pub(crate) use subject::{Running, Runs, never, subject};
 pub(crate) use table::{CommonTable, WorkloadTable};

@@ -35,14 +35,22 @@ pub(crate) struct Nodes {
     pub can_send: Bandwidth,
     /// Whether open loops have one message after another under way, if the file does not say.
     pub one_by_one: bool,
-    /// Servers that are no nodes on which jobs could run, where there are any; else the file says which
-    /// nodes are servers.
-    pub apart: Option<u32>,
+}
+
+impl WorkloadTable {
+    /// The servers, and the rest.
+    pub fn split(self) -> (CommonTable, Servers) {
+        (self.common, servers(self.servers.placement))
+    }
 }
 
 /// The jobs, checked against the nodes that they run on.
-pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Problem> {
-    let table = CommonTable::read(settings, "workload");
+pub(crate) fn jobs(
+    settings: &Settings,
+    table: &CommonTable,
+    servers: Servers,
+    nodes: Nodes,
+) -> Result<JobsTraffic, Problem> {
     let names = settings.names();
     let active = table.active.as_deref();
     check_active(settings, active, names)?;
@@ -80,10 +88,7 @@ pub(crate) fn jobs(settings: &Settings, nodes: Nodes) -> Result<JobsTraffic, Pro
     }
     let mut traffic = JobsTraffic {
         storage: StorageSpec::None,
-        servers: match nodes.apart {
-            Some(count) => Servers::Apart { count },
-            None => servers(WorkloadTable::read(settings, "workload").servers.placement),
-        },
+        servers,
         mapping: table.mapping,
         jobs,
     };

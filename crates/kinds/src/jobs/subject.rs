@@ -1,5 +1,6 @@
 //! Jobs on a machine of any kind, as a subject of experiments.
 
+use super::behind::Devices;
 use super::{Ears, Measured, nodes};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
@@ -31,14 +32,24 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         self.node_count().into()
     }
 
-    /// Cycles that a run has at least. Any run by default: closed loops fill no delays of their own.
-    fn cycles_min(&self, _jobs: &Measured) -> Cycles {
-        0
+    /// What stands behind the servers. By default it is asked for a message at a time.
+    fn devices(&self, jobs: &Measured) -> Option<Devices> {
+        Devices::of(self.cycle_us(), &jobs.traffic.storage)
     }
 
-    /// Cycles that a run had better have.
-    fn cycles_wanted(&self, _jobs: &Measured) -> Cycles {
-        0
+    /// Cycles that a run has at least. Any run by default, but with devices one of several of their requests:
+    /// closed loops fill no delays of their own.
+    fn cycles_min(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
+    }
+
+    /// Cycles that a run had better have: by default so many that what fills at first is full.
+    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
+        let devices = self.devices(jobs);
+        devices.map_or(0, |devices| {
+            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
+        })
     }
 
     /// Demand against supply.

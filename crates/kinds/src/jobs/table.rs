@@ -50,8 +50,7 @@ pub(crate) struct CommonTable {
 #[derive(Describe)]
 pub(crate) struct WorkloadTable {
     #[describe(flatten)]
-    #[expect(dead_code, reason = "it is read by itself")]
-    common: CommonTable,
+    pub(super) common: CommonTable,
     #[describe(table)]
     pub(super) servers: ServersTable,
 }

@@ -9,27 +9,25 @@
 
 use super::{Bundle, Fabric, outstanding, rules};
 use crate::jobs::behind::Devices;
-use crate::jobs::{self, is_io};
+use crate::jobs::capacity::{self, Foretold, MB, NODES_MAX, foretold, left_out};
+use crate::jobs::is_io;
 use isthmus_analytic::fattree::{Limit, Rules};
-use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
+use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Io, Job, JobsTraffic, Traffic};
+use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Largest machine whose links are looked at.
-const NODES_MAX: u32 = 1024;
-
-const UNIT: &str = "MB/s";
-
-/// A GB/s, which is a byte per ns, in MB/s.
-const MB: f64 = 1e3;
-
 /// Demand against supply.
-pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Capacity {
+pub(crate) fn capacity(
+    fabric: &impl Fabric,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+    devices: Option<&Devices>,
+) -> Capacity {
     let spec = fabric.network().spec();
     let classes = fabric.ways().classes();
     let Ok(rules) = rules(spec, classes).checked() else {
@@ -40,8 +38,9 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
         remarks: remarks(fabric, &rules),
         ..Capacity::default()
     };
-    (capacity.remarks).extend(outstanding::remarks(fabric, &rules, traffic, layout));
-    let devices = Devices::of(fabric.network().tick_us(), &traffic.storage);
+    (capacity.remarks).extend(outstanding::remarks(
+        fabric, &rules, traffic, layout, devices,
+    ));
     let asked = Asked::new(fabric, traffic, layout, near.rate);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {
@@ -49,29 +48,20 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
         Limit::Dma => engine(spec),
         Limit::Circuits => circuits(spec, &rules, 1),
     };
-    let part = |name: &str, demand: Option<f64>, supply: f64, basis: String| PartKind {
-        name: name.to_owned(),
-        demand: demand.map(|demand| demand * MB),
-        at_most: asked.closed,
-        supply: Some(supply * MB),
-        unit: UNIT,
-        basis,
+    let part = |name: &str, demand: f64, supply: f64, basis: String| {
+        capacity::part(traffic, name, demand, supply, basis)
     };
     let wire = format!(
         "{} of {} on the wire",
         spec.nic.payload,
         number(rules.packet_ns(rules.interface.payload) * rules.link.bandwidth) + " B"
     );
-    let known = |demand: f64| (demand > 0.0).then_some(demand);
-    capacity.parts.push(part(
-        "interface of a node",
-        known(senders),
-        near.rate,
-        interface,
-    ));
+    capacity
+        .parts
+        .push(part("interface of a node", senders, near.rate, interface));
     capacity.parts.push(part(
         "link of a node",
-        known(senders),
+        senders,
         rules.wire_rate(),
         wire.clone(),
     ));
@@ -83,7 +73,7 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
             let basis = "what its link carries".to_owned();
             capacity.parts.push(part(
                 "I/O server, written to",
-                known(written),
+                written,
                 rules.wire_rate(),
                 basis,
             ));
@@ -92,36 +82,30 @@ pub(crate) fn capacity(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Lay
             let basis = "what its interface sends".to_owned();
             capacity
                 .parts
-                .push(part("I/O server, read from", known(read), near.rate, basis));
+                .push(part("I/O server, read from", read, near.rate, basis));
         }
     }
     let nodes = fabric.node_count();
     let at = |server: u32| server as usize;
     let full = devices.and_then(|devices| devices.fullest(traffic, layout, near.rate, nodes, at));
     if let Some(full) = full {
+        let (supply, count) = (full.supply, layout.servers.len());
         let name = "device of an I/O server";
-        (capacity.parts).push(part(name, Some(full.demand), full.supply, full.basis));
-        capacity.remarks.extend(full.remark);
-        let count = layout.servers.len();
-        if full.supply < rules.wire_rate() {
+        capacity::device(&mut capacity, traffic, name, full);
+        if supply < rules.wire_rate() {
             capacity.remarks.push(format!(
                 "{count} I/O servers together move at most {}: their devices, not the network, are \
                  the limit.",
-                bandwidth(full.supply * MB * count as f64)
+                bandwidth(supply * MB * count as f64)
             ));
         }
     }
     for (name, demand) in asked.links {
         capacity
             .parts
-            .push(part(&name, known(demand), rules.wire_rate(), wire.clone()));
+            .push(part(&name, demand, rules.wire_rate(), wire.clone()));
     }
-    if asked.collective {
-        capacity.remarks.push(
-            "Collectives and pings are left out: what they ask for follows from what they get."
-                .to_owned(),
-        );
-    }
+    capacity.remarks.extend(left_out(traffic));
     if fabric.is_drawn() {
         capacity.remarks.push(
             "Links between switches are left out: which of them a packet takes is drawn by lot."
@@ -238,10 +222,6 @@ struct Asked {
     read: Vec<f64>,
     /// Of the busiest link of each kind between switches, and into a node.
     links: Vec<(String, f64)>,
-    /// Whether closed loops are among those who ask.
-    closed: bool,
-    /// Whether jobs are left out.
-    collective: bool,
 }
 
 impl Asked {
@@ -254,29 +234,15 @@ impl Asked {
             written: vec![0.0; nodes],
             read: vec![0.0; nodes],
             links: Vec::new(),
-            closed: false,
-            collective: false,
         };
-        for (number, job) in traffic
-            .jobs
-            .iter()
-            .enumerate()
-            .filter(|(_, job)| job.active)
+        for Foretold {
+            number,
+            job,
+            message,
+        } in foretold(traffic)
         {
-            if !matches!(
-                job.traffic,
-                Traffic::Uniform { .. }
-                    | Traffic::Shift { .. }
-                    | Traffic::Io(_)
-                    | Traffic::Checkpoint { .. }
-            ) {
-                asked.collective = true;
-                continue;
-            }
-            let limit = jobs::limit(job);
-            asked.closed |= limit.is_none();
-            let rate = limit.unwrap_or(alone);
-            let reads = reads(job);
+            let rate = message.offered.unwrap_or(alone);
+            let reads = message.reads;
             // Of those that clients have in common, whether each node is one.
             let mut among: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
@@ -295,8 +261,8 @@ impl Asked {
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                // Only those of I/O jobs are asked for anything.
-                if is_io(job) {
+                // Only servers are asked for anything, and hot nodes that are read from.
+                if is_io(layout, job) || reads > 0.0 {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
                         asked.written[other as usize] += each * (1.0 - reads);
@@ -327,14 +293,6 @@ impl Asked {
     }
 }
 
-/// Share of the data that the job's nodes read.
-fn reads(job: &Job) -> f64 {
-    match &job.traffic {
-        Traffic::Io(Io { read_ratio, .. }) => *read_ratio,
-        _ => 0.0,
-    }
-}
-
 /// The busiest link of each kind but those out of nodes, in the order in which packets cross them.
 fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64)> {
     let mut kinds: BTreeMap<(u8, u32), (String, f64)> = BTreeMap::new();
@@ -352,6 +310,7 @@ fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isthmus_experiment::capacity::PartKind;
     use isthmus_machine::fattree::Machine;
 
     fn capacity_of(text: &str) -> Capacity {
@@ -361,7 +320,7 @@ mod tests {
         let machine = Machine::new(scenario.machine.expect()).unwrap();
         let traffic = scenario.workload.expect();
         let layout = Layout::new(traffic, machine.tree().node_count()).unwrap();
-        capacity(&machine, traffic, &layout)
+        capacity(&machine, traffic, &layout, None)
     }
 
     fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c PartKind {

@@ -25,7 +25,7 @@ pub use table::NetworkTable;
 pub use vain::watch;
 
 use crate::devices::{self, DEVICE, StorageTable};
-use crate::jobs::Nodes;
+use crate::jobs::{Nodes, WorkloadTable, check_start};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -46,13 +46,14 @@ pub fn jobs(
     network: &NetworkSpec,
     nodes: u32,
 ) -> Result<JobsTraffic, Problem> {
-    let nodes = Nodes {
+    let machine = Nodes {
         count: nodes,
         can_send: network.injection_bandwidth(),
         one_by_one: matches!(network.switching, Switching::Circuit { .. }),
-        apart: None,
     };
-    let mut traffic = crate::jobs::jobs(settings, nodes)?;
+    let (common, servers) = WorkloadTable::read(settings, "workload").split();
+    let mut traffic = crate::jobs::jobs(settings, &common, servers, machine)?;
+    check_start(settings, &traffic, nodes, None)?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
     Ok(traffic)
 }

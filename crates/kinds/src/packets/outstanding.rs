@@ -2,17 +2,13 @@
 
 use super::Fabric;
 use crate::jobs::behind::Devices;
+use crate::jobs::capacity::{Foretold, NODES_MAX, foretold, held_back};
 use crate::jobs::{Message, stores};
-use crate::outstanding::Sender;
 use isthmus_analytic::fattree::Rules;
-use isthmus_experiment::capacity::bandwidth;
 use isthmus_units::Time;
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
+use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::{Layout, Pair};
 use std::collections::BTreeMap;
-
-/// Largest machine of which all pairs are looked at; in others all are as far apart as can be.
-const NODES_MAX: u32 = 1024;
 
 /// A sentence for each job whose limit holds its nodes back.
 pub(super) fn remarks(
@@ -20,63 +16,40 @@ pub(super) fn remarks(
     rules: &Rules,
     traffic: &JobsTraffic,
     layout: &Layout,
+    devices: Option<&Devices>,
 ) -> Vec<String> {
     // How long a way takes is known where no link has a delay and nothing is drawn by lot.
     if fabric.is_drawn() || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
-    let devices = Devices::of(fabric.network().tick_us(), &traffic.storage);
-    let jobs = traffic.jobs.iter().enumerate();
-    let active = jobs.filter(|(_, job)| job.active);
-    active
-        .filter_map(|(number, job)| {
-            let devices = devices.as_ref();
-            let devices = devices.filter(|_| stores(traffic, layout, job));
-            remark(fabric, rules, layout, number, job, devices)
-        })
-        .collect()
+    let remark = |asks: Foretold<'_>| {
+        let devices = devices.filter(|_| stores(traffic, layout, asks.job));
+        let ns = mean_ns(fabric, rules, layout, &asks, devices)?;
+        held_back(&asks, "a node", ns / 1e3, rules.one_way(1).rate)
+    };
+    foretold(traffic).filter_map(remark).collect()
 }
 
-fn remark(
+/// What a message of a job takes alone on average, in ns.
+fn mean_ns(
     fabric: &impl Fabric,
     rules: &Rules,
     layout: &Layout,
-    number: usize,
-    job: &Job,
+    asks: &Foretold<'_>,
     devices: Option<&Devices>,
-) -> Option<String> {
-    if matches!(job.traffic, Traffic::Ping { .. }) {
-        return None;
-    }
-    let message = Message::of(job)?;
-    let distances = distances(fabric, layout, number, job);
+) -> Option<f64> {
+    let message = &asks.message;
+    let distances = distances(fabric, layout, asks);
     let pairs: f64 = distances.values().sum();
     let mut ns = 0.0;
     for (&switches, share) in &distances {
-        let network = alone_ns(fabric, rules, &message, switches)?;
+        let network = alone_ns(fabric, rules, message, switches)?;
         let device = devices.map_or(0.0, |devices| {
-            devices.alone_ns(&message) + answer_ns(fabric, rules, &message, switches)
+            devices.least_ns(message, |_, _| 0.0) + answer_ns(fabric, rules, message, switches)
         });
         ns += share / pairs * (network + device);
     }
-    let bytes = message.sizes.mean;
-    // A pause of its own keeps a closed loop from sending all it could.
-    let most = (message.think_ns == 0.0).then(|| rules.one_way(1).rate * 1e3);
-    Sender {
-        field: &format!("workload.jobs.{}.outstanding", job.name),
-        who: &format!("a node of {}", job.name),
-        what: &match job.outstanding.limit()? {
-            1 => format!("message of {bytes}"),
-            _ => format!("messages of {bytes}"),
-        },
-        outstanding: job.outstanding,
-        alone_us: ns / 1e3,
-        each: message.bytes,
-        // GB/s are bytes per nanosecond.
-        asked: message.offered.map(|rate| rate * 1e3),
-        most,
-    }
-    .remark(bandwidth)
+    Some(ns)
 }
 
 /// What the answers of servers to writes take longer on average than the acknowledgements in whose place
@@ -91,25 +64,16 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
 }
 
 /// How many pairs of nodes are so many switches apart.
-fn distances(
-    fabric: &impl Fabric,
-    layout: &Layout,
-    number: usize,
-    job: &Job,
-) -> BTreeMap<u32, f64> {
+fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
+    // In large networks all are as far apart as can be.
     if fabric.node_count() > NODES_MAX {
         distances.insert(fabric.switches_at_most(), 1.0);
         return distances;
     }
-    for partners in layout.partners(number, job) {
-        let client = partners.client;
-        let others = partners.others.iter().filter(|&&other| other != client);
-        let count = others.clone().count() as f64;
-        for &other in others {
-            let switches = fabric.switches_between(client, other);
-            *distances.entry(switches).or_default() += 1.0 / count;
-        }
+    for Pair { client, other, of } in layout.pairs(asks.number, asks.job) {
+        let switches = fabric.switches_between(client, other);
+        *distances.entry(switches).or_default() += 1.0 / of as f64;
     }
     distances
 }

@@ -1,13 +1,12 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
 use super::{Fabric, capacity, figures};
-use crate::jobs::behind::{self, Devices};
+use crate::jobs::behind;
 use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
-use isthmus_kernel::Cycles;
 use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::packets::ways::Ways;
 use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
@@ -77,22 +76,9 @@ impl<F: Fabric> Runs for On<F> {
         self.0.node_count()
     }
 
-    /// With devices one of several of their requests.
-    fn cycles_min(&self, jobs: &Measured) -> Cycles {
-        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage);
-        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
-    }
-
-    /// One in which what fills at first is full.
-    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
-        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage);
-        devices.map_or(0, |devices| {
-            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
-        })
-    }
-
     fn capacity(&self, jobs: &Measured) -> Capacity {
-        capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout)
+        let devices = self.devices(jobs);
+        capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
     /// Of devices the closed forms of networks know nothing.

@@ -5,8 +5,8 @@ use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
-/// Tells `watch` of them.
-pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic) {
+/// Tells `watch` of them in a network of so many nodes.
+pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);
         let (circuits, channels_are) = match channels {
@@ -50,7 +50,7 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
     let causes = behind::causes(watch);
     let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
     // Devices answer writes with packets as long as requests.
-    let answers = traffic.storage.is_some() && behind::is_used(traffic);
+    let answers = traffic.storage.is_some() && behind::is_used(traffic, nodes);
     for (key, used) in [
         ("machine.nic.request", reads || answers),
         ("machine.nic.read_turnaround", reads),
@@ -66,5 +66,5 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
             }),
         );
     }
-    behind::watch(watch, traffic);
+    behind::watch(watch, traffic, nodes);
 }

@@ -146,7 +146,7 @@ fn minimal(
         return Err(MachineError::Layers {
             channels,
             layers: layers.count.into(),
-            circle: layers.circle.iter().map(|&at| form.name(at)).collect(),
+            circle: layers.circle.iter().map(|&at| form.shown(at)).collect(),
         });
     }
     let rule = Rule {

@@ -513,8 +513,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
-    /// The I/O node that has the data of an errand or takes them: the devices of a failed one are reached
-    /// through the one that stands in.
+    /// The I/O node that has the data of an errand or takes them: for one that has failed that which stands
+    /// in, whose own device serves.
     fn holder(&self, errand: &Errand) -> u32 {
         let server = self.demand(errand).to - self.machine.cube().node_count();
         self.machine.attends(server)

@@ -1,6 +1,6 @@
 //! Switches and nodes from a list of vertices and edges, as files give them.
 
-use super::{Form, Nodes};
+use super::{Form, NAME_MAX, Nodes};
 use crate::graph::{Attributes, Graph, GraphError};
 use strum::{EnumString, VariantNames};
 use thiserror::Error;
@@ -20,9 +20,6 @@ pub const WIDTH_MAX: u32 = 1024;
 
 /// Cables at most, those beside one another counted each.
 pub const CABLES_MAX: usize = 1 << 20;
-
-/// Characters of a name that an error shows.
-const NAME_MAX: usize = 60;
 
 /// Why a list makes no network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -251,7 +248,7 @@ pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
     let form = Form::Cables {
         switches,
         cables,
-        names: of_switches.map(name).collect(),
+        names: (of_switches.map(|vertex| graph.node(vertex).name.clone())).collect(),
     };
     if let Some(apart) = form.apart() {
         let [from, to] = [apart.from, apart.to].map(|switch| vertex_of(switch as usize, false));

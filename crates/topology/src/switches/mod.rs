@@ -19,6 +19,9 @@ use neighbors::Neighbors;
 use std::cmp::Ordering;
 use std::fmt;
 
+/// Characters of a name that an error shows.
+const NAME_MAX: usize = 60;
+
 /// How switches are joined: plain values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
@@ -109,6 +112,11 @@ impl Form {
             _ => None,
         };
         name.unwrap_or_else(|| switch.to_string())
+    }
+
+    /// The same as errors say it: no more of a name than a line has room for.
+    pub fn shown(&self, switch: u32) -> String {
+        self.name(switch).chars().take(NAME_MAX).collect()
     }
 
     /// A switch that no way joins to switch 0.

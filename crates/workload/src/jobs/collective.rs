@@ -52,6 +52,16 @@ impl Plan {
         }
     }
 
+    /// Messages of a rank that need no other's, at most: those of all steps of a round where none needs the one
+    /// before, else those of one step.
+    pub(super) fn at_once(&self) -> u64 {
+        match self {
+            Self::AllToAll { .. } => self.steps(),
+            Self::Ring { .. } | Self::RecursiveDoubling { .. } => 1,
+            Self::Neighbours { of, .. } => of.iter().map(|of| of.len() as u64).max().unwrap_or(0),
+        }
+    }
+
     /// Length of every message.
     pub(super) fn bytes(&self) -> u64 {
         match self {

@@ -15,8 +15,10 @@ mod phases;
 mod roles;
 mod source;
 pub mod spec;
+mod start;
 
 pub use layout::{Layout, LayoutError};
-pub use pattern::Partners;
+pub use pattern::{Pair, Partners};
 pub use phases::Phase;
 pub use source::{Demand, JobsSource, Operation, Process};
+pub use start::Start;

@@ -15,6 +15,17 @@ pub struct Partners {
     pub others: Arc<[u32]>,
 }
 
+/// A client and one of the nodes that its messages go to, or come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    /// The node of the client.
+    pub client: u32,
+    /// The other, never the same.
+    pub other: u32,
+    /// How many others the client has, each as often.
+    pub of: usize,
+}
+
 impl Layout {
     /// The clients of job number `job` of the traffic that this is the layout of; empty for
     /// collective operations, in which no node sends on its own.
@@ -41,5 +52,19 @@ impl Layout {
                 others: partner.map_or_else(|| Arc::clone(&targets), |partner| [partner].into()),
             })
             .collect()
+    }
+
+    /// The same pair by pair.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn pairs(&self, number: usize, job: &Job) -> impl Iterator<Item = Pair> + use<> {
+        let partners = self.partners(number, job).into_iter();
+        partners.flat_map(|Partners { client, others }| {
+            let of = others.iter().filter(|&&other| other != client).count();
+            let all = (0..others.len()).map(move |at| others[at]);
+            let others = all.filter(move |&other| other != client);
+            others.map(move |other| Pair { client, other, of })
+        })
     }
 }

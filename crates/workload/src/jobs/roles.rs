@@ -4,8 +4,8 @@
 use crate::jobs::client::{Asking, ticks};
 use crate::jobs::collective::Plan;
 use crate::jobs::partners::partners;
-use crate::jobs::spec::{Destinations, Io, Sizes, Spread, Targets, Traffic};
-use isthmus_units::{Bytes, Time};
+use crate::jobs::spec::{Destinations, Io, Sizes, Targets, Traffic};
+use isthmus_units::Time;
 
 /// What every client of a job does.
 pub(super) struct Clients {
@@ -48,10 +48,6 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
 
 /// What clients do that are no members of a collective operation.
 pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: Time) -> Clients {
-    let fixed = |mean: Bytes| Sizes {
-        mean,
-        spread: Spread::Fixed,
-    };
     let writes = |asking, sizes| Clients {
         asking,
         sizes,
@@ -90,7 +86,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             };
             Clients {
                 tail: volume.get() - (messages - 1) * message.get(),
-                ..writes(bursts, fixed(*message)).with_servers(*destinations, servers)
+                ..writes(bursts, Sizes::fixed(*message)).with_servers(*destinations, servers)
             }
         }
         Traffic::Io(Io {
@@ -126,7 +122,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             });
             Clients {
                 nodes: there.flatten().collect(),
-                ..writes(Asking::closed(*pause, tick), fixed(*message))
+                ..writes(Asking::closed(*pause, tick), Sizes::fixed(*message))
             }
         }
         Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {

@@ -81,6 +81,16 @@ pub struct Sizes {
     pub spread: Spread,
 }
 
+impl Sizes {
+    /// All alike.
+    pub fn fixed(bytes: Bytes) -> Self {
+        Self {
+            mean: bytes,
+            spread: Spread::Fixed,
+        }
+    }
+}
+
 /// To which of several I/O servers a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]

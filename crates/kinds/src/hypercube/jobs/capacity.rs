@@ -4,22 +4,13 @@
 //! worms that cross it and for the requests among them. Channels with several lanes carry as much together.
 
 use super::super::Built;
-use crate::jobs::behind::Devices;
-use crate::jobs::{Measured, Message, stores};
-use crate::outstanding::Sender;
-use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
+use crate::jobs::behind::{Access, Devices};
+use crate::jobs::capacity::{Foretold, MB, NODES_MAX, device, foretold, held_back, left_out, part};
+use crate::jobs::{Measured, stores};
+use isthmus_experiment::capacity::{Capacity, bandwidth};
 use isthmus_machine::hypercube::spec::Transfer;
 use isthmus_machine::hypercube::{ChannelKind, ChannelName, Machine};
-use isthmus_units::Bytes;
-use isthmus_workload::jobs::spec::{Job, Traffic};
-
-/// Largest machine whose pairs are walked, in PEs.
-const PES_MAX: u32 = 1024;
-
-/// A byte per ns in MB/s.
-const MB: f64 = 1e3;
-
-const UNIT: &str = "MB/s";
+use isthmus_workload::jobs::Pair;
 
 /// Demand against supply.
 pub(super) fn capacity(
@@ -30,20 +21,23 @@ pub(super) fn capacity(
 ) -> Capacity {
     let machine = &*built.machine;
     let mut capacity = Capacity::default();
-    if machine.cube().node_count() > PES_MAX {
+    let walked = machine.cube().node_count() <= NODES_MAX;
+    if !walked {
         capacity.remarks.push(format!(
-            "What is asked of channels is left out on machines of more than {PES_MAX} PEs."
+            "What is asked of channels is left out on machines of more than {NODES_MAX} PEs."
         ));
-        return capacity;
     }
     let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e9;
     let alone = f64::from(built.spec.lanes.pe) * lane;
-    let asked = Asked::new(machine, transfer, jobs, alone);
+    let asked = match walked {
+        true => asked(machine, transfer, jobs, alone),
+        false => Vec::new(),
+    };
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
         // Of those alike the first.
         let busiest = (layout.of_kind(kind))
-            .map(|channel| (channel, asked.channels[channel as usize]))
+            .filter_map(|channel| Some((channel, *asked.get(channel as usize)?)))
             .rev()
             .max_by(|(_, a), (_, b)| a.total_cmp(b));
         let Some((channel, demand)) = busiest.filter(|&(_, demand)| demand > 0.0) else {
@@ -53,17 +47,13 @@ pub(super) fn capacity(
             continue;
         };
         let lanes = layout.lanes(kind);
-        capacity.parts.push(PartKind {
-            name: called(name),
-            demand: Some(demand * MB),
-            at_most: asked.closed,
-            supply: Some(f64::from(lanes) * lane * MB),
-            unit: UNIT,
-            basis: match lanes {
-                1 => format!("1 lane of {}", bandwidth(lane * MB)),
-                lanes => format!("{lanes} lanes of {} each", bandwidth(lane * MB)),
-            },
-        });
+        let basis = match lanes {
+            1 => format!("1 lane of {}", bandwidth(lane * MB)),
+            lanes => format!("{lanes} lanes of {} each", bandwidth(lane * MB)),
+        };
+        let supply = f64::from(lanes) * lane;
+        let busiest = part(&jobs.traffic, called(name), demand, supply, basis);
+        capacity.parts.push(busiest);
     }
     let (pes, io_nodes) = (
         machine.cube().node_count(),
@@ -73,26 +63,16 @@ pub(super) fn capacity(
     if let Some(full) = devices
         .and_then(|devices| devices.fullest(&jobs.traffic, &jobs.layout, alone, io_nodes, at))
     {
-        capacity.parts.push(PartKind {
-            name: format!("device of I/O node {}", full.place),
-            demand: Some(full.demand * MB),
-            at_most: asked.closed,
-            supply: Some(full.supply * MB),
-            unit: UNIT,
-            basis: full.basis,
-        });
-        capacity.remarks.extend(full.remark);
+        let name = format!("device of I/O node {}", full.place);
+        device(&mut capacity, &jobs.traffic, name, full);
     }
-    if asked.collective {
+    capacity.remarks.extend(left_out(&jobs.traffic));
+    if walked {
         capacity.remarks.push(
-            "Collectives and pings are left out: what they ask for follows from what they get."
+            "Worms hold the channels behind them while they wait: channels fill long before 100%."
                 .to_owned(),
         );
     }
-    capacity.remarks.push(
-        "Worms hold the channels behind them while they wait: channels fill long before 100%."
-            .to_owned(),
-    );
     capacity
         .remarks
         .extend(limits(built, transfer, jobs, devices, alone));
@@ -114,92 +94,63 @@ fn called(ChannelName { kind, from, to }: ChannelName) -> String {
     }
 }
 
-/// The messages of a job whose nodes send on their own, of which something can be said beforehand.
-fn message(job: &Job) -> Option<Message> {
-    match job.traffic {
-        Traffic::Ping { .. } => None,
-        _ => Message::of(job),
+/// What jobs ask of each channel, in GB/s; closed loops for no more than `alone`.
+fn asked(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Vec<f64> {
+    let layout = machine.layout();
+    let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
+    let last = channels.into_iter().max().unwrap_or(0);
+    let mut asked = vec![0.0; last as usize];
+    for Foretold {
+        number,
+        job,
+        message,
+    } in foretold(&jobs.traffic)
+    {
+        let rate = message.offered.unwrap_or(alone);
+        let units = message.packets(transfer.unit.get() as f64);
+        let shares = Shares {
+            read: message.reads,
+            request: units * transfer.request.get() as f64 / message.bytes,
+        };
+        for Pair { client, other, of } in jobs.layout.pairs(number, job) {
+            let each = rate / of as f64;
+            add(&mut asked, machine, (client, other), each, shares);
+        }
     }
+    asked
 }
 
-/// What is asked for, in GB/s.
-struct Asked {
-    /// Of each channel.
-    channels: Vec<f64>,
-    /// Whether closed loops are among those who ask.
-    closed: bool,
-    /// Whether jobs are left out.
-    collective: bool,
-}
-
-impl Asked {
-    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s.
-    fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
-        let layout = machine.layout();
-        let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
-        let last = channels.into_iter().max().unwrap_or(0);
-        let mut asked = Self {
-            channels: vec![0.0; last as usize],
-            closed: false,
-            collective: false,
-        };
-        let all = jobs.traffic.jobs.iter().enumerate();
-        for (number, job) in all.filter(|(_, job)| job.active) {
-            let Some(message) = message(job) else {
-                asked.collective = true;
-                continue;
-            };
-            asked.closed |= message.offered.is_none();
-            let rate = message.offered.unwrap_or(alone);
-            let units = message.packets(transfer.unit.get() as f64);
-            let shares = Shares {
-                read: message.reads,
-                request: units * transfer.request.get() as f64 / message.bytes,
-            };
-            for partners in jobs.layout.partners(number, job) {
-                let client = partners.client;
-                let others = partners.others.iter().filter(|&&other| other != client);
-                let each = rate / others.clone().count() as f64;
-                for &other in others {
-                    asked.add(machine, client, other, each, shares);
-                }
-            }
+/// What a PE moves to and from another or an I/O node, at such a rate.
+fn add(asked: &mut [f64], machine: &Machine, (pe, other): (u32, u32), rate: f64, shares: Shares) {
+    let mut path = Vec::new();
+    let mut cross = |rate: f64, walk: &dyn Fn(&mut Vec<u32>)| {
+        path.clear();
+        walk(&mut path);
+        for &channel in &path {
+            asked[channel as usize] += rate;
         }
-        asked
+    };
+    let (read, written) = (shares.read * rate, (1.0 - shares.read) * rate);
+    let Some(server) = other.checked_sub(machine.cube().node_count()) else {
+        let there = written + read * shares.request;
+        cross(there, &|path| machine.path_pe_pe(pe, other, path));
+        return cross(read, &|path| machine.path_pe_pe(other, pe, path));
+    };
+    // A request goes with what is written.
+    let there = written + rate * shares.request;
+    let (nearest, holder) = (machine.asks(pe), machine.attends(server));
+    let by = machine.attends(nearest);
+    cross(there, &|path| machine.path_ask(pe, nearest, path));
+    if by != nearest {
+        cross(there, &|path| {
+            machine.path_ask(machine.pe_of(nearest), by, path);
+        });
     }
-
-    /// What a PE moves to and from another or an I/O node, at such a rate.
-    fn add(&mut self, machine: &Machine, pe: u32, other: u32, rate: f64, shares: Shares) {
-        let mut path = Vec::new();
-        let mut cross = |rate: f64, walk: &dyn Fn(&mut Vec<u32>)| {
-            path.clear();
-            walk(&mut path);
-            for &channel in &path {
-                self.channels[channel as usize] += rate;
-            }
-        };
-        let (read, written) = (shares.read * rate, (1.0 - shares.read) * rate);
-        let Some(server) = other.checked_sub(machine.cube().node_count()) else {
-            let there = written + read * shares.request;
-            cross(there, &|path| machine.path_pe_pe(pe, other, path));
-            return cross(read, &|path| machine.path_pe_pe(other, pe, path));
-        };
-        // A request goes with what is written.
-        let there = written + rate * shares.request;
-        let (asked, holder) = (machine.asks(pe), machine.attends(server));
-        let by = machine.attends(asked);
-        cross(there, &|path| machine.path_ask(pe, asked, path));
-        if by != asked {
-            cross(there, &|path| {
-                machine.path_ask(machine.pe_of(asked), by, path);
-            });
-        }
-        if holder != by {
-            let on = written + read * shares.request;
-            cross(on, &|path| machine.path_forward(by, holder, path));
-        }
-        cross(read, &|path| machine.path_reply(holder, by, pe, path));
+    if holder != by {
+        let on = written + read * shares.request;
+        cross(on, &|path| machine.path_forward(by, holder, path));
     }
+    cross(read, &|path| machine.path_reply(holder, by, pe, path));
 }
 
 /// Parts of what a PE moves.
@@ -212,7 +163,7 @@ struct Shares {
 }
 
 /// A sentence for each job whose limit of messages under way holds its PEs back: a message takes at least
-/// the start-ups and the flits of its units, one round of them after another, and the device at the nearest
+/// the start-ups and the flits of its units, one round of them after another, with the device at the nearest
 /// I/O node.
 fn limits(
     built: &Built,
@@ -225,30 +176,23 @@ fn limits(
     let clock = machine.clock();
     let startup = machine.startup() as f64;
     let flits = |bytes: f64| bytes / built.spec.flit.get() as f64;
-    let limit = |job: &Job| -> Option<String> {
-        let message = message(job)?;
+    let limit = |asks: Foretold<'_>| {
+        let message = &asks.message;
         let units = message.packets(transfer.unit.get() as f64);
         let rounds = (units / f64::from(transfer.worms)).max(1.0);
         let worm = startup + flits(message.bytes / units);
-        let stored = devices.filter(|_| stores(&jobs.traffic, &jobs.layout, job));
-        let device = stored.map_or(0.0, |devices| devices.alone_ns(&message) / 1e3);
-        let cycles = rounds * (worm + message.reads * startup);
-        let bytes = Bytes::new(message.bytes as u64);
-        Sender {
-            field: &format!("workload.jobs.{}.outstanding", job.name),
-            who: &format!("a PE of {}", job.name),
-            what: &match job.outstanding.limit()? {
-                1 => format!("message of {bytes}"),
-                _ => format!("messages of {bytes}"),
-            },
-            outstanding: job.outstanding,
-            alone_us: cycles * clock.cycle_us() + device,
-            each: message.bytes,
-            asked: message.offered.map(|rate| rate * MB),
-            most: (message.think_ns == 0.0).then_some(alone * MB),
-        }
-        .remark(bandwidth)
+        let stored = devices.filter(|_| stores(&jobs.traffic, &jobs.layout, asks.job));
+        let alone_us = match stored {
+            Some(devices) => {
+                let ns = devices.least_ns(message, |access, bytes| match access {
+                    Access::Read => 2.0 * startup + flits(bytes as f64),
+                    Access::Write => startup + flits(bytes as f64),
+                });
+                ns / 1e3
+            }
+            None => rounds * (worm + message.reads * startup) * clock.cycle_us(),
+        };
+        held_back(&asks, "a PE", alone_us, alone)
     };
-    let active = jobs.traffic.jobs.iter().filter(|job| job.active);
-    active.filter_map(limit).collect()
+    foretold(&jobs.traffic).filter_map(limit).collect()
 }

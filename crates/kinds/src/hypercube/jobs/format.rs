@@ -30,10 +30,11 @@ impl Format for HypercubeJobs {
 
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &JobsOnCube) {
         vain::lanes(watch, machine);
-        let replaced = work.jobs.storage != workload::own(&machine.device);
-        vain::own_device(watch, machine, replaced, behind::is_used(&work.jobs));
+        let replaced = work.jobs.storage.is_some();
+        let pes = 1 << machine.dimension;
+        vain::own_device(watch, machine, replaced, behind::is_used(&work.jobs, pes));
         if replaced {
-            behind::watch(watch, &work.jobs);
+            behind::watch(watch, &work.jobs, pes);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Hypercubes with the jobs that run on them, as subjects of experiments.
 
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
-use super::{HypercubeJobs, capacity};
+use super::{HypercubeJobs, capacity, workload};
 use crate::jobs::behind::{self, Devices};
 use crate::jobs::{self, Measured, Message, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
@@ -34,6 +34,10 @@ impl Kind for HypercubeJobs {
             servers: Servers::Apart {
                 count: built.machine.placement().io_node_count(),
             },
+            storage: match work.jobs.storage {
+                StorageSpec::None => workload::own(&built.spec.device),
+                given => given,
+            },
             ..work.jobs.clone()
         };
         let (built, transfer) = (built.clone(), work.transfer);
@@ -60,23 +64,20 @@ impl On {
         &self.built.machine
     }
 
-    fn devices(&self, jobs: &Measured) -> Option<Devices> {
-        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
-        Some(devices.asked_in(self.transfer.unit))
-    }
-
     /// The longest that a message of a job takes on average with nothing else about, its device aside:
-    /// three worms and their start-ups for each round of transfer units.
+    /// three worms and their start-ups for each round of transfer units, a read from another I/O node than
+    /// that of its PE; one more where a failed I/O node's PE passes the request on.
     fn alone(&self, jobs: &Measured) -> Cycles {
         let machine = self.machine();
         let clock = machine.clock();
         let active = jobs.traffic.jobs.iter().filter(|job| job.active);
         let unit = self.transfer.unit.get();
+        let worms = 3 + u64::from(machine.redirects());
         let each = active.filter_map(Message::of).map(|message| {
             let rounds = message.packets(unit as f64) / f64::from(self.transfer.worms);
             let data = Bytes::new((message.bytes as u64).min(unit));
             let worm = machine.startup() + u64::from(clock.flits(data));
-            (rounds.max(1.0) * (3 * worm) as f64) as Cycles
+            (rounds.max(1.0) * (worms * worm) as f64) as Cycles
         });
         each.max().unwrap_or(0)
     }
@@ -111,18 +112,15 @@ impl Runs for On {
         self.machine().working_pes().into()
     }
 
+    fn devices(&self, jobs: &Measured) -> Option<Devices> {
+        let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
+        Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
+    }
+
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let devices = self.devices(jobs);
         let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
         (ALONE_MIN.saturating_mul(self.alone(jobs))).saturating_add(served)
-    }
-
-    /// One in which what fills at first is full.
-    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
-        let devices = self.devices(jobs);
-        devices.map_or(0, |devices| {
-            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
-        })
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {
@@ -167,5 +165,35 @@ fn counts(simulation: &JobsSimulation) -> Counts {
         devices: behind::counts(simulation.counted_behind()),
         held_cycles: Some(cycles),
         nodes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are as many flits: a read asks, is passed on and comes
+    /// back, and goes by way of the PE of an I/O node that has failed.
+    #[test]
+    fn the_longest_way_by_hand() {
+        let alone = |faults: &str| {
+            let text = format!(
+                "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
+                 lanes.io_link = 1\n{faults}[workload.jobs.io]\ntraffic = \"io\"\nread_ratio = 1.0\n\
+                 message = \"1 KiB\"\nsizes = \"fixed\"\n"
+            );
+            let scenario = crate::KINDS.parse(&text, "s.toml", &[]);
+            let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+            let work: &JobsOnCube = scenario.workload.expect();
+            let built = HypercubeJobs::build(scenario.machine.expect()).expect("a machine");
+            let on = On {
+                built,
+                transfer: work.transfer,
+            };
+            let jobs = Measured::new(&work.jobs, on.node_count(), on.cycle_us());
+            on.alone(&jobs.expect("they fit"))
+        };
+        assert_eq!(alone(""), 3 * 5_024);
+        assert_eq!(alone("faults.io_nodes = [0]\n"), 4 * 5_024);
     }
 }

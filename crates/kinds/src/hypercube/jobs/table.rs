@@ -11,8 +11,7 @@ const WORMS_MAX: u64 = 1024;
 #[derive(Describe)]
 pub(super) struct JobsTable {
     #[describe(flatten)]
-    #[expect(dead_code, reason = "the jobs are read by themselves")]
-    jobs: CommonTable,
+    pub(super) jobs: CommonTable,
     /// Most data of one worm (Table 1: files of more than 128 KiB are broken up into several); a message
     /// is as many worms as it fills, each with a start-up of its own.
     #[describe(kind = Kind::Bytes { min: 1, max: 1 << 30 }, default = "128 KiB")]

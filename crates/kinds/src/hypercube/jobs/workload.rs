@@ -3,16 +3,12 @@
 use super::super::failures::PES;
 use super::table::JobsTable;
 use crate::devices::{self, DEVICE, StorageTable};
-use crate::jobs::{Message, Nodes, check_live, jobs};
+use crate::jobs::{Nodes, Parts, check_live, check_start, jobs};
 use isthmus_machine::hypercube::spec::{DeviceSpec, HypercubeSpec, JobsOnCube, Service, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Clock};
-use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::spec::Servers;
 use isthmus_workload::storage::StorageSpec;
-
-/// Worms under way that a machine has room for.
-const WORMS_MAX: f64 = (1 << 24) as f64;
 
 /// Flits of a worm that engines can count.
 const FLITS_MAX: u64 = 1 << 30;
@@ -43,22 +39,29 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     let pes = 1 << machine.dimension;
     let mut traffic = jobs(
         settings,
+        &table.jobs,
+        Servers::Apart {
+            // How many a search gives is known when it has ended, and one there is.
+            count: machine.io_node_count().unwrap_or(1),
+        },
         Nodes {
             count: pes,
             can_send: can_send(machine),
             one_by_one: false,
-            // How many a search gives is known when it has ended, and one there is.
-            apart: Some(machine.io_node_count().unwrap_or(1)),
         },
     )?;
-    check_worms(settings, &traffic, &table, pes)?;
+    let worms = Parts {
+        field: "workload.worms",
+        name: "worms",
+        unit: table.transfer_unit,
+        most: table.worms,
+        hint: "give fewer, longer transfer units, or jobs fewer PEs or messages under way",
+    };
+    check_start(settings, &traffic, pes, Some(&worms))?;
     let failed = &machine.faults.pes;
     let live: Vec<u32> = (0..pes).filter(|pe| !failed.contains(pe)).collect();
     check_live(settings, &traffic, (pes, &live), &[PES])?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
-    if !traffic.storage.is_some() {
-        traffic.storage = own(&machine.device);
-    }
     Ok(JobsOnCube {
         jobs: traffic,
         transfer: Transfer {
@@ -69,38 +72,6 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     })
 }
 
-/// All first messages begin at once, with as many transfer units as may be under way.
-fn check_worms(
-    settings: &Settings,
-    traffic: &JobsTraffic,
-    table: &JobsTable,
-    pes: u32,
-) -> Result<(), Problem> {
-    // The jobs have been laid out before.
-    let Ok(layout) = Layout::new(traffic, pes) else {
-        return Ok(());
-    };
-    let jobs = traffic.jobs.iter().zip(&layout.jobs);
-    let active = jobs.filter(|(job, _)| job.active);
-    let worms = active.map(|(job, nodes)| {
-        let units = Message::of(job).map_or(f64::MAX, |message| {
-            message.packets(table.transfer_unit.get() as f64)
-        });
-        let each = units.ceil().min(f64::from(table.worms));
-        let messages = job.outstanding.limit().unwrap_or(1);
-        nodes.len() as f64 * f64::from(messages) * each
-    });
-    let worms: f64 = worms.sum();
-    if worms <= WORMS_MAX {
-        return Ok(());
-    }
-    Err(settings.problem(
-        "workload.worms",
-        format!("some {worms:.0} worms would be under way at once; there is room for 2^24"),
-        "give fewer, longer transfer units, or jobs fewer PEs or messages under way",
-    ))
-}
-
 /// What the lanes from a PE to its router carry.
 pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     let lanes = u64::from(machine.lanes.pe);
@@ -108,7 +79,7 @@ pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     Bandwidth::from_bits_per_s(all)
 }
 
-/// The cache and the disk of an I/O node.
+/// The cache and the disk of an I/O node, where the file puts nothing in their place.
 pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
     StorageSpec::Cache {
         access: device.access,

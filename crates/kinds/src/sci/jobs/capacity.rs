@@ -8,19 +8,12 @@
 
 use super::workload::can_send;
 use crate::jobs::behind::Devices;
-use crate::jobs::{Measured, Message};
-use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth, number};
+use crate::jobs::capacity::{Foretold, MB, NODES_MAX, device, foretold, held_back, left_out, part};
+use crate::jobs::{Measured, ns, stores};
+use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::{BLOCK, Transfer};
-use isthmus_workload::jobs::spec::Traffic;
-
-/// Largest fabric whose pairs of nodes are looked at.
-const NODES_MAX: u32 = 1024;
-
-/// A GB/s, which is a byte per ns, in MB/s.
-const MB: f64 = 1e3;
-
-const UNIT: &str = "MB/s";
+use isthmus_workload::jobs::Pair;
 
 /// Demand against supply.
 pub(super) fn capacity(
@@ -31,35 +24,32 @@ pub(super) fn capacity(
 ) -> Capacity {
     let spec = machine.spec();
     let mut capacity = Capacity::default();
-    if machine.fabric().node_count() > NODES_MAX {
+    let walked = machine.fabric().node_count() <= NODES_MAX;
+    if !walked {
         capacity.remarks.push(format!(
             "What is asked of links is left out in fabrics of more than {NODES_MAX} nodes."
         ));
-        return capacity;
     }
     let alone = can_send(spec, transfer.payload).bits_per_s() as f64 / 8e9;
-    let asked = Asked::new(machine, transfer, jobs, alone);
-    let part = |name: String, demand: f64, supply: f64, basis: String| PartKind {
-        name,
-        demand: (demand > 0.0).then_some(demand * MB),
-        at_most: asked.closed,
-        supply: Some(supply * MB),
-        unit: UNIT,
-        basis,
+    let part = |name: String, demand: f64, supply: f64, basis: String| {
+        part(&jobs.traffic, name, demand, supply, basis)
     };
     let slot = transfer.payload.get() + spec.overhead.get() + spec.symbol.get();
-    capacity.parts.push(part(
-        "link of a node".to_owned(),
-        asked.sent.iter().copied().fold(0.0, f64::max),
-        alone,
-        format!(
-            "{} of data in packets of {} B, on one ring alone",
-            transfer.payload,
-            number(slot as f64)
-        ),
-    ));
+    let asked = walked.then(|| Asked::new(machine, transfer, jobs, alone));
+    if let Some(asked) = &asked {
+        capacity.parts.push(part(
+            "link of a node".to_owned(),
+            asked.sent.iter().copied().fold(0.0, f64::max),
+            alone,
+            format!(
+                "{} of data in packets of {} B, on one ring alone",
+                transfer.payload,
+                number(slot as f64)
+            ),
+        ));
+    }
     let link = spec.bandwidth.bits_per_s() as f64 / 8e9;
-    if let Some((at, demand)) = asked.busiest(machine) {
+    if let Some((at, demand)) = asked.and_then(|asked| asked.busiest(machine)) {
         let busiest = machine.fabric().links()[at];
         capacity.parts.push(part(
             format!(
@@ -80,19 +70,51 @@ pub(super) fn capacity(
         devices.and_then(|devices| devices.fullest(&jobs.traffic, &jobs.layout, alone, nodes, at))
     {
         let name = format!("device of I/O server {}", full.place);
-        let basis = full.basis;
-        capacity
-            .parts
-            .push(part(name, full.demand, full.supply, basis));
-        capacity.remarks.extend(full.remark);
+        device(&mut capacity, &jobs.traffic, name, full);
     }
-    if asked.collective {
-        capacity.remarks.push(
-            "Collectives and pings are left out: what they ask for follows from what they get."
-                .to_owned(),
-        );
-    }
+    capacity.remarks.extend(left_out(&jobs.traffic));
+    let limits = foretold(&jobs.traffic).filter_map(|asks| {
+        let devices = devices.filter(|_| stores(&jobs.traffic, &jobs.layout, asks.job));
+        let alone_us = alone_ns(machine, transfer, jobs, &asks, devices) / 1e3;
+        held_back(&asks, "a node", alone_us, alone)
+    });
+    capacity.remarks.extend(limits);
     capacity
+}
+
+/// The least that a message takes on average with nothing else about: the requests and responses of its
+/// transactions and their way, one round of them after another, then the device.
+fn alone_ns(
+    machine: &Machine,
+    transfer: Transfer,
+    jobs: &Measured,
+    asks: &Foretold<'_>,
+    devices: Option<&Devices>,
+) -> f64 {
+    let (spec, message) = (machine.spec(), &asks.message);
+    let transactions = message.packets(transfer.payload.get() as f64);
+    let rounds = (transactions / f64::from(transfer.transactions)).max(1.0);
+    let data = message.padded(BLOCK as f64) / transactions;
+    let symbols = data + 2.0 * spec.overhead.get() as f64;
+    let way = hops(machine, jobs, asks) * ns(spec.hop);
+    let link = spec.bandwidth.bits_per_s() as f64 / 8e9;
+    let network = rounds * (symbols / link + way + ns(transfer.turnaround));
+    let device = devices.map_or(0.0, |devices| devices.least_ns(message, |_, _| 0.0));
+    network + device
+}
+
+/// Links there and back on average; on large fabrics the fewest that there are.
+fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
+    if machine.fabric().node_count() > NODES_MAX {
+        return 2.0;
+    }
+    let distance = |from: u32, to: u32| f64::from(machine.routes().distance(from, to));
+    let (mut all, mut clients) = (0.0, 0.0);
+    for Pair { client, other, of } in jobs.layout.pairs(asks.number, asks.job) {
+        all += (distance(client, other) + distance(other, client)) / of as f64;
+        clients += 1.0 / of as f64;
+    }
+    all / clients
 }
 
 /// What is asked for.
@@ -104,10 +126,6 @@ struct Asked {
     /// ns; the same of the echoes that they cause.
     packets: Vec<f64>,
     echoes: Vec<f64>,
-    /// Whether closed loops are among those who ask.
-    closed: bool,
-    /// Whether jobs are left out.
-    collective: bool,
 }
 
 impl Asked {
@@ -120,44 +138,33 @@ impl Asked {
             sent: vec![0.0; nodes],
             packets: vec![0.0; nodes * nodes],
             echoes: vec![0.0; nodes * nodes],
-            closed: false,
-            collective: false,
         };
         let payload = transfer.payload.get() as f64;
         let idle = spec.symbol.get() as f64;
         let header = spec.overhead.get() as f64 + idle;
         let echo = spec.echo.get() as f64 + idle;
-        let all = jobs.traffic.jobs.iter().enumerate();
-        for (number, job) in all.filter(|(_, job)| job.active) {
-            let message = match Message::of(job) {
-                Some(message) if !matches!(job.traffic, Traffic::Ping { .. }) => message,
-                _ => {
-                    asked.collective = true;
-                    continue;
-                }
-            };
-            asked.closed |= message.offered.is_none();
+        for Foretold {
+            number,
+            job,
+            message,
+        } in foretold(&jobs.traffic)
+        {
             let rate = message.offered.unwrap_or(alone);
             let transactions = message.packets(payload) / message.bytes;
             let data = message.padded(BLOCK as f64) / message.bytes + transactions * header;
             let (bare, echoes) = (transactions * header, transactions * echo);
             let reads = message.reads;
-            for partners in jobs.layout.partners(number, job) {
-                let client = partners.client;
-                let others = partners.others.iter().filter(|&&other| other != client);
-                let count = others.clone().count();
-                for &other in others {
-                    let each = rate / count as f64;
-                    let (read, written) = (each * reads, each * (1.0 - reads));
-                    let [there, back] = [(client, other), (other, client)]
-                        .map(|(from, to)| from as usize * nodes + to as usize);
-                    asked.sent[client as usize] += written;
-                    asked.sent[other as usize] += read;
-                    asked.packets[there] += written * data + read * bare;
-                    asked.packets[back] += written * bare + read * data;
-                    asked.echoes[there] += each * echoes;
-                    asked.echoes[back] += each * echoes;
-                }
+            for Pair { client, other, of } in jobs.layout.pairs(number, job) {
+                let each = rate / of as f64;
+                let (read, written) = (each * reads, each * (1.0 - reads));
+                let [there, back] = [(client, other), (other, client)]
+                    .map(|(from, to)| from as usize * nodes + to as usize);
+                asked.sent[client as usize] += written;
+                asked.sent[other as usize] += read;
+                asked.packets[there] += written * data + read * bare;
+                asked.packets[back] += written * bare + read * data;
+                asked.echoes[there] += each * echoes;
+                asked.echoes[back] += each * echoes;
             }
         }
         asked

@@ -28,8 +28,8 @@ impl Format for SciJobs {
         workload::build(settings, machine)
     }
 
-    fn watch(watch: &mut Watch<'_>, _machine: &SciSpec, work: &JobsOnRings) {
-        behind::watch(watch, &work.jobs);
+    fn watch(watch: &mut Watch<'_>, machine: &SciSpec, work: &JobsOnRings) {
+        behind::watch(watch, &work.jobs, machine.shape.node_count());
     }
 
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {

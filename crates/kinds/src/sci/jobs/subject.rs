@@ -3,13 +3,12 @@
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
-use crate::jobs::behind::{self, Devices};
+use crate::jobs::behind;
 use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
-use isthmus_kernel::Cycles;
 use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Transfer};
 use isthmus_machine::sci::{JobsSimulation, Machine};
@@ -41,12 +40,6 @@ impl Kind for SciJobs {
 struct On {
     machine: Arc<Machine>,
     transfer: Transfer,
-}
-
-impl On {
-    fn devices(&self, jobs: &Measured) -> Option<Devices> {
-        Devices::of(self.cycle_us(), &jobs.traffic.storage)
-    }
 }
 
 impl Runs for On {
@@ -84,20 +77,6 @@ impl Runs for On {
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
-    }
-
-    /// With devices one of several of their requests.
-    fn cycles_min(&self, jobs: &Measured) -> Cycles {
-        let devices = self.devices(jobs);
-        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
-    }
-
-    /// One in which what fills at first is full.
-    fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
-        let devices = self.devices(jobs);
-        devices.map_or(0, |devices| {
-            devices.ticks_wanted(&jobs.traffic, &jobs.layout)
-        })
     }
 
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {

@@ -11,8 +11,7 @@ const TRANSACTIONS_MAX: u64 = 64;
 #[derive(Describe)]
 pub(super) struct JobsTable {
     #[describe(flatten)]
-    #[expect(dead_code, reason = "the jobs are read by themselves")]
-    jobs: WorkloadTable,
+    pub(super) jobs: WorkloadTable,
     /// Most data of one transaction in whole symbols (Table 1: 64 B; IEEE 1596: 16, 64 or 256 B); a
     /// message is as many writes, or reads, as it fills, of which the last one has what is left in blocks
     /// of 16 B.

@@ -5,7 +5,7 @@ use super::super::failures::{LINKS, NODES};
 use super::super::workload::live_nodes;
 use super::table::JobsTable;
 use crate::devices::{self, DEVICE, StorageTable};
-use crate::jobs::{Nodes, check_live, jobs};
+use crate::jobs::{Nodes, Parts, check_live, check_start, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
@@ -26,9 +26,17 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         count,
         can_send: can_send(machine, table.payload),
         one_by_one: false,
-        apart: None,
     };
-    let mut traffic = jobs(settings, nodes)?;
+    let (common, servers) = table.jobs.split();
+    let mut traffic = jobs(settings, &common, servers, nodes)?;
+    let transactions = Parts {
+        field: "workload.transactions",
+        name: "transactions",
+        unit: table.payload,
+        most: table.transactions,
+        hint: "give fewer, more payload, or jobs fewer nodes or messages under way",
+    };
+    check_start(settings, &traffic, count, Some(&transactions))?;
     check_live(
         settings,
         &traffic,

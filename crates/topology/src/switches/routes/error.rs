@@ -165,9 +165,7 @@ impl RouteError {
                 )
             }
             Self::Loop { to, .. } => format!("let one of them go on towards {to:?}"),
-            Self::Deadlock { .. } => {
-                "put some of these routes into another layer, or choose up*/down* ones".to_owned()
-            }
+            Self::Deadlock { .. } => "put some of these routes into another layer".to_owned(),
         }
     }
 }

@@ -21,14 +21,14 @@ impl Lost {
         match self {
             Self::Missing(from, at, before) => RouteError::Missing {
                 line: before.map(line),
-                at: form.name(at),
-                to: form.name(to),
-                from: form.name(from),
+                at: form.shown(at),
+                to: form.shown(to),
+                from: form.shown(from),
             },
             Self::Circle(circle) => RouteError::Loop {
                 line: circle.iter().map(|&at| line(at)).min().unwrap_or(0),
-                to: form.name(to),
-                circle: circle.iter().map(|&at| form.name(at)).collect(),
+                to: form.shown(to),
+                circle: circle.iter().map(|&at| form.shown(at)).collect(),
             },
         }
     }

@@ -93,7 +93,7 @@ impl Routes {
         used.check(&ways, &ends)
             .map_err(|(line, circle)| RouteError::Deadlock {
                 line,
-                circle: circle.iter().map(|&at| form.name(at)).collect(),
+                circle: circle.iter().map(|&at| form.shown(at)).collect(),
             })?;
         Ok(ways)
     }

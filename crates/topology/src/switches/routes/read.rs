@@ -45,7 +45,7 @@ impl<'f> Names<'f> {
         self.of(name).ok_or_else(|| RouteError::Unknown {
             line,
             name: name.chars().take(WORD_MAX).collect(),
-            first: self.form.name(0),
+            first: self.form.shown(0),
         })
     }
 
@@ -109,7 +109,7 @@ impl<'f> Reader<'f> {
             Some(None) => Some(self.names.find(&to.text, line)?),
             _ => None,
         };
-        let name = |switch: u32| self.names.form.name(switch);
+        let name = |switch: u32| self.names.form.shown(switch);
         if one == Some(at) {
             return Err(RouteError::Itself {
                 line,
@@ -135,6 +135,12 @@ impl<'f> Reader<'f> {
                 return Err(RouteError::Backwards { line, first, last });
             }
             (Some((first, last)), _) => {
+                if first == last && self.names.number(first, line)? == at {
+                    return Err(RouteError::Itself {
+                        line,
+                        name: name(at),
+                    });
+                }
                 for number in first..=last {
                     let to = self.names.number(number, line)?;
                     if to != at {
@@ -153,8 +159,8 @@ impl<'f> Reader<'f> {
         if std::mem::replace(&mut self.given[place as usize], true) {
             return Err(RouteError::Twice {
                 line: route.line as usize,
-                from: self.names.form.name(route.at),
-                to: to.map_or("*".to_owned(), |to| self.names.form.name(to)),
+                from: self.names.form.shown(route.at),
+                to: to.map_or("*".to_owned(), |to| self.names.form.shown(to)),
             });
         }
         let last = self
