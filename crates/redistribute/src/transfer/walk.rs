@@ -122,35 +122,33 @@ impl Walk {
 
     /// Moves all.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
-        self.dim(0, None, from, 0, to, 0);
+        self.dim(0, None, (0, 0), &mut |runs, at| {
+            copy(runs, &from[at.0..], &mut to[at.1..]);
+        });
     }
 
-    /// Moves what goes to the indices from one to before another of the slowest dimension; `to` begins at the first
-    /// of them.
-    pub fn copy_part(&self, (low, high): (u64, u64), from: &[u8], to: &mut [u8]) {
-        self.dim(0, Some((low, high)), from, 0, to, 0);
+    /// Tells of the runs that go to the indices from one to before another of the slowest dimension, and where the
+    /// first of them begins: where it comes from, and where it goes to, counted from the first of those indices.
+    pub fn runs_within(&self, slowest: (u64, u64), tell: &mut impl FnMut(Runs, (usize, usize))) {
+        self.dim(0, Some(slowest), (0, 0), tell);
     }
 
     fn dim(
         &self,
         number: usize,
         clip: Option<(u64, u64)>,
-        from: &[u8],
-        at_from: usize,
-        to: &mut [u8],
-        at_to: usize,
+        at: (usize, usize),
+        tell: &mut impl FnMut(Runs, (usize, usize)),
     ) {
         let dim = &self.dims[number];
         let is_last = number + 1 == self.dims.len();
         let is_dense = dim.from == self.unit && dim.to == self.unit;
         for family in &dim.families {
             each(family, clip, &mut |stretch| {
-                let mut at_from = at_from + stretch.from as usize * dim.from;
-                let mut at_to = at_to + stretch.to as usize * dim.to;
-                let (from_step, to_step) = (
-                    stretch.from_step as usize * dim.from,
-                    stretch.to_step as usize * dim.to,
-                );
+                let from_step = stretch.from_step as usize * dim.from;
+                let to_step = stretch.to_step as usize * dim.to;
+                let mut at_from = at.0 + stretch.from as usize * dim.from;
+                let mut at_to = at.1 + stretch.to as usize * dim.to;
                 if is_last && is_dense {
                     let runs = Runs {
                         len: stretch.len as usize * self.unit,
@@ -158,7 +156,7 @@ impl Walk {
                         from_step,
                         to_step,
                     };
-                    return copy(runs, &from[at_from..], &mut to[at_to..]);
+                    return tell(runs, (at_from, at_to));
                 }
                 for _ in 0..stretch.count {
                     if is_last {
@@ -168,12 +166,11 @@ impl Walk {
                             from_step: dim.from,
                             to_step: dim.to,
                         };
-                        copy(runs, &from[at_from..], &mut to[at_to..]);
+                        tell(runs, (at_from, at_to));
                     } else {
                         for index in 0..stretch.len as usize {
-                            let (at_from, at_to) =
-                                (at_from + index * dim.from, at_to + index * dim.to);
-                            self.dim(number + 1, None, from, at_from, to, at_to);
+                            let at = (at_from + index * dim.from, at_to + index * dim.to);
+                            self.dim(number + 1, None, at, tell);
                         }
                     }
                     at_from += from_step;
