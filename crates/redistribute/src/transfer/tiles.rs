@@ -1,6 +1,6 @@
 //! Arrays filled from several sides at once, a stretch after the other.
 
-use super::kernel::{Runs, copy};
+use super::kernel::{Waiting, alternate, copy};
 use super::walk::Walk;
 use super::{ArrayMut, TransferError};
 use rayon::prelude::*;
@@ -8,11 +8,6 @@ use rayon::prelude::*;
 /// Bytes that one thread fills before it takes the next: few enough to stay in its cache while several ranks' runs
 /// are put between one another.
 const TILE_BYTES: u64 = 128 << 10;
-
-/// Bytes of the shortest runs that are written in the order in which they lie in memory, whichever side they are from:
-/// processors foresee that order best. Shorter ones leave no line of the cache out, and alternating would take longer
-/// than it saves.
-const BETWEEN_LEAST: usize = 64;
 
 /// What goes into an array, and the bytes that it comes from.
 pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
@@ -52,26 +47,12 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Runs that wait until those are known that lie between them.
-struct Waiting<'a> {
-    runs: Runs,
-    from: &'a [u8],
-    to: usize,
-}
-
-impl Waiting<'_> {
-    /// Behind the last byte that is written.
-    fn end(&self) -> usize {
-        self.to + (self.runs.count - 1) * self.runs.to_step + self.runs.len
-    }
-}
-
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     let (to, mut waiting) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {
         walk.runs_within((tile.low, tile.high), &mut |runs, at| {
             let from = &bytes[at.0..];
-            if runs.count > 1 && runs.len >= BETWEEN_LEAST && runs.len < runs.to_step {
+            if runs.count > 1 && runs.len < runs.to_step {
                 waiting.push(Waiting {
                     runs,
                     from,
@@ -91,16 +72,7 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);
         let (group, rest) = left.split_at(1 + between.count());
         left = rest;
-        let count = group.iter().map(|waiting| waiting.runs.count).max();
-        for number in 0..count.unwrap_or(0) {
-            for Waiting { runs, from, to: at } in group {
-                if number < runs.count {
-                    let (from_at, to_at) = (number * runs.from_step, at + number * runs.to_step);
-                    let run = &from[from_at..from_at + runs.len];
-                    to[to_at..to_at + runs.len].copy_from_slice(run);
-                }
-            }
-        }
+        alternate(group, to);
     }
 }
 
