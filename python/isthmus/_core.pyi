@@ -500,12 +500,11 @@ class Plan:
     def unpack(
         self,
         rank: int,
-        peers: Sequence[int],
+        messages: Sequence[tuple[int, NDArray[np.uint8]]],
         packing: tuple[int, bool],
-        messages: NDArray[np.uint8],
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
     ) -> None:
-        """Read what others have packed for a rank from their messages, one behind the other."""
+        """Read what others have packed for a rank, each with its message."""
 
     def redistribute(
         self,

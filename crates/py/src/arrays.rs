@@ -239,30 +239,26 @@ impl PyPlan {
         .map_err(|error: TransferError| wrong(error))
     }
 
-    /// Reads what others have packed for a rank from their messages, one behind the other.
+    /// Reads what others have packed for a rank, each with its message.
     fn unpack(
         &self,
         py: Python<'_>,
         rank: u32,
-        peers: Vec<u32>,
+        messages: Vec<(u32, PyReadonlyArray1<'_, u8>)>,
         packing: (u64, bool),
-        messages: PyReadonlyArray1<'_, u8>,
         mut parts: Vec<Taken<'_>>,
     ) -> PyResult<()> {
-        let sections = self.sections(peers.iter().map(|&peer| (peer, rank)))?;
+        let sections = self.sections(messages.iter().map(|(peer, _)| (*peer, rank)))?;
         let held = self.0.to().parts(place(self.0.to(), rank)?);
         let (mut parts, packing) = (arrays_mut(&mut parts)?, packed(packing));
-        let mut rest = messages.as_slice().map_err(wrong)?;
-        py.detach(|| {
-            let mut messages = Vec::with_capacity(sections.len());
-            for sections in &sections {
-                let (message, behind) = rest.split_at(size(&packing, sections, rest.len())?);
-                messages.push((sections.as_slice(), message));
-                rest = behind;
-            }
-            packing.unpack(&held, &messages, &mut parts)
-        })
-        .map_err(wrong)
+        let bytes = messages
+            .iter()
+            .map(|(_, bytes)| bytes.as_slice().map_err(wrong));
+        let bytes: Vec<&[u8]> = bytes.collect::<PyResult<_>>()?;
+        let mail = sections.iter().map(Vec::as_slice).zip(bytes);
+        let mail: Vec<(&[Section], &[u8])> = mail.collect();
+        let unpacked = py.detach(|| packing.unpack(&held, &mail, &mut parts));
+        unpacked.map_err(wrong)
     }
 
     /// Moves the parts of all ranks, by place in their layouts, with so many threads.

@@ -40,7 +40,12 @@ def given(part: Part) -> Given:
     size = part.itemsize + sum(
         stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)
     )
-    return np.asarray(_Span(part, size)), list(part.strides)
+    # Nothing depends on the stride of a single index, which numpy leaves open.
+    strides = [
+        part.itemsize if extent == 1 else stride
+        for stride, extent in zip(part.strides, part.shape, strict=True)
+    ]
+    return np.asarray(_Span(part, size)), strides
 
 
 def to_read(part: Part) -> Given:

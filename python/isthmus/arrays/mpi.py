@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +19,152 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 Form = Literal["alltoall", "pairwise", "window"]
+FORMS = ("alltoall", "pairwise", "window")
+
+
+class Exchange:
+    """A plan, ready to be carried out again and again by the ranks of a communicator.
+
+    All ranks make it, call it and close it together; ranks of the layouts are ranks of the
+    communicator. Messages go through memory that is set aside once: as many bytes as a rank sends
+    and receives, or, with windows, as it sends::
+
+        with Exchange(comm, plan, "f8", order="F") as exchange:
+            for step in range(100):
+                after = exchange(before)
+    """
+
+    def __init__(
+        self,
+        comm: Any,
+        plan: Plan,
+        dtype: Any,
+        *,
+        order: Literal["C", "F"] = "C",
+        form: Form | None = None,
+    ) -> None:
+        """Get ready; all ranks give the same.
+
+        Args:
+            comm: the communicator.
+            plan: from one layout to another.
+            dtype: of the elements; anything but Python objects.
+            order: which index counts fastest in messages, and in arrays that are made: best as in
+                the arrays.
+            form: how data go. ``"alltoall"``: packed, one collective. ``"pairwise"``: packed for one
+                rank while others are on their way. ``"window"``: packed where the receiver reads it,
+                in memory that the ranks of one node share. Without it ``"window"`` where all ranks
+                are on one node, else ``"alltoall"``.
+
+        Raises:
+            IsthmusError: on all ranks alike: a layout has ranks that the communicator lacks, or
+                ``"window"`` is asked for and ranks are on several nodes.
+
+        """
+        self.comm = comm
+        self.plan = plan
+        self.dtype = np.dtype(dtype)
+        self.order = order
+        for layout in (plan.from_, plan.to):
+            if max(layout.ranks) >= comm.size:
+                raise IsthmusError(
+                    f"a layout has rank {max(layout.ranks)}, but the communicator has {comm.size} ranks"
+                )
+        if form is not None and form not in FORMS:
+            raise IsthmusError(f'form: {form!r}; it is "alltoall", "pairwise" or "window"')
+        self._core = plan._core
+        self._gives = comm.rank in plan.from_.ranks
+        self._takes = comm.rank in plan.to.ranks
+        self._packing = (self.dtype.itemsize, order == "F")
+        sends = plan.sends(comm.rank) if self._gives else []
+        receives = plan.receives(comm.rank) if self._takes else []
+        self._out = np.zeros(comm.size, np.int64)
+        self._back = np.zeros(comm.size, np.int64)
+        for message in sends:
+            self._out[message.to_rank] = message.elements * self.dtype.itemsize
+        for message in receives:
+            self._back[message.from_rank] = message.elements * self.dtype.itemsize
+        # In order of ranks, as messages lie in memory.
+        self._receivers = [int(rank) for rank in np.flatnonzero(self._out)]
+        self._senders = [int(rank) for rank in np.flatnonzero(self._back)]
+        node = _one_node(comm) if form in {None, "window"} else None
+        if form == "window" and node is None:
+            raise IsthmusError('form: "window", but the ranks are not all on one node')
+        self.form: Form = form or ("window" if node is not None else "alltoall")
+        ways: dict[str, Callable[[], _Way]] = {
+            "alltoall": lambda: _Collective(self),
+            "pairwise": lambda: _Pairs(self),
+            "window": lambda: _Window(self, node),
+        }
+        self._way = ways[self.form]()
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what was set aside."""
+        self._way.close()
+
+    def __call__(self, held: Any = None, out: Any = None) -> list[Part]:
+        """Move an array.
+
+        Args:
+            held: what this rank holds before: an array, or a list of arrays where it has several
+                parts; nothing on a rank that the layout does not have.
+            out: the same for what it holds afterwards; made if not given.
+
+        Returns:
+            The parts of this rank in the layout that data go to; none if it is not in it.
+
+        Raises:
+            IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts, which
+                it names; nothing has been moved.
+
+        """
+        problem = ""
+        parts: list[Part] = []
+        try:
+            parts = self._arrays(held, out)
+        except IsthmusError as error:
+            problem = str(error)
+        _agree(self.comm, problem)
+        self._way.move()
+        self._read = self._write = []
+        return parts
+
+    def _arrays(self, held: Any, out: Any) -> list[Part]:
+        rank, plan = self.comm.rank, self.plan
+        given = [] if held is None else memory.parts_of(held)
+        if self._gives:
+            memory.check(plan.from_, rank, given, "held")
+        elif given:
+            raise IsthmusError("held: the layout that data come from does not have this rank")
+        parts = [] if out is None else memory.parts_of(out)
+        if out is None and self._takes:
+            parts = plan.to.empty(rank, self.dtype, order=self.order)
+        elif self._takes:
+            memory.check(plan.to, rank, parts, "out")
+        elif parts:
+            raise IsthmusError("out: the layout that data go to does not have this rank")
+        for part in (*given, *parts):
+            if part.dtype != self.dtype:
+                raise IsthmusError(
+                    f"elements of type {part.dtype}; the exchange is of {self.dtype}"
+                )
+        self._read = [memory.to_read(part) for part in given]
+        self._write = [memory.to_write(part, "out") for part in parts]
+        return parts
+
+    def _pack(self, peers: list[int], message: NDArray[np.uint8]) -> None:
+        if peers:
+            _told(self._core.pack, self.comm.rank, peers, self._packing, self._read, message)
+
+    def _unpack(self, messages: list[tuple[int, NDArray[np.uint8]]]) -> None:
+        if messages:
+            _told(self._core.unpack, self.comm.rank, messages, self._packing, self._write)
 
 
 def exchange(
@@ -30,235 +177,169 @@ def exchange(
     order: Literal["C", "F"] | None = None,
     form: Form | None = None,
 ) -> list[Part]:
-    """Move an array from one layout to another; all ranks of a communicator call it.
+    """Move an array from one layout to another once; all ranks of a communicator call it.
 
-    Args:
-        comm: the communicator; ranks of the layouts are its ranks.
-        plan: the same on all ranks.
-        held: what this rank holds before: an array, or a list of arrays where it has several
-            parts; nothing on a rank that the layout does not have.
-        out: the same for what it holds afterwards; made if not given.
-        dtype: of the elements, on a rank that holds nothing before and is given no `out`.
-        order: in memory, of what is made; without it that of the first array.
-        form: how data go. ``"alltoall"``: packed, one collective. ``"pairwise"``: packed for one
-            rank while others are on their way. ``"window"``: packed where the receiver reads it, in
-            memory that the ranks of one node share. Without it ``"window"`` where all ranks are on
-            one node, else ``"alltoall"``.
-
-    Returns:
-        The parts of this rank in the layout that data go to; none if it is not in it.
+    Arguments are those of `Exchange` and of its call. What is not said of elements and order is
+    found out from the arrays of all ranks; `dtype` is needed only where no rank holds any.
 
     Raises:
-        IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts, which it
-            names; nothing has been moved.
+        IsthmusError: on all ranks alike if on one of them something does not fit, which it names;
+            nothing has been moved.
 
     """
-    move = _Move(comm, plan, held, out, dtype, order)
-    node = None
-    if form in {None, "window"}:
-        node = _one_node(comm)
-        if form == "window" and node is None:
-            raise IsthmusError('form: "window", but the ranks are not all on one node')
-    if node is not None:
-        with node:
-            move.by_window(node.comm)
-    elif form == "pairwise":
-        move.by_pairs()
-    elif form in {None, "alltoall"}:
-        move.by_collective()
-    else:
-        raise IsthmusError(f'form: {form!r}; it is "alltoall", "pairwise" or "window"')
-    return move.parts
+    problem, kind, columns = "", None, False
+    try:
+        parts = [
+            part for given in (held, out) if given is not None for part in memory.parts_of(given)
+        ]
+        kind = memory.one_type(parts, "held and out")
+        if kind is None and dtype is not None:
+            kind = np.dtype(dtype)
+        columns = memory.columns(parts)
+    except IsthmusError as error:
+        problem = str(error)
+    _agree(comm, problem)
+    told = comm.allgather((kind, columns))
+    kinds = list(dict.fromkeys(other for other, _ in told if other is not None))
+    if len(kinds) != 1:
+        raise IsthmusError(
+            f"elements are of the types {', '.join(map(str, kinds))} on different ranks; all are of one"
+            if kinds
+            else "no rank holds any array, and none says of what type elements are"
+        )
+    fastest = order or ("F" if any(columns for _, columns in told) else "C")
+    with Exchange(comm, plan, kinds[0], order=fastest, form=form) as one:
+        return one(held, out)
 
 
-class _Node:
-    """A communicator whose ranks share memory; freed at the end."""
+def _agree(comm: Any, problem: str) -> None:
+    """Whether all ranks can go on; if not, all say what the first that cannot has found."""
+    from mpi4py import MPI
 
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm
-
-    def __enter__(self) -> _Node:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.comm.Free()
+    flag = np.array([bool(problem)], np.int32)
+    comm.Allreduce(MPI.IN_PLACE, flag, op=MPI.MAX)
+    if flag[0]:
+        told = comm.allgather(problem)
+        raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(told) if said))
 
 
-def _one_node(comm: Any) -> _Node | None:
-    """The same ranks in the same order, if all of them share memory."""
+def _one_node(comm: Any) -> Any:
+    """A communicator of the same ranks in the same order, if all of them share memory."""
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
     if comm.allreduce(node.size == comm.size, op=MPI.LAND):
-        return _Node(node)
+        return node
     node.Free()
     return None
 
 
-class _Move:
-    """One rank's side of a plan."""
+class _Way:
+    """How messages get from rank to rank."""
 
-    def __init__(
-        self, comm: Any, plan: Plan, held: Any, out: Any, dtype: Any, order: str | None
-    ) -> None:
-        self.comm = comm
-        self.plan = plan
-        self._core = plan._core
-        self.given: list[Part] = []
-        self.parts: list[Part] = []
-        self.gives = comm.rank in plan.from_.ranks
-        self.takes = comm.rank in plan.to.ranks
-        problem = ""
-        kind: np.dtype[Any] | None = None
-        try:
-            kind = self._arrays(held, out, dtype)
-        except IsthmusError as error:
-            problem = str(error)
-        told = comm.allgather(
-            (problem, None if kind is None else kind.str, memory.columns(self.given))
-        )
-        wrong = [f"rank {rank}: {problem}" for rank, (problem, _, _) in enumerate(told) if problem]
-        if wrong:
-            raise IsthmusError(wrong[0])
-        kinds = {told_kind for _, told_kind, _ in told if told_kind is not None}
-        if len(kinds) > 1:
-            raise IsthmusError(
-                f"elements are of the types {sorted(kinds)} on different ranks; all are of one"
-            )
-        holders = [at for at, (_, told_kind, _) in enumerate(told) if told_kind is not None]
-        if not holders:
-            raise IsthmusError("no rank holds any array, and none says of what type they are")
-        kind = kind or comm.bcast(kind, root=holders[0])
-        if any(told_kind is None for _, told_kind, _ in told) and kind is not None:
-            kind = comm.bcast(kind, root=holders[0])
-        assert kind is not None
-        # How elements lie in messages has to be the same for all.
-        self.packing = (kind.itemsize, any(columns for _, _, columns in told))
-        if not self.parts and self.takes:
-            made: Any = order or ("F" if self.packing[1] else "C")
-            self.parts = plan.to.empty(comm.rank, kind, order=made)
-        self.sends = plan.sends(comm.rank) if self.gives else []
-        self.receives = plan.receives(comm.rank) if self.takes else []
-        self.read = [memory.to_read(part) for part in self.given]
-        self.write = [memory.to_write(part, "out") for part in self.parts]
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.comm = exchange.comm
+        self.starts = np.cumsum(exchange._out) - exchange._out
 
-    def _arrays(self, held: Any, out: Any, dtype: Any) -> np.dtype[Any] | None:
-        rank = self.comm.rank
-        for layout in (self.plan.from_, self.plan.to):
-            beyond = max(layout.ranks)
-            if beyond >= self.comm.size:
-                raise IsthmusError(
-                    f"a layout has rank {beyond}, but the communicator only {self.comm.size}"
-                )
-        if held is not None:
-            self.given = memory.parts_of(held)
-        if self.gives:
-            memory.check(self.plan.from_, rank, self.given, "held")
-        elif self.given:
-            raise IsthmusError(f"held: the layout that data come from has no rank {rank}")
-        if out is not None:
-            self.parts = memory.parts_of(out)
-            if not self.takes:
-                raise IsthmusError(f"out: the layout that data go to has no rank {rank}")
-            memory.check(self.plan.to, rank, self.parts, "out")
-            for part in self.parts:
-                memory.to_write(part, "out")
-        kind = memory.one_type([*self.given, *self.parts], "held and out")
-        return kind if kind is not None or dtype is None else np.dtype(dtype)
+    def move(self) -> None:
+        raise NotImplementedError
 
-    def _pack(self, peers: list[int], message: NDArray[np.uint8]) -> None:
-        _told(self._core.pack, self.comm.rank, peers, self.packing, self.read, message)
+    def close(self) -> None:
+        """Nothing to give back."""
 
-    def _unpack(self, peers: list[int], message: NDArray[np.uint8]) -> None:
-        _told(self._core.unpack, self.comm.rank, peers, self.packing, message, self.write)
 
-    def _size(self, message: Any) -> int:
-        return int(message.elements) * self.packing[0]
+class _Buffered(_Way):
+    """Through memory of each rank's own."""
 
-    def by_collective(self) -> None:
-        """Pack all, one ``Alltoallv``, unpack all."""
-        counts = np.zeros((2, self.comm.size), np.int64)
-        for message in self.sends:
-            counts[0, message.to_rank] = self._size(message)
-        for message in self.receives:
-            counts[1, message.from_rank] = self._size(message)
-        starts = np.cumsum(counts, axis=1) - counts
-        out = np.empty(counts[0].sum(), np.uint8)
-        back = np.empty(counts[1].sum(), np.uint8)
-        # In order of ranks, as the counts are.
-        sends = sorted(self.sends, key=lambda message: message.to_rank)
-        receives = sorted(self.receives, key=lambda message: message.from_rank)
-        if sends:
-            self._pack([message.to_rank for message in sends], out)
-        self.comm.Alltoallv(
-            [out, counts[0], starts[0], _byte()], [back, counts[1], starts[1], _byte()]
-        )
-        if receives:
-            self._unpack([message.from_rank for message in receives], back)
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__(exchange)
+        self.out = np.empty(exchange._out.sum(), np.uint8)
+        self.back = np.empty(exchange._back.sum(), np.uint8)
+        self.ends = np.cumsum(exchange._back)
 
-    def by_pairs(self) -> None:
-        """Pack for one rank after another, and unpack what has arrived meanwhile."""
+    def arrived(self, sender: int) -> NDArray[np.uint8]:
+        end = int(self.ends[sender])
+        return self.back[end - int(self.exchange._back[sender]) : end]
+
+
+class _Collective(_Buffered):
+    """Pack all, one ``Alltoallv``, unpack all."""
+
+    def move(self) -> None:
         from mpi4py import MPI
 
-        mine, size = self.comm.rank, self.comm.size
-        arriving = {}
-        for message in self.receives:
-            if message.from_rank != mine:
-                back = np.empty(self._size(message), np.uint8)
-                arriving[message.from_rank] = (self.comm.Irecv(back, message.from_rank), back)
+        exchange = self.exchange
+        exchange._pack(exchange._receivers, self.out)
+        self.comm.Alltoallv(
+            [self.out, exchange._out, self.starts, MPI.BYTE],
+            [self.back, exchange._back, self.ends - exchange._back, MPI.BYTE],
+        )
+        exchange._unpack([(sender, self.arrived(sender)) for sender in exchange._senders])
+
+
+class _Pairs(_Buffered):
+    """Pack for one rank after another, and unpack what has arrived meanwhile."""
+
+    def move(self) -> None:
+        from mpi4py import MPI
+
+        exchange, mine, size = self.exchange, self.comm.rank, self.comm.size
+        others = [sender for sender in exchange._senders if sender != mine]
+        arriving = [self.comm.Irecv(self.arrived(sender), sender) for sender in others]
         leaving = []
         # Each begins with its neighbour, so that not all send to one.
-        for message in sorted(self.sends, key=lambda message: (message.to_rank - mine) % size):
-            out = np.empty(self._size(message), np.uint8)
-            self._pack([message.to_rank], out)
-            if message.to_rank == mine:
-                self._unpack([mine], out)
+        for receiver in sorted(exchange._receivers, key=lambda rank: (rank - mine) % size):
+            start = int(self.starts[receiver])
+            message = self.out[start : start + int(exchange._out[receiver])]
+            exchange._pack([receiver], message)
+            if receiver == mine:
+                exchange._unpack([(mine, message)])
             else:
-                leaving.append((self.comm.Isend(out, message.to_rank), out))
-        senders = list(arriving)
-        requests = [arriving[sender][0] for sender in senders]
-        for _ in senders:
-            which = MPI.Request.Waitany(requests)
-            self._unpack([senders[which]], arriving[senders[which]][1])
-        MPI.Request.Waitall([request for request, _ in leaving])
+                leaving.append(self.comm.Isend(message, receiver))
+        for _ in others:
+            sender = others[MPI.Request.Waitany(arriving)]
+            exchange._unpack([(sender, self.arrived(sender))])
+        MPI.Request.Waitall(leaving)
 
-    def by_window(self, node: Any) -> None:
-        """Pack where the receiver reads it, in memory that all share."""
+
+class _Window(_Way):
+    """Pack where the receiver reads it, in memory that the ranks of a node share."""
+
+    def __init__(self, exchange: Exchange, node: Any) -> None:
         from mpi4py import MPI
 
-        offers = np.zeros(node.size + 1, np.int64)
-        sends = sorted(self.sends, key=lambda message: message.to_rank)
-        for message in sends:
-            offers[message.to_rank] = self._size(message)
-        ends = np.cumsum(offers)
-        table = np.empty((node.size, node.size + 1), np.int64)
-        node.Allgather(ends, table)
-        window = MPI.Win.Allocate_shared(int(ends[-1]), 1, comm=node)
-        try:
-            window.Lock_all()
-            if sends:
-                mine = _bytes(window.Shared_query(node.rank)[0])
-                self._pack([message.to_rank for message in sends], mine[: int(ends[-1])])
-            window.Sync()
-            node.Barrier()
-            window.Sync()
-            for message in sorted(
-                self.receives, key=lambda m: (m.from_rank - node.rank) % node.size
-            ):
-                theirs = _bytes(window.Shared_query(message.from_rank)[0])
-                end = int(table[message.from_rank, node.rank])
-                self._unpack([message.from_rank], theirs[end - self._size(message) : end])
-            window.Unlock_all()
-            node.Barrier()
-        finally:
-            window.Free()
+        super().__init__(exchange)
+        self.node = node
+        size = int(exchange._out.sum())
+        # Where the message of each sender to this rank begins.
+        self.begins = np.empty(node.size, np.int64)
+        node.Alltoall(self.starts, self.begins)
+        self.window = MPI.Win.Allocate_shared(size, 1, comm=node)
+        self.window.Lock_all()
+        self.out = self._of(node.rank)[:size]
+        self.messages = [
+            (sender, self._of(sender)[begin : begin + int(exchange._back[sender])])
+            for sender in exchange._senders
+            for begin in [int(self.begins[sender])]
+        ]
 
+    def _of(self, rank: int) -> NDArray[np.uint8]:
+        shared: Any = self.window.Shared_query(rank)[0]
+        return np.frombuffer(shared, np.uint8)
 
-def _bytes(memory: Any) -> NDArray[np.uint8]:
-    return np.frombuffer(memory, np.uint8)
+    def move(self) -> None:
+        exchange = self.exchange
+        exchange._pack(exchange._receivers, self.out)
+        self.window.Sync()
+        self.node.Barrier()
+        self.window.Sync()
+        exchange._unpack(self.messages)
+        # Nobody packs anew what another still reads.
+        self.node.Barrier()
 
-
-def _byte() -> Any:
-    from mpi4py import MPI
-
-    return MPI.BYTE
+    def close(self) -> None:
+        self.out, self.messages = np.empty(0, np.uint8), []
+        self.window.Unlock_all()
+        self.window.Free()
+        self.node.Free()
