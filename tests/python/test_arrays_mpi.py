@@ -63,3 +63,15 @@ def test_all_ranks_say_which_of_them_is_wrong():
     assert sorted(re.findall(r"\[.*?\]", done.stdout)) == [
         f"[{rank} of 2: {problem}]" for rank in range(2)
     ]
+
+
+def test_the_program_of_the_guide(tmp_path):
+    page = (HERE.parents[1] / "docs" / "arrays.md").read_text(encoding="utf-8")
+    program = re.search(r'```python title="reshuffle.py"\n(.*?)```', page, re.DOTALL)[1]
+    (tmp_path / "reshuffle.py").write_text(program)
+    done = mpiexec(4, str(tmp_path / "reshuffle.py"))
+    assert done.returncode == 0, done.stderr
+    # A swath of 250 rows has blocks of all ranks.
+    assert sorted(done.stdout.splitlines()) == [
+        f"{rank} (250, 1000) [0. 1. 2. 3.]" for rank in range(4)
+    ]

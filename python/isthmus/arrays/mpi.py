@@ -49,12 +49,12 @@ class Exchange:
             comm: the communicator.
             plan: from one layout to another.
             dtype: of the elements; anything but Python objects.
-            order: which index counts fastest in messages, and in arrays that are made: best as in
-                the arrays.
-            form: how data go. ``"alltoall"``: packed, one collective. ``"pairwise"``: packed for one
-                rank while others are on their way. ``"window"``: packed where the receiver reads it,
-                in memory that the ranks of one node share. Without it ``"window"`` where all ranks
-                are on one node, else ``"alltoall"``.
+            order: which index counts fastest in messages, and in arrays that are made: as in the
+                arrays that are given is best.
+            form: how data go. ``"alltoall"``: packed, one collective. ``"pairwise"``: packed for
+                one rank while others are on their way. ``"window"``: packed where the receiver
+                reads it, in memory that the ranks of one node share. Without it ``"window"`` where
+                all ranks are on one node, else ``"alltoall"``.
 
         Raises:
             IsthmusError: on all ranks alike: a layout has ranks that the communicator lacks, or
@@ -68,7 +68,8 @@ class Exchange:
         for layout in (plan.from_, plan.to):
             if max(layout.ranks) >= comm.size:
                 raise IsthmusError(
-                    f"a layout has rank {max(layout.ranks)}, but the communicator has {comm.size} ranks"
+                    f"a layout has rank {max(layout.ranks)}, but the communicator has "
+                    f"{comm.size} ranks"
                 )
         if form is not None and form not in FORMS:
             raise IsthmusError(f'form: {form!r}; it is "alltoall", "pairwise" or "window"')
@@ -97,6 +98,8 @@ class Exchange:
             "window": lambda: _Window(self, node),
         }
         self._way = ways[self.form]()
+        self._read: list[memory.Given] = []
+        self._write: list[memory.Given] = []
 
     def __enter__(self) -> Exchange:
         return self
@@ -120,8 +123,8 @@ class Exchange:
             The parts of this rank in the layout that data go to; none if it is not in it.
 
         Raises:
-            IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts, which
-                it names; nothing has been moved.
+            IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts,
+                which it names; nothing has been moved.
 
         """
         problem = ""
@@ -132,7 +135,7 @@ class Exchange:
             problem = str(error)
         _agree(self.comm, problem)
         self._way.move()
-        self._read = self._write = []
+        self._read, self._write = [], []
         return parts
 
     def _arrays(self, held: Any, out: Any) -> list[Part]:
@@ -189,9 +192,8 @@ def exchange(
     """
     problem, kind, columns = "", None, False
     try:
-        parts = [
-            part for given in (held, out) if given is not None for part in memory.parts_of(given)
-        ]
+        given = [arrays for arrays in (held, out) if arrays is not None]
+        parts = [part for arrays in given for part in memory.parts_of(arrays)]
         kind = memory.one_type(parts, "held and out")
         if kind is None and dtype is not None:
             kind = np.dtype(dtype)
@@ -203,7 +205,7 @@ def exchange(
     kinds = list(dict.fromkeys(other for other, _ in told if other is not None))
     if len(kinds) != 1:
         raise IsthmusError(
-            f"elements are of the types {', '.join(map(str, kinds))} on different ranks; all are of one"
+            f"elements are of the types {', '.join(map(str, kinds))}; on all ranks they are of one"
             if kinds
             else "no rank holds any array, and none says of what type elements are"
         )

@@ -1,0 +1,103 @@
+/* A matrix of doubles, two-dimensional block-cyclic over a square of ranks, made into panels of columns by hand, as a
+ * careful programmer would for this one case: the columns of a panel lie side by side in the column-major array of
+ * each rank, so that nothing is packed; one MPI_Alltoallv; runs of a block copied to where they belong, alternately
+ * from the ranks that a column comes from, so that the panel is written in order. The layout is worked out once.
+ *
+ * mpiexec -n 4 hand SIDE BLOCK RUNS: prints seconds of the slowest rank, and CPU seconds of all, run by run. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec + 1e-9 * now.tv_nsec;
+}
+
+/* Indices below `end` that coordinate `at` of `over` holds in blocks of `block`. */
+static long held(long end, long block, int over, int at) {
+    long turn = block * over, rest = end % turn - at * block;
+    if (rest < 0) rest = 0;
+    if (rest > block) rest = block;
+    return end / turn * block + rest;
+}
+
+int main(int count, char **words) {
+    MPI_Init(&count, &words);
+    int rank, size, across = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    while (across * across < size) across++;
+    long side = atol(words[1]), block = atol(words[2]);
+    int runs = atoi(words[3]), row = rank / across, column = rank % across;
+    long rows = held(side, block, across, row), columns = held(side, block, across, column);
+    long width = (side + size - 1) / size, first = rank * width, last = first + width;
+    if (last > side) last = side;
+    double *mine = malloc(sizeof(double) * rows * columns);
+    double *panel = malloc(sizeof(double) * side * (last - first));
+    double *mail = malloc(sizeof(double) * side * (last - first));
+    int *sends = calloc(4 * size, sizeof(int)), *send_at = sends + size;
+    int *gets = sends + 2 * size, *get_at = sends + 3 * size;
+    for (long j = 0; j < columns; j++)
+        for (long i = 0; i < rows; i++) {
+            long global_i = (i / block * across + row) * block + i % block;
+            long global_j = (j / block * across + column) * block + j % block;
+            mine[j * rows + i] = global_i + (double)side * global_j;
+        }
+    long *starts = calloc(size, sizeof(long));
+    for (int other = 0; other < size; other++) {
+        long from = other * width, to = from + width;
+        if (to > side) to = side;
+        long before = held(from, block, across, column);
+        sends[other] = (held(to, block, across, column) - before) * rows;
+        send_at[other] = before * rows;
+        int other_row = other / across, other_column = other % across;
+        long wide = held(last, block, across, other_column) - held(first, block, across, other_column);
+        gets[other] = wide * held(side, block, across, other_row);
+        get_at[other] = other ? get_at[other - 1] + gets[other - 1] : 0;
+    }
+    for (int run = 0; run <= runs; run++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double begin = MPI_Wtime(), cpu = cpu_s();
+        MPI_Alltoallv(mine, sends, send_at, MPI_DOUBLE, mail, gets, get_at, MPI_DOUBLE, MPI_COMM_WORLD);
+        for (int other = 0; other < size; other++) starts[other] = get_at[other];
+        for (long j = first; j < last; j++) {
+            int owner = j / block % across;
+            double *to = panel + (j - first) * side;
+            const double *from[64];
+            for (int r = 0; r < across; r++) {
+                int other = r * across + owner;
+                from[r] = mail + starts[other];
+                starts[other] += held(side, block, across, r);
+            }
+            long i = 0;
+            if (block == 2) /* a length that the compiler knows */
+                for (; i + 2 * across <= side;)
+                    for (int r = 0; r < across; r++, i += 2, from[r - 1] += 2) memcpy(to + i, from[r], 16);
+            else if (block == 16)
+                for (; i + 16 * across <= side;)
+                    for (int r = 0; r < across; r++, i += 16, from[r - 1] += 16) memcpy(to + i, from[r], 128);
+            for (int r = 0; i < side; r = (r + 1) % across) {
+                long run_len = side - i < block ? side - i : block;
+                memcpy(to + i, from[r], sizeof(double) * run_len);
+                from[r] += run_len;
+                i += run_len;
+            }
+        }
+        double took = MPI_Wtime() - begin, most, all;
+        cpu = cpu_s() - cpu;
+        MPI_Reduce(&took, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        MPI_Reduce(&cpu, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        if (rank == 0 && run > 0) printf("%.9f %.9f\n", most, all), fflush(stdout);
+    }
+    for (long j = first; j < last; j++)
+        for (long i = 0; i < side; i++)
+            if (panel[(j - first) * side + i] != i + (double)side * j) {
+                fprintf(stderr, "an element is out of its place\n");
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+    MPI_Finalize();
+    return 0;
+}

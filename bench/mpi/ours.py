@@ -1,0 +1,43 @@
+"""A matrix of doubles in blocks, made into panels of columns by ours; called by ``redistribution.py``.
+
+``mpiexec -n 4 python ours.py SIDE BLOCK RUNS FORM``: prints seconds of the slowest rank, run by run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange
+
+
+def main() -> None:
+    side, block, runs, form = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    comm = MPI.COMM_WORLD
+    across = round(comm.size**0.5)
+    blocks = Layout.block_cyclic((side, side), (across, across), (block, block))
+    panels = Layout.block((side, side), (1, comm.size))
+    rows, columns = blocks.indices(comm.rank)[0]
+    # Each element says where in the matrix it belongs.
+    held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
+    out = panels.empty(comm.rank, "f8", order="F")
+    with Exchange(comm, Plan(blocks, panels), "f8", order="F", form=form or None) as exchange:
+        for number in range(runs + 1):
+            comm.Barrier()
+            begin = time.perf_counter()
+            cpu = time.process_time()
+            exchange(held, out)
+            took = comm.allreduce(time.perf_counter() - begin, op=MPI.MAX)
+            cpu = comm.allreduce(time.process_time() - cpu)
+            if comm.rank == 0 and number > 0:
+                print(took, cpu, flush=True)
+    rows, columns = panels.indices(comm.rank)[0]
+    wanted = rows[:, None] + side * columns[None, :].astype(float)
+    assert np.array_equal(out[0], wanted), "an element is out of its place"
+
+
+main()
