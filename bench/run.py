@@ -20,6 +20,7 @@ from crosscheck import crosscheck
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
+from redistribution import plan, redistribute
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -298,6 +299,8 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         fat_tree,
         fat_tree_peer,
         dragonfly,
+        redistribute,
+        plan,
         crosscheck,
     )
 }
@@ -327,7 +330,7 @@ def merged(
 
 
 def _part(row: dict[str, Any]) -> str:
-    return str(row.get("id", "")).partition("/")[0]
+    return re.split(r"[/.]", str(row.get("id", "")))[0]
 
 
 def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:

@@ -1,6 +1,7 @@
-"""A matrix of doubles in blocks, made into panels of columns by ours; called by ``redistribution.py``.
+"""A matrix of doubles in blocks, made into panels of columns; ``redistribution.py`` calls it.
 
-``mpiexec -n 4 python ours.py SIDE BLOCK RUNS FORM``: prints seconds of the slowest rank, run by run.
+``mpiexec -n 4 python ours.py SIDE BLOCK RUNS FORM``: prints seconds of the slowest rank, and CPU
+seconds of all, run by run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from isthmus.arrays.mpi import Exchange
 
 
 def main() -> None:
+    """Measure, and look whether each element is in its place."""
     side, block, runs, form = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     comm = MPI.COMM_WORLD
     across = round(comm.size**0.5)
