@@ -69,6 +69,11 @@ def to_write(part: Part, what: str) -> Given:
     return given(part)
 
 
+def place(part: Part) -> tuple[Any, ...]:
+    """Where the elements of an array lie in memory."""
+    return part.__array_interface__["data"], part.shape, part.strides, part.dtype
+
+
 def columns(parts: Sequence[Part]) -> bool:
     """Whether the first index of these arrays counts fastest in memory."""
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)

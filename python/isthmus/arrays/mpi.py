@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Form = Literal["alltoall", "pairwise", "window"]
 FORMS = ("alltoall", "pairwise", "window")
+DOUBLE_MAX = 4 << 20
+"""Most bytes that a rank sends for a window to have two buffers."""
 
 
 class Exchange:
@@ -100,6 +102,7 @@ class Exchange:
         self._way = ways[self.form]()
         self._read: list[memory.Given] = []
         self._write: list[memory.Given] = []
+        self._known: list[Any] = []
 
     def __enter__(self) -> Exchange:
         return self
@@ -133,19 +136,22 @@ class Exchange:
             parts = self._arrays(held, out)
         except IsthmusError as error:
             problem = str(error)
-        _agree(self.comm, problem)
-        self._way.move()
-        self._read, self._write = [], []
+        self._way.move(problem)
         return parts
 
     def _arrays(self, held: Any, out: Any) -> list[Part]:
         rank, plan = self.comm.rank, self.plan
         given = [] if held is None else memory.parts_of(held)
+        parts = [] if out is None else memory.parts_of(out)
+        # The same arrays as the last time are not looked at again: steps move the same ones.
+        known = [memory.place(part) for part in (*given, *parts)]
+        if out is not None and known == self._known:
+            return parts
+        self._known = []
         if self._gives:
             memory.check(plan.from_, rank, given, "held")
         elif given:
             raise IsthmusError("held: the layout that data come from does not have this rank")
-        parts = [] if out is None else memory.parts_of(out)
         if out is None and self._takes:
             parts = plan.to.empty(rank, self.dtype, order=self.order)
         elif self._takes:
@@ -159,6 +165,8 @@ class Exchange:
                 )
         self._read = [memory.to_read(part) for part in given]
         self._write = [memory.to_write(part, "out") for part in parts]
+        if all(stride >= 0 for part in given for stride in part.strides):
+            self._known = known
         return parts
 
     def _pack(self, peers: list[int], message: NDArray[np.uint8]) -> None:
@@ -244,7 +252,8 @@ class _Way:
         self.comm = exchange.comm
         self.starts = np.cumsum(exchange._out) - exchange._out
 
-    def move(self) -> None:
+    def move(self, problem: str) -> None:
+        """Move all, unless a rank has a problem: then all raise it."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -268,9 +277,10 @@ class _Buffered(_Way):
 class _Collective(_Buffered):
     """Pack all, one ``Alltoallv``, unpack all."""
 
-    def move(self) -> None:
+    def move(self, problem: str) -> None:
         from mpi4py import MPI
 
+        _agree(self.comm, problem)
         exchange = self.exchange
         exchange._pack(exchange._receivers, self.out)
         self.comm.Alltoallv(
@@ -283,9 +293,10 @@ class _Collective(_Buffered):
 class _Pairs(_Buffered):
     """Pack for one rank after another, and unpack what has arrived meanwhile."""
 
-    def move(self) -> None:
+    def move(self, problem: str) -> None:
         from mpi4py import MPI
 
+        _agree(self.comm, problem)
         exchange, mine, size = self.exchange, self.comm.rank, self.comm.size
         others = [sender for sender in exchange._senders if sender != mine]
         arriving = [self.comm.Irecv(self.arrived(sender), sender) for sender in others]
@@ -314,34 +325,47 @@ class _Window(_Way):
         super().__init__(exchange)
         self.node = node
         size = int(exchange._out.sum())
+        # With two buffers that take turns, whoever packs has heard from all others since they read
+        # what was there; with one they have to be waited for.
+        turns = 2 if node.allreduce(size, op=MPI.MAX) <= DOUBLE_MAX else 1
         # Where the message of each sender to this rank begins.
         self.begins = np.empty(node.size, np.int64)
         node.Alltoall(self.starts, self.begins)
-        self.window = MPI.Win.Allocate_shared(size, 1, comm=node)
+        sizes = node.allgather(size)
+        self.window = MPI.Win.Allocate_shared(turns * size, 1, comm=node)
         self.window.Lock_all()
-        self.out = self._of(node.rank)[:size]
-        self.messages = [
-            (sender, self._of(sender)[begin : begin + int(exchange._back[sender])])
-            for sender in exchange._senders
-            for begin in [int(self.begins[sender])]
+        self.outs = [self._of(node.rank)[turn * size : (turn + 1) * size] for turn in range(turns)]
+        self.mail = [
+            [
+                (sender, self._of(sender)[begin : begin + int(exchange._back[sender])])
+                for sender in exchange._senders
+                for begin in [turn * sizes[sender] + int(self.begins[sender])]
+            ]
+            for turn in range(turns)
         ]
+        self.turn = 0
 
     def _of(self, rank: int) -> NDArray[np.uint8]:
         shared: Any = self.window.Shared_query(rank)[0]
         return np.frombuffer(shared, np.uint8)
 
-    def move(self) -> None:
-        exchange = self.exchange
-        exchange._pack(exchange._receivers, self.out)
+    def move(self, problem: str) -> None:
+        exchange, turn = self.exchange, self.turn
+        if not problem:
+            exchange._pack(exchange._receivers, self.outs[turn])
         self.window.Sync()
-        self.node.Barrier()
+        # All have packed once all have said that they can go on.
+        _agree(self.node, problem)
         self.window.Sync()
-        exchange._unpack(self.messages)
-        # Nobody packs anew what another still reads.
-        self.node.Barrier()
+        exchange._unpack(self.mail[turn])
+        if len(self.outs) == 1:
+            self.node.Barrier()
+        else:
+            self.turn = 1 - turn
 
     def close(self) -> None:
-        self.out, self.messages = np.empty(0, np.uint8), []
+        self.node.Barrier()
+        self.outs, self.mail = [], []
         self.window.Unlock_all()
         self.window.Free()
         self.node.Free()
