@@ -91,7 +91,7 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
         moved[places[0][message.from_rank], places[1][message.to_rank]] = message.elements
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
-    image = ax.imshow(moved, cmap="viridis", interpolation="nearest", aspect="auto")
+    image = ax.imshow(moved, cmap="viridis", vmin=0, interpolation="nearest", aspect="auto")
     ax.figure.colorbar(image, ax=ax, label="elements")
     for axis, ranks, which in ((ax.xaxis, receivers, "to"), (ax.yaxis, senders, "from")):
         if len(ranks) <= 32:
