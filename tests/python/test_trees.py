@@ -456,8 +456,8 @@ def at_loads(saturated, loads=(20, 40, 60)):
         (
             [20, 40, 60],
             (20, 40, 60),
-            "saturated at every offered load of io tried, 20 MB/s to 60 MB/s, so that no times of io "
-            "are known; ",
+            "saturated at every offered load of io tried, 20 MB/s to 60 MB/s, so that no times of "
+            "io are known; ",
         ),
         ([40, 60], (20, 40, 60), "saturated from offered load of io = 40 MB/s, so that no times"),
         ([60], (20, 40, 60), "saturated at offered load of io = 60 MB/s, so that no times"),
