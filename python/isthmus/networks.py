@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus import arguments
+from isthmus.arguments import APPLICATIONS, PES_MAX
 from isthmus.core import ask_json, read_text
 from isthmus.errors import IsthmusError, meant
 from isthmus.objects import Fabric, PacketWorkload
@@ -52,7 +53,7 @@ def place(
     machine = described(dimension, graph)
     spec: dict[str, Any] = _placement(graph is None, method, count, pes)
     if graph is None:
-        spec["dimension"] = dimension
+        spec["dimension"] = machine["dimension"]
     else:
         spec["graph"] = {name: machine[name] for name in ("format", "text", "file")}
     return ask_json(_core.place, spec)
@@ -156,12 +157,15 @@ def balance(
 
     """
     from isthmus import _core
+    from isthmus.results.selection import known_as
 
+    known_as("application", application, APPLICATIONS)
+    arguments.whole("pes", pes, 0, PES_MAX)
     if word is not None and memory is None:
         raise IsthmusError("word: of no use without a memory; give both or none")
     spec = {
         "application": application,
-        "pes": pes,
+        "pes": int(pes),
         "grid_dimensions": grid_dimensions,
         "memory": memory,
         "word": word,
@@ -214,7 +218,8 @@ def described(dimension: int | None, graph: str | Path | None) -> dict[str, Any]
     if (dimension is None) == (graph is None):
         raise IsthmusError("give either a dimension, for a hypercube, or a graph")
     if graph is None:
-        return {"kind": "hypercube", "dimension": dimension}
+        arguments.whole("dimension", dimension, 0, PES_MAX)
+        return {"kind": "hypercube", "dimension": int(dimension)}  # type: ignore[arg-type]
     arguments.path("graph", graph, "net.graphml")
     file = Path(graph)
     known = {".graphml": "graphml", ".xml": "graphml"}

@@ -57,7 +57,7 @@ def test_a_lopsided_interval_is_told_by_its_ends():
     assert estimate(2.5, 2.5, 3.0) == "2.50 (2.50 to 3.00)"
     assert estimate(139_338, 9_631, 150_000) == "139,338 (9631 to 150,000)"
     assert estimate(3.3216, 3.3116, 3.3416) == "3.322 ± 0.020", "no more than twice as long"
-    assert estimate(2.5, 2.5, 2.5001) == "2.5000 (2.5000 to 2.5001)"
+    assert estimate(2.5, 2.5, 2.5001) == "2.50000 (2.50000 to 2.50010)"
 
 
 def test_channels_and_flows_are_called_by_kind_of_machine():
