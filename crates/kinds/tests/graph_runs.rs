@@ -318,7 +318,9 @@ fn a_buffer_that_is_too_small_for_its_link_is_warned_of() {
         let work = "[workload.jobs.u]\ntraffic = \"uniform\"\nload = \"100 MB/s\"";
         let experiment = experiment(&machine(buffer), work).unwrap();
         let parts = experiment.capacity()[0].parts.clone();
-        let at = parts.iter().find(|part| part.name.starts_with("link between"));
+        let at = parts
+            .iter()
+            .find(|part| part.name.starts_with("link between"));
         let part = at.unwrap();
         (part.supply.unwrap(), part.basis.clone())
     };
