@@ -30,7 +30,8 @@ def place(
 
     Args:
         dimension: of a hypercube of 2^dimension nodes, 1 to 20.
-        graph: a file instead, GraphML or an edge list, two names a line.
+        graph: a file instead, GraphML or an edge list, two names a line. Every vertex is a PE; the
+            roles and widths of a network of switches count in `Graph` only.
         method: ``"combined"``, ``"hamming"``, ``"dominating"``, ``"stride"``, ``"clustered"`` or
             ``"list"``; the first for hypercubes and ``"dominating"`` for graphs if left out.
         count: number of I/O nodes (stride, clustered).
@@ -77,7 +78,7 @@ def topology(
 
     Args:
         dimension: of a hypercube, or
-        graph: a file with any graph, or
+        graph: a file with any graph, read as for `place`, or
         fabric: a fabric of SCI rings, with its own faults.
         method: how I/O nodes are placed, with `count` and `pes`: as for `place`.
         count: number of I/O nodes (stride, clustered).
