@@ -13,6 +13,10 @@ from isthmus.errors import IsthmusError
 SEED_MAX = 2**64 - 1
 JOBS_MAX = 4096
 """Most threads that can be asked for."""
+PES_MAX = 2**32 - 1
+"""The largest number that the core takes."""
+APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
+"""Applications that `balance` knows."""
 FORMS = ("png", "svg")
 """The forms in which plots are written as files."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus import arguments
+from isthmus.arguments import APPLICATIONS, PES_MAX
 from isthmus.core import ask_json, read_text
 from isthmus.errors import IsthmusError, meant
 from isthmus.objects import Fabric, PacketWorkload
@@ -29,7 +30,8 @@ def place(
 
     Args:
         dimension: of a hypercube of 2^dimension nodes, 1 to 20.
-        graph: a file instead, GraphML or an edge list, two names a line.
+        graph: a file instead, GraphML or an edge list, two names a line. Every vertex is a PE; the
+            roles and widths of a network of switches count in `Graph` only.
         method: ``"combined"``, ``"hamming"``, ``"dominating"``, ``"stride"``, ``"clustered"`` or
             ``"list"``; the first for hypercubes and ``"dominating"`` for graphs if left out.
         count: number of I/O nodes (stride, clustered).
@@ -52,7 +54,7 @@ def place(
     machine = described(dimension, graph)
     spec: dict[str, Any] = _placement(graph is None, method, count, pes)
     if graph is None:
-        spec["dimension"] = dimension
+        spec["dimension"] = machine["dimension"]
     else:
         spec["graph"] = {name: machine[name] for name in ("format", "text", "file")}
     return ask_json(_core.place, spec)
@@ -76,7 +78,7 @@ def topology(
 
     Args:
         dimension: of a hypercube, or
-        graph: a file with any graph, or
+        graph: a file with any graph, read as for `place`, or
         fabric: a fabric of SCI rings, with its own faults.
         method: how I/O nodes are placed, with `count` and `pes`: as for `place`.
         count: number of I/O nodes (stride, clustered).
@@ -156,12 +158,15 @@ def balance(
 
     """
     from isthmus import _core
+    from isthmus.results.selection import known_as
 
+    known_as("application", application, APPLICATIONS)
+    arguments.whole("pes", pes, 0, PES_MAX)
     if word is not None and memory is None:
         raise IsthmusError("word: of no use without a memory; give both or none")
     spec = {
         "application": application,
-        "pes": pes,
+        "pes": int(pes),
         "grid_dimensions": grid_dimensions,
         "memory": memory,
         "word": word,
@@ -214,7 +219,8 @@ def described(dimension: int | None, graph: str | Path | None) -> dict[str, Any]
     if (dimension is None) == (graph is None):
         raise IsthmusError("give either a dimension, for a hypercube, or a graph")
     if graph is None:
-        return {"kind": "hypercube", "dimension": dimension}
+        arguments.whole("dimension", dimension, 0, PES_MAX)
+        return {"kind": "hypercube", "dimension": int(dimension)}  # type: ignore[arg-type]
     arguments.path("graph", graph, "net.graphml")
     file = Path(graph)
     known = {".graphml": "graphml", ".xml": "graphml"}

@@ -511,8 +511,8 @@ class Nic(Described):
     payload: str | None = key("payload")
     """Most data of one packet (section 2.2.1). If left out: "320 B". Range: 1 B to 1048576 B."""
     overhead: str | None = key("overhead")
-    """What a packet has beside its data (section 4.1). If left out: "58 B". Range: 0 B to 1048576
-    B."""
+    """What a packet has beside its data (section 4.1); one without data has nothing else. If left
+    out: "58 B". Range: 1 B to 1048576 B."""
     padding: str | None = key("padding")
     """Data of a packet is padded to a multiple of this (section 2.2.1). If left out: "64 B". Range:
     1 B to 1048576 B."""

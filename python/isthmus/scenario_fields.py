@@ -225,4 +225,5 @@ def _quoted(text: str) -> str:
 
 
 def _key(name: str) -> str:
-    return name if name.replace("-", "").replace("_", "").isalnum() else _quoted(name)
+    bare = name.replace("-", "").replace("_", "")
+    return name if bare.isalnum() and bare.isascii() else _quoted(name)

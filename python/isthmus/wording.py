@@ -71,6 +71,8 @@ _SIZES = (
     ("MIPS", "GIPS", "TIPS"),
 )
 """Units that differ by factors of a thousand, ascending."""
+LOPSIDED = 2
+"""An interval whose halves differ by more than this factor is told by its ends."""
 
 
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
@@ -184,7 +186,8 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval.
 
-    ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted.
+    ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted, ``34.3
+    (30.3 to 115.9)`` where one half is more than twice the other.
     """
     if mean is None:
         return "–"
@@ -194,11 +197,15 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
         return number(mean, digits)
     if mean == 0 and low == 0 < high:
         return f"0 (≤ {number(high, 2)})"
-    half = max(mean - low, high - mean)
+    less, half = sorted((mean - low, high - mean))
     if half > 0 and mean != 0:
         digits = min(6, max(digits, math.floor(math.log10(abs(mean) / half)) + 2))
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(mean)))) if mean else 2
-    return f"{number(mean, digits)} ± {half:.{min(decimals, 6)}f}"
+    decimals = min(decimals, 6)
+    if half > LOPSIDED * less and f"{half:.{decimals}f}" != f"{less:.{decimals}f}":
+        ends = (f"{end:{',' if abs(end) >= 10_000 else ''}.{decimals}f}" for end in (low, high))
+        return f"{number(mean, digits)} ({' to '.join(ends)})"
+    return f"{number(mean, digits)} ± {half:.{decimals}f}"
 
 
 def sentence(text: str) -> str:

@@ -70,3 +70,12 @@ def test_other_machines_are_refused(isthmus, folders, tmp_path):
     done = isthmus("compare", folders / "a", tmp_path / "ring")
     assert done.returncode == 2
     assert "one kind of machine" in done.stderr
+
+
+def test_a_ratio_without_an_upper_end_has_its_lower_one():
+    from isthmus.cli.compare import _factor
+
+    assert _factor(1.12, 1.1, 1.14) == "1.12 (1.10–1.14)"
+    assert _factor(1.12, 1.1, None) == "1.12 (≥ 1.10)"
+    assert _factor(1.12, None, None) == "1.12"
+    assert _factor(None, None, None) == "–"

@@ -50,3 +50,50 @@ def test_only_networks_of_switches_take_a_graph(isthmus, tmp_path):
     done = isthmus("init", "sci", "--graph", tmp_path / "net")
     assert done.returncode == 2
     assert "isthmus init graph" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("", "", "no switch at all"),
+        ("# nothing\n\na b 0\n", ":3", 'a width of 0 between "a" and "b"'),
+        ("<graphml><graph>\n<node id='a'/", ":2", "not well-formed XML"),
+    ],
+)
+def test_a_graph_that_is_wrong_is_not_put_into_a_scenario(isthmus, tmp_path, text, line, problem):
+    graph, written = tmp_path / "net", tmp_path / "net.toml"
+    graph.write_text(text)
+    done = isthmus("init", "graph", written, "--graph", graph)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"isthmus: {graph}{line}: {problem}"), done.stderr
+    assert "workload.load" not in done.stderr
+    assert not written.exists()
+
+
+def test_routes_that_are_wrong_are_named_by_their_file_and_line(isthmus, tmp_path):
+    graph, routes, written = tmp_path / "net", tmp_path / "routes", tmp_path / "net.toml"
+    graph.write_text("a b\nb c\nc a\n")
+    routes.write_text("a * b\na c c\nb * c\nb a a\nb b a\nc * a\nc b b\n")
+    done = isthmus("init", "graph", written, "--graph", graph, "--routes", routes)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f'isthmus: {routes}:5: a route from "b" to itself'), done.stderr
+    assert not written.exists()
+
+
+def test_the_title_is_not_that_of_a_torus(isthmus, tmp_path):
+    graph = tmp_path / "net"
+    graph.write_text(EDGES)
+    written = isthmus("init", "graph", "--graph", graph).stdout
+    assert parse_toml(written, "written")["title"].startswith("What does this network carry")
+
+
+def test_what_the_rest_of_the_scenario_lacks_does_not_keep_a_graph_from_it(isthmus, tmp_path):
+    # One node: machine.nodes_per_switch, which is in the scenario, gives more.
+    graph, written = tmp_path / "net", tmp_path / "net.toml"
+    graph.write_text(
+        '<graphml><key id="r" for="node" attr.name="role" attr.type="string"/><graph>'
+        '<node id="s"><data key="r">switch</data></node><node id="n"><data key="r">node</data>'
+        '</node><edge source="s" target="n"/></graph></graphml>'
+    )
+    assert isthmus("init", "graph", written, "--graph", graph).returncode == 0
+    assert isthmus("check", written).returncode == 2

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+import isthmus as package
+from isthmus.arguments import APPLICATIONS
 from isthmus.cli import topology
 from test_cli import one_line
 
@@ -253,3 +255,36 @@ def test_pes_of_a_failed_pe_ask_the_nearest_io_node_each(isthmus):
         "PE 9 has failed, with its router and I/O node 2; each of the PEs that it served asks the "
         "one nearest to it, and its blocks are reached through I/O node 0"
     ]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: package.place("7"), "dimension: '7' is impossible; give a whole number"),
+        (lambda: package.place(3.0), "dimension: 3.0 is impossible; give a whole number"),
+        (lambda: package.place(70), "dimension: a hypercube has 1 to 20 dimensions, not 70"),
+        (
+            lambda: package.topology(package.Graph(graph="ring", switches=5)),
+            "dimension: Graph",
+        ),
+        (lambda: package.balance("sort", 128), "no application 'sort'; did you mean 'sorting'?"),
+        (lambda: package.balance("sorting", "128"), "pes: '128' is impossible"),
+        (
+            lambda: package.check(
+                package.Graph(graph="ring", switches=4),
+                package.Jobs(jobs={"größe": package.Job(traffic="uniform", message="4 kB")}),
+            ),
+            'workload.jobs: "größe" is not a name',
+        ),
+    ],
+)
+def test_arguments_of_another_kind_are_named(call, said):
+    with pytest.raises(package.IsthmusError) as error:
+        call()
+    assert said in str(error.value), error.value
+
+
+def test_balance_knows_the_applications_of_the_core():
+    for application in APPLICATIONS:
+        more = {"grid_dimensions": 2} if application == "grid" else {}
+        assert package.balance(application, 64, **more)["io_nodes"]

@@ -202,7 +202,9 @@ def test_another_scenario_says_what_differs(out):
     message = refused(lambda: job(other).run_into(out), "holds results of another scenario (small")
     assert "machine.dimension is 3 there and 4 here" in message
     assert "workload.locality is 0.2 there and 0.5 here" in message
-    assert message.endswith("use --out DIR for 'small', or --fresh to replace them")
+    assert message.endswith(
+        "give another folder for 'small', or replace them by --fresh (in Python fresh=True)"
+    )
     refused(lambda: job(seed=9).run_into(out), "holds results with seed 1;")
     refused(lambda: Job(TINY, "tiny.toml").run_into(out), "holds results of a quick run;")
     job(seed=1).run_into(out, write=page)  # the scenario's own seed, given by hand

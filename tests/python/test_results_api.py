@@ -126,6 +126,8 @@ def test_a_selection_is_a_result_like_any_other(load_sweep, tmp_path):
         (lambda r: Results.concat([]), "no results at all"),
         (lambda r: Results.concat([r, r]), "has a point that 'notebook' has, too"),
         (lambda r: Results.concat([r, 5]), "concat: 5"),
+        (lambda r: Results.concat(5), "concat: 5"),
+        (lambda r: r.plot("latency", ax=3), "ax: 3"),
         (lambda r: isthmus.compare(r, "x"), "second: 'x'"),
     ],
 )

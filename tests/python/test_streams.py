@@ -223,6 +223,31 @@ def test_an_error_of_our_own_is_one_line(small):
     assert "please report it" in line
 
 
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        ("def broken(*_): raise MemoryError", "isthmus: not enough memory; give the process more"),
+        # What a library of data frames does that could not load its own.
+        (
+            "exec(compile('def broken(*_): PyDataFrame', 'site-packages/polars/frame.py', 'exec'))",
+            "isthmus: polars could not be loaded: not enough memory; give the process more",
+        ),
+    ],
+)
+def test_too_little_memory_is_no_error_of_ours(small, fails, said):
+    code = (
+        f"import sys\nfrom isthmus import _core\n{fails}\n_core.check = broken\n"
+        "from isthmus.cli import main\nsys.argv = ['isthmus', 'check', 'small.toml']\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=small.parent, check=False
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(said)
+    assert "report" not in line
+
+
 def test_every_status_is_in_the_guide():
     from conftest import REPOSITORY
     from isthmus.cli import process

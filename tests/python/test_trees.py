@@ -428,3 +428,56 @@ def test_jobs_of_no_kind_are_told():
     work = isthmus.Jobs(jobs={"io": isthmus.Job(traffic="io")})
     with pytest.raises(isthmus.IsthmusError, match="servers"):
         isthmus.check(isthmus.FatTree(arity=2, levels=2), work)
+
+
+def at_loads(saturated, loads=(20, 40, 60)):
+    """One job at three loads of its own, saturated at some of them."""
+
+    def edit(data):
+        trees.alone(data)
+        first = data["points"][0]
+        key = {"key": "workload.jobs.io.load", "label": "offered load of io", "unit": "MB/s"}
+        data["axes"], data["points"] = [key] if len(loads) > 1 else [], []
+        for index, load in enumerate(loads):
+            text = {"text": f"{load} MB/s", "number": float(load)}
+            each = {**json.loads(json.dumps(first)), "index": index, "values": [text]}
+            if len(loads) == 1:
+                each["values"] = []
+            each["verdict"]["verdict"] = "saturated" if load in saturated else "stable"
+            data["points"].append(each)
+
+    return results(edit)
+
+
+@pytest.mark.parametrize(
+    ("saturated", "loads", "words"),
+    [
+        ([60], (60,), "saturated, so that no times of io are known; "),
+        (
+            [20, 40, 60],
+            (20, 40, 60),
+            "saturated at every offered load of io tried, 20 MB/s to 60 MB/s, so that no times of "
+            "io are known; ",
+        ),
+        ([40, 60], (20, 40, 60), "saturated from offered load of io = 40 MB/s, so that no times"),
+        ([60], (20, 40, 60), "saturated at offered load of io = 60 MB/s, so that no times"),
+    ],
+)
+def test_a_job_that_saturates_its_machine_is_said_to(saturated, loads, words):
+    found = at_loads(saturated, loads)
+    said = found.answer
+    assert said.conclusion.startswith(words), said.conclusion
+    assert "response time" not in said.conclusion
+    assert "accepted bandwidth" in said.conclusion
+    assert said.series[0].cell("io.response") == "saturated"
+    assert said.series[0].cell("io.accepted") != "saturated"
+    html = render(found)
+    first = html[: html.index("<nav")]
+    assert words[1:] in first
+    assert ">saturated" in first
+
+
+def test_a_job_that_is_carried_has_its_times():
+    said = at_loads([]).answer
+    assert "saturated" not in said.conclusion
+    assert "message response time" in said.conclusion

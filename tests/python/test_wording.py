@@ -52,6 +52,14 @@ def test_an_estimate_has_the_digits_that_its_interval_allows():
     assert interval(9.81, None) == "≥ 9.81"
 
 
+def test_a_lopsided_interval_is_told_by_its_ends():
+    assert estimate(34.3, 30.3, 115.9) == "34.3 (30.3 to 115.9)"
+    assert estimate(2.5, 2.5, 3.0) == "2.50 (2.50 to 3.00)"
+    assert estimate(139_338, 9_631, 150_000) == "139,338 (9631 to 150,000)"
+    assert estimate(3.3216, 3.3116, 3.3416) == "3.322 ± 0.020", "no more than twice as long"
+    assert estimate(2.5, 2.5, 2.5001) == "2.50000 (2.50000 to 2.50010)"
+
+
 def test_channels_and_flows_are_called_by_kind_of_machine():
     assert HypercubeSummary.channel_label("link") == "PE network link"
     assert SciSummary.channel_label("link") == "ring link"

@@ -41,7 +41,12 @@ fn a_ping_takes_its_way() {
              [stop]\nrule = \"fixed\"\nmessages = 100\nwarmup = \"none\""
         );
         let result = run(&machine, &work);
-        let packet = measure(&result, "p.packet").mean.unwrap();
+        let [packet, network, response] = ["p.packet", "p.network", "p.response"]
+            .map(|name| measure(&result, name).mean.unwrap());
+        // A message is complete when its last byte is there, however long the way back is.
+        for time in [network, response] {
+            assert!((time / packet - 1.0).abs() < 1e-9, "{hot}: {time} {packet}");
+        }
         let expected = 0.1 + f64::from(links + 1) * 0.01 + f64::from(links) * 0.05;
         assert!(
             (packet / expected - 1.0).abs() < 1e-9,
@@ -309,6 +314,21 @@ fn a_buffer_that_is_too_small_for_its_link_is_warned_of() {
         let experiment = experiment(&machine(buffer), "[workload.jobs.u]\ntraffic = \"uniform\"");
         experiment.unwrap().capacity()[0].remarks.clone()
     };
+    let links = |buffer: u32| {
+        let work = "[workload.jobs.u]\ntraffic = \"uniform\"\nload = \"100 MB/s\"";
+        let experiment = experiment(&machine(buffer), work).unwrap();
+        let parts = experiment.capacity()[0].parts.clone();
+        let at = parts
+            .iter()
+            .find(|part| part.name.starts_with("link between"));
+        let part = at.unwrap();
+        (part.supply.unwrap(), part.basis.clone())
+    };
+    // 96 B of 100 B of 1 GB/s, and 8 packets of 100 ns in a round trip of 2.12 us.
+    let (whole, short) = (links(24), links(8));
+    assert!((whole.0 - 960.0).abs() < 1e-6, "{whole:?}");
+    assert!((short.0 / whole.0 - 0.8 / 2.12).abs() < 1e-9, "{short:?}");
+    assert_eq!(short.1, format!("{}, 37.7% of the time", whole.1));
     let said = "A link of 1 us carries at most 37.7% of its bandwidth: buffers hold 8 packets where 22 fit into \
                 its round trip of 2.12 us; raise machine.buffer.";
     assert!(remarks(8).contains(&said.to_owned()), "{:?}", remarks(8));

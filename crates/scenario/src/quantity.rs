@@ -80,6 +80,9 @@ pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
+/// Most values of a range of whole numbers that does not say how many.
+const POINTS_MAX: f64 = 10_000.0;
+
 /// The values of a range at `place`, both ends as written. The error names no field.
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end, which also
@@ -110,7 +113,16 @@ pub(crate) fn between(
     );
     let points = match points {
         Some(points) => points,
-        None if whole && !log && (high - low).abs() < 10_000.0 => (high - low).abs() as usize + 1,
+        None if whole && !log && (high - low).abs() < POINTS_MAX => (high - low).abs() as usize + 1,
+        None if whole && !log => {
+            return Err(place.problem(
+                format!(
+                    "the range has {} values; without points it may have {POINTS_MAX}",
+                    (high - low).abs() + 1.0
+                ),
+                "add, for example, points = 5",
+            ));
+        }
         None => {
             return Err(place.problem(
                 "the range does not say how many points",

@@ -20,10 +20,12 @@ from isthmus.answer.sentences import (
     collapse_part,
     collapse_words,
     conclusion,
+    is_timeless,
     join,
     peak_words,
     ratio_words,
     saturation_words,
+    timeless_words,
 )
 from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult, RunResult
@@ -77,6 +79,8 @@ class SeriesAnswer:
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
     """What fills first."""
+    timeless: frozenset[str] = frozenset()
+    """Times at the point compared that only tell how long was measured."""
 
     @property
     def compared(self) -> bool:
@@ -84,8 +88,12 @@ class SeriesAnswer:
         return bool(self.ratios or self.saturation or self.peak_ratio)
 
     def cell(self, measure: str) -> str:
-        """The measure at the point compared, with its half-width."""
+        """The measure at the point compared, with its half-width; ``saturated`` in place of a time
+        of the job that saturates it.
+        """
         found = self.point.measure(measure) if self.point else None
+        if measure in self.timeless:
+            return "saturated"
         return estimate(*found.best) if found else "–"
 
 
@@ -318,13 +326,25 @@ def _series_answer(
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
     why = reason(layout, series)
+    timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
     if series is base:
         told = collapse_part(layout, series)
         text = baseline_sentence(
             layout, told, own_bracket, own_peak, point, measures, place, series
         )
         badge = "baseline" if len(layout.series) > 1 else ""
-        return SeriesAnswer(series, own_bracket, None, point, {}, badge, text, own_peak, reason=why)
+        return SeriesAnswer(
+            series,
+            own_bracket,
+            None,
+            point,
+            {},
+            badge,
+            text,
+            own_peak,
+            reason=why,
+            timeless=timeless,
+        )
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
     ratios = {}
     if point and base_point:
@@ -346,12 +366,24 @@ def _series_answer(
         parts.append(saturation_words(own_bracket, base_bracket, saturation, base.label, unit))
     if lost and place and not layout.of_jobs:
         parts.append(f"saturated {place}, where {base.label} still is stable")
+    if point:
+        parts.append(timeless_words(layout, series, point, told=own_bracket is not None))
     if own_peak:
         parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
     parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
-    sentence = join(parts[:3]) or apart_words(series, base)
+    sentence = join([p for p in parts if p][:3]) or apart_words(series, base)
     return SeriesAnswer(
-        series, own_bracket, saturation, point, ratios, badge, sentence, own_peak, peak_ratio, why
+        series,
+        own_bracket,
+        saturation,
+        point,
+        ratios,
+        badge,
+        sentence,
+        own_peak,
+        peak_ratio,
+        why,
+        timeless,
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.answer.grounds import Bracket, Peak, Ratio
 from isthmus.results.schema import PointResult, RunResult
-from isthmus.results.series import Series, View
+from isthmus.results.series import Series, View, axis_text
 from isthmus.wording import ended, estimate, interval, number, unit_label
 
 if TYPE_CHECKING:
@@ -44,13 +44,45 @@ def baseline_sentence(
     if own_peak:
         parts.append(peak_words(own_peak, None, "", None))
     if point:
-        for name in measures[: 3 if layout.of_jobs else 2]:
+        parts.append(timeless_words(layout, series, point, told=own is not None))
+        told = [m for m in measures if not is_timeless(layout, point, m)]
+        for name in told[: 3 if layout.of_jobs else 2]:
             m = point.measure(name)
             if m and m.best[0] is not None:
                 value = f"{estimate(*m.best)} {unit_label(m.unit)}"
-                where = f" {place}" if place and name == measures[0] else ""
+                where = f" {place}" if place and name == told[0] else ""
                 parts.append(f"{layout.label(name)} {value}{where}")
     return join(parts) or verdict_words(series)
+
+
+def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
+    """Whether a measure is a time of the job that saturates a point: it grows with the run."""
+    job = measure.rpartition(".")[0]
+    lost = layout.of_jobs and point.verdict.verdict == "saturated"
+    return lost and job == point.verdict.flow and layout.unit(measure) == "us"
+
+
+def timeless_words(layout: View, series: Series, point: PointResult, *, told: bool) -> str:
+    """That a job saturates the point compared, and at which others one does unless that is told
+    already; empty where none does.
+    """
+    if not layout.of_jobs or point.verdict.verdict != "saturated":
+        return ""
+    lost = [p for p in series.points if p.verdict.verdict == "saturated"]
+    first, axis = lost[0], layout.x_axis
+    if told:
+        return f"no times of {point.verdict.flow} are known there"
+    where = ""
+    if axis is not None:
+        low, high = first.values[axis].text, lost[-1].values[axis].text
+        if len(lost) == len(series.points):
+            where = f" at every {layout.x_label} tried"
+            where += f", {low} to {high}" if len(lost) > 1 else ""
+        else:
+            known = [axis_text(layout.run, axis, p.values[axis], p.machine) for p in lost]
+            last = series.points[-len(lost) :] == lost
+            where = f" from {known[0]}" if last and len(lost) > 1 else f" at {listed(known)}"
+    return f"saturated{where}, so that no times of {point.verdict.flow} are known"
 
 
 def verdict_words(series: Series) -> str:

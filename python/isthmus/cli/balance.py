@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from isthmus.arguments import APPLICATIONS, PES_MAX
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
@@ -27,9 +28,6 @@ class _Finite(click.FloatRange):
 
 
 FINITE = _Finite(min=0, min_open=True)
-PES_MAX = 2**32 - 1
-"""The largest number that the core takes."""
-APPLICATIONS = ["sorting", "fft", "matrix-product", "grid", "io-bound", "search"]
 
 
 @click.command(

@@ -149,9 +149,9 @@ def _table(found: Comparison, rows: list[Row]) -> Table:
 
 
 def _factor(value: float | None, low: float | None, high: float | None) -> str:
-    """A ratio with its interval: ``1.12 (1.10–1.14)``."""
+    """A ratio with its interval: ``1.12 (1.10–1.14)``, ``1.12 (≥ 1.10)`` without an upper end."""
     if value is None:
         return "–"
-    if low is None or high is None:
+    if low is None:
         return number(value)
     return f"{number(value)} ({interval(low, high)})"

@@ -88,7 +88,36 @@ def _with_graph(kind: str, text: str, graph: Path, routes: Path | None) -> str:
             f"routes = {_quoted(read_text(routes))}",
         ]
     old = re.compile(r"^graph = .*\nsize = .*\nnodes_per_switch = .*\n", re.MULTILINE)
-    return old.sub(lambda _: "\n".join(lines) + "\n", text)
+    text = old.sub(lambda _: "\n".join(lines) + "\n", text)
+    text = text.replace("does a torus carry", "does this network carry")
+    _check(text, {"edges": graph, "routes": routes})
+    return text
+
+
+def _check(text: str, given: dict[str, Path | None]) -> None:
+    """Refuse what is wrong with a file that was put into a scenario, at its line there."""
+    import re
+
+    from isthmus import _core
+    from isthmus.cli.waiting import waiting
+    from isthmus.core import ask
+    from isthmus.errors import IsthmusError
+
+    try:
+        with waiting("Building the machine"):
+            # One load, so that no error tells at which.
+            ask(_core.check, text, "scenario", ["workload.load=2 GB/s"])
+    except IsthmusError as error:
+        found = re.fullmatch(
+            r"scenario:(\d+): machine\.(edges|routes): (.*)", str(error), re.DOTALL
+        )
+        # All else can be put right in the scenario.
+        if found is None:
+            return
+        line, key, problem = found.groups()
+        before = text[: text.index(f"\n{key} = ") + 1].count("\n") + 1
+        at = f":{int(line) - before}" if int(line) > before else ""
+        raise IsthmusError(f"{given[key]}{at}: {problem}") from error
 
 
 def _quoted(text: str) -> str:

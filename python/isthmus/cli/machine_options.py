@@ -65,7 +65,8 @@ def machine_options(command: F) -> F:
         click.option(
             "--graph",
             type=click.Path(path_type=Path),
-            help="Any graph instead: GraphML (.graphml) or an edge list, two names a line.",
+            help="Any graph instead: GraphML (.graphml) or an edge list, two names a line. "
+            "Every vertex is a PE; roles and widths count in scenarios only (isthmus init graph).",
         ),
         click.option("--method", type=click.Choice(METHODS), help="How I/O nodes are placed."),
         click.option("--count", type=int, help="Number of I/O nodes (stride, clustered)."),

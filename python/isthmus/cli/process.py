@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 NAME, COMPLETE = "isthmus", "_ISTHMUS_COMPLETE"
 """The command, and the variable by which a shell asks it to complete a word."""
+NO_MEMORY = "not enough memory; give the process more, or run less at a time (--memory, --jobs)"
 DONE, FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 
@@ -56,6 +57,8 @@ def _command() -> int:
         return _say(f"standard output cannot be written ({error})", FAILED)
     except OSError as error:
         return _say(_of_file(error), BAD_INPUT)
+    except MemoryError:
+        return _say(NO_MEMORY, FAILED)
     except Exception as error:
         return _say(_unexpected(error), FAILED)
     return status if isinstance(status, int) else DONE
@@ -115,6 +118,9 @@ def _unexpected(error: Exception) -> str:
     if os.environ.get("ISTHMUS_TRACEBACK"):
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, NameError) and frames and "polars" in frames[-1].filename:
+        # It warns, and goes on, where its library could not be loaded.
+        return f"polars could not be loaded: {NO_MEMORY}, or install polars again"
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""  # noqa: PTH119
     told = f"{type(error).__name__}: {error}".rstrip(": ")
     return (

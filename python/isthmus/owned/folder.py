@@ -213,7 +213,8 @@ class OwnedFolder:
             what = f"of {held_of.name}"
         raise IsthmusError(
             f"{self.path}: holds results {what}; "
-            f"use --out DIR for {of.name!r}, or --fresh to replace them"
+            f"give another folder for {of.name!r}, or replace them by --fresh (in Python "
+            "fresh=True)"
         )
 
     def _refuse_foreign(self, name: str) -> None:
@@ -358,6 +359,5 @@ def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
             "0.1 have none; move the folder away, or give another --out"
         )
     raise IsthmusError(
-        f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own "
-        "with --out DIR"
+        f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own"
     )

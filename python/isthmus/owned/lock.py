@@ -59,7 +59,7 @@ def _take(number: int, folder: Path) -> None:
     except BlockingIOError:
         raise IsthmusError(
             f"{folder}: {_holder(folder)} is working in this folder; wait until it has ended, "
-            "or give another folder with --out DIR"
+            "or give another folder"
         ) from None
     except OSError as error:
         raise unwritable(folder, error) from error

@@ -298,6 +298,7 @@ class Results:
         """
         from isthmus.results.together import put_together
 
+        arguments.one_of("concat", results, (Iterable,), "a list of Results")
         given = list(results)
         for each in given:
             arguments.one_of("concat", each, (Results,), "a list of Results")
@@ -395,7 +396,10 @@ class Results:
 
         if ax is None:
             return plots.draw(self.run, kind, measure=measure)
-        axes = [ax] if isinstance(ax, Axes) else list(getattr(ax, "flat", ax))
+        if not isinstance(ax, Axes):
+            given = getattr(ax, "flat", ax)
+            arguments.one_of("ax", given, (Iterable,), "axes of matplotlib, such as plt.gca()")
+        axes = [ax] if isinstance(ax, Axes) else list(given)
         for each in axes:
             arguments.one_of("ax", each, (Axes,), "axes of matplotlib, such as plt.gca()")
         plots.draw(self.run, kind, measure=measure, axes=axes)

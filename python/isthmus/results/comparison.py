@@ -293,7 +293,8 @@ def _pairs(
         )
         raise IsthmusError(
             "compare: no point of one result has the settings of one of the other"
-            f"{f' ({told})' if told else ''}; choose what to compare by sel"
+            f"{f' ({told})' if told else ''}; compare results that have "
+            "settings in common (in Python, sel chooses points of them)"
         )
     return found
 

@@ -9,6 +9,7 @@ use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::fattree::{Machine, MachineError};
 use isthmus_machine::packets::{Network, ways};
 use isthmus_topology::trees::{LinkKind, Tree, Vertex};
+use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
@@ -97,6 +98,7 @@ impl Fabric for Machine {
             name,
             order: (rank(link.kind), level),
             width: tree.bundle_width(number),
+            delay: Time::ZERO,
         })
     }
 

@@ -121,4 +121,22 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
     fn longest_delay(&self) -> Time {
         self.spec().shape.delays()[1]
     }
+
+    fn delay(&self, from: u32, to: u32) -> Time {
+        match self.spec().shape {
+            Shape::Switches { delay, .. } => delay,
+            Shape::Dragonfly {
+                routers,
+                delay,
+                global_delay,
+                ..
+            } => {
+                if from / routers == to / routers {
+                    delay
+                } else {
+                    global_delay
+                }
+            }
+        }
+    }
 }

@@ -71,7 +71,15 @@ fn name(shape: &Shape) -> String {
             routers,
             groups,
             ..
-        } => format!("dragonfly of {groups} groups of {routers} routers of {nodes} nodes"),
+        } => {
+            let counted =
+                |count: u32, what| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (groups, routers) = (counted(*groups, "group"), counted(*routers, "router"));
+            format!(
+                "dragonfly of {groups} of {routers} of {}",
+                counted(*nodes, "node")
+            )
+        }
     }
 }
 

@@ -100,10 +100,15 @@ pub(crate) fn capacity(
             ));
         }
     }
-    for (name, demand) in asked.links {
-        capacity
-            .parts
-            .push(part(&name, demand, rules.wire_rate(), wire.clone()));
+    for (name, demand, delay) in asked.links {
+        let credits = Credits::of(fabric, &rules, delay).filter(|credits| credits.share < 1.0);
+        let share = credits.map_or(1.0, |credits| credits.share);
+        let basis = match share {
+            1.0 => wire.clone(),
+            _ => format!("{wire}, {}% of the time", number(share * 100.0)),
+        };
+        let supply = rules.wire_rate() * share;
+        capacity.parts.push(part(&name, demand, supply, basis));
     }
     capacity.remarks.extend(left_out(traffic));
     if fabric.is_drawn() {
@@ -156,31 +161,52 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     remarks
 }
 
-/// Credits for a place of a buffer come back after a flight along the link, the switch, the packet's time on
-/// the next link, what a credit takes, and a flight back: fewer places than fit into that leave the
-/// link idle.
+/// Of a link with a delay, what credits let through: they come back for a place of a buffer after a flight
+/// along the link, the switch, the packet's time on the next link, what a credit takes, and a flight
+/// back. Fewer places than fit into that leave the link idle.
+struct Credits {
+    /// Packets that a buffer holds.
+    places: u32,
+    packet_ps: f64,
+    round_ps: f64,
+    /// Share of its bandwidth that the link can carry, if it is below 1.
+    share: f64,
+}
+
+impl Credits {
+    fn of(fabric: &impl Fabric, rules: &Rules, delay: Time) -> Option<Self> {
+        let spec = fabric.network().spec();
+        let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
+            return None;
+        };
+        let packet_ps = rules.packet_ns(rules.interface.payload) * 1e3;
+        let others_ps =
+            spec.switch_latency.ps() as f64 + 2.0 * delay.ps() as f64 + credit.ps() as f64;
+        let round_ps = others_ps + packet_ps;
+        let channels = spec.virtual_channels.max(1);
+        let classes = fabric.ways().classes().max(1);
+        let places = buffer / channels * (channels / classes * classes);
+        (delay > Time::ZERO).then(|| Self {
+            places,
+            packet_ps,
+            round_ps,
+            share: f64::from(places) * packet_ps / round_ps,
+        })
+    }
+}
+
+/// That buffers are too small for the longest link.
 fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
-    let spec = fabric.network().spec();
-    let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
-        return None;
-    };
     let delay = fabric.longest_delay();
-    let packet_ps = rules.packet_ns(rules.interface.payload) * 1e3;
-    let others_ps = spec.switch_latency.ps() as f64 + 2.0 * delay.ps() as f64 + credit.ps() as f64;
-    let round_ps = others_ps + packet_ps;
-    let channels = spec.virtual_channels.max(1);
-    let classes = fabric.ways().classes().max(1);
-    let places = buffer / channels * (channels / classes * classes);
-    let share = f64::from(places) * packet_ps / round_ps;
-    (share < 1.0 && delay > Time::ZERO).then(|| {
-        format!(
-            "A link of {delay} carries at most {}% of its bandwidth: buffers hold {places} packets where {} \
-             fit into its round trip of {} us; raise machine.buffer.",
-            number(share * 100.0),
-            (round_ps / packet_ps).ceil(),
-            number(round_ps / 1e6),
-        )
-    })
+    let credits = Credits::of(fabric, rules, delay).filter(|credits| credits.share < 1.0)?;
+    Some(format!(
+        "A link of {delay} carries at most {}% of its bandwidth: buffers hold {} packets where {} \
+         fit into its round trip of {} us; raise machine.buffer.",
+        number(credits.share * 100.0),
+        credits.places,
+        (credits.round_ps / credits.packet_ps).ceil(),
+        number(credits.round_ps / 1e6),
+    ))
 }
 
 /// Virtual channels that do not go into the layers of the routes.
@@ -220,8 +246,8 @@ struct Asked {
     written: Vec<f64>,
     /// Of each node to give for I/O.
     read: Vec<f64>,
-    /// Of the busiest link of each kind between switches, and into a node.
-    links: Vec<(String, f64)>,
+    /// Of the busiest link of each kind between switches, and into a node, and what a signal takes along it.
+    links: Vec<(String, f64, Time)>,
 }
 
 impl Asked {
@@ -294,14 +320,20 @@ impl Asked {
 }
 
 /// The busiest link of each kind but those out of nodes, in the order in which packets cross them.
-fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64)> {
-    let mut kinds: BTreeMap<(u8, u32), (String, f64)> = BTreeMap::new();
+fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64, Time)> {
+    let mut kinds: BTreeMap<(u8, u32), (String, f64, Time)> = BTreeMap::new();
     for (&bundle, &demand) in bundles {
-        let Some(Bundle { name, order, width }) = fabric.bundle(bundle) else {
+        let Some(Bundle {
+            name,
+            order,
+            width,
+            delay,
+        }) = fabric.bundle(bundle)
+        else {
             continue;
         };
         let each = demand / f64::from(width.max(1));
-        let busiest = kinds.entry(order).or_insert((name, 0.0));
+        let busiest = kinds.entry(order).or_insert((name, 0.0, delay));
         busiest.1 = busiest.1.max(each);
     }
     kinds.into_values().collect()

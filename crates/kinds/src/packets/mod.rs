@@ -128,4 +128,6 @@ pub struct Bundle {
     pub order: (u8, u32),
     /// How many links.
     pub width: u32,
+    /// What a signal takes along each.
+    pub delay: Time,
 }

@@ -144,13 +144,6 @@ fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Pro
             format!("give at most {}", nic.payload),
         ));
     }
-    if nic.overhead.get() == 0 && nic.request.get() == 0 {
-        return Err(settings.problem(
-            "machine.nic.overhead",
-            "packets without data would have no length at all",
-            "give 1 B or more",
-        ));
-    }
     Ok(nic)
 }
 

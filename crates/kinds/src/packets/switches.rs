@@ -36,6 +36,11 @@ pub trait Switches: Debug + Send + Sync + 'static {
     fn longest_delay(&self) -> Time {
         Time::ZERO
     }
+
+    /// What a signal takes along a link from one switch to another. As along the longest by default.
+    fn delay(&self, _from: u32, _to: u32) -> Time {
+        self.longest_delay()
+    }
 }
 
 impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
@@ -123,6 +128,10 @@ impl<S: Switches> Fabric for S {
             },
             order: (rank, 0),
             width: beside.count() as u32,
+            delay: match to.checked_sub(wiring.node_count()) {
+                Some(to) => self.delay(from - wiring.node_count(), to),
+                None => Time::ZERO,
+            },
         })
     }
 

@@ -139,8 +139,8 @@ pub(crate) struct NicTable {
     /// Most data of one packet (section 2.2.1).
     #[describe(kind = PART, default = "320 B")]
     pub(crate) payload: Bytes,
-    /// What a packet has beside its data (section 4.1).
-    #[describe(label = "packet overhead", kind = PART_OR_NONE, default = "58 B")]
+    /// What a packet has beside its data (section 4.1); one without data has nothing else.
+    #[describe(label = "packet overhead", kind = PART, default = "58 B")]
     pub(crate) overhead: Bytes,
     /// Data of a packet is padded to a multiple of this (section 2.2.1).
     #[describe(kind = PART, default = "64 B")]

@@ -1,6 +1,7 @@
 //! Jobs running on a network of packets.
 
 use super::network::{Network, NetworkError};
+use super::spec::Switching;
 use crate::jobs::{Completed, Jobs, Observer, Packet, Replication, Stored};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
@@ -24,6 +25,9 @@ struct State {
     queues: Vec<u32>,
     /// What stands behind the servers.
     behind: Option<Behind>,
+    /// Whether who writes knows that a message is complete by its last acknowledgement, as with circuits.
+    /// With cut-through it does when the last byte is there, however long the links are.
+    acknowledged: bool,
 }
 
 /// Devices behind servers, and how these tell that one has taken what was written.
@@ -93,6 +97,7 @@ impl<W: Ways> Simulation<W> {
                 jobs,
                 queues,
                 behind,
+                acknowledged: matches!(network.spec().switching, Switching::Circuit { .. }),
             },
         };
         let State { jobs, queues, .. } = &mut simulation.state;
@@ -239,15 +244,21 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
             return;
         }
-        let jobs = &mut self.state.jobs;
+        let State {
+            jobs, acknowledged, ..
+        } = &mut *self.state;
+        let completed = if *acknowledged {
+            delivery.completed
+        } else {
+            delivery.arrived
+        };
         jobs.tell_offered(demand.process, delivery.arrived, self.observer);
         self.observer.completed(&Completed {
             job: demand.job,
-            response: delivery.completed - demand.asked,
-            network: delivery.completed - delivery.generated,
+            response: completed - demand.asked,
+            network: completed - delivery.generated,
         });
         jobs.arrived(delivery.arrived, &demand);
-        let completed = delivery.completed;
         if completed > delivery.arrived && jobs.in_order(&demand) {
             offers.remind(completed, demand.from, demand);
         } else {

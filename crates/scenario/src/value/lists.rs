@@ -196,8 +196,13 @@ fn ring_of(place: &Node, nodes: usize) -> Problem {
 
 pub(super) fn node_number(node: &Node) -> Result<u32, Problem> {
     match node.tree {
-        Tree::Integer(n) => u32::try_from(n)
-            .map_err(|_| node.problem(format!("{n} is no node number"), "give 0 or more")),
+        Tree::Integer(n) => u32::try_from(n).map_err(|_| {
+            let right = match n {
+                ..0 => "give 0 or more".to_owned(),
+                _ => format!("give at most {}", u32::MAX),
+            };
+            node.problem(format!("{n} is no node number"), right)
+        }),
         _ => Err(node.problem(
             format!("{} where a node number is expected", node.describe()),
             "give whole numbers, 0 or more",

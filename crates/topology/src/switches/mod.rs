@@ -284,7 +284,10 @@ impl fmt::Display for Form {
             Self::Cables {
                 switches, cables, ..
             } => {
-                write!(f, "{switches} switches with {} cables", cables.len())
+                let ends = |count: usize, one, more| if count == 1 { one } else { more };
+                let switch = ends(*switches as usize, "switch", "switches");
+                let cable = ends(cables.len(), "cable", "cables");
+                write!(f, "{switches} {switch} with {} {cable}", cables.len())
             }
         }
     }
@@ -322,5 +325,7 @@ mod tests {
             (4, "4 switches with 2 cables".to_owned())
         );
         assert_eq!(Form::Torus { sizes: vec![4, 2] }.to_string(), "4 x 2 torus");
+        let two = Form::of_cables(vec![(0, 1)]);
+        assert_eq!(two.to_string(), "2 switches with 1 cable");
     }
 }
