@@ -98,14 +98,14 @@ def test_what_a_schema_can_see_is_refused(validator):
     passed = [case for case, valid in cases if valid]
     overlooked = [case for case in passed if any(words in case["error"] for words in SEEN)]
     assert not overlooked, [(case["name"], case["error"]) for case in overlooked]
-    # What stands in the text of a graph or of routes, can fail of a machine, or comes of how many
-    # nodes a job has, no schema can see; of the rest it sees most.
+    # What stands in the text of a graph or of routes, can fail of a machine, comes of how many nodes
+    # a job has, or is in vain beside other values, no schema can see; of the rest it sees most.
     of_text = ("machine.edges: ", "machine.routes: ")
     beyond = (*of_text, "sweep.machine.faults: ", "(at fault = ", "faults have taken node")
-    beyond += ("would be under way at once",)
+    beyond += ("would be under way at once", "it has no effect")
     unseen = [case for case in passed if any(key in case["error"] for key in beyond)]
     assert len(cases) > 400
-    assert len(passed) - len(unseen) < 0.4 * (len(cases) - len(unseen))
+    assert len(passed) - len(unseen) < 0.38 * (len(cases) - len(unseen))
 
 
 CASES = {
