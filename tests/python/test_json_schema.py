@@ -98,8 +98,8 @@ def test_what_a_schema_can_see_is_refused(validator):
     passed = [case for case, valid in cases if valid]
     overlooked = [case for case in passed if any(words in case["error"] for words in SEEN)]
     assert not overlooked, [(case["name"], case["error"]) for case in overlooked]
-    # What stands in the text of a graph or of routes, can fail of a machine, comes of how many nodes
-    # a job has, or is in vain beside other values, no schema can see; of the rest it sees most.
+    # What stands in the text of a graph or of routes, can fail of a machine, comes of how many
+    # nodes a job has, or is in vain beside other values, no schema can see; of the rest most.
     of_text = ("machine.edges: ", "machine.routes: ")
     beyond = (*of_text, "sweep.machine.faults: ", "(at fault = ", "faults have taken node")
     beyond += ("would be under way at once", "it has no effect")
