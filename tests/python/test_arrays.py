@@ -9,7 +9,7 @@ import pytest
 
 from array_cases import case, same
 from isthmus import IsthmusError
-from isthmus.arrays import Layout, Plan, block, cyclic
+from isthmus.arrays import Layout, Plan, block, cuts, cyclic, io_distribution
 
 
 def test_random_pairs_element_by_element():
@@ -62,6 +62,73 @@ def test_descriptors():
     assert zarr.extents(0) == [(4, 4), (4, 3)]
     slices = Layout.boxes((4,), [[(slice(0, 1),), (slice(3, None),)], [(slice(1, -1),)]])
     assert slices == Layout.boxes((4,), [[([0], [1]), ([3], [4])], [([1], [3])]])
+
+
+def test_descriptors_out():
+    layout = Layout.block_cyclic((100, 80), (2, 3), (4, 5))
+    words, grid = layout.to_hpf()
+    assert (words, grid) == (["CYCLIC(4)", "CYCLIC(5)"], (2, 3))
+    assert Layout.hpf((100, 80), words, grid, numbering="row") == layout
+    descriptor = layout.to_scalapack(5, context=7)
+    # Rank 5 is the second of two rows: blocks 1, 3, ..., 23 of 25, four rows each.
+    assert descriptor == [1, 7, 100, 80, 4, 5, 0, 0, 48]
+    assert Layout.scalapack(descriptor, (2, 3)) == layout
+    panels = Layout.block((100, 80), (1, 4))
+    assert panels.to_scalapack(3) == [1, 0, 100, 80, 100, 20, 0, 0, 100]
+    late = Layout.grid((8,), (2,), [cyclic(2, source=1)])
+    for layout, what in ((late, "first processor"), (Layout.chunks((8,), (2,), 2), "no words")):
+        with pytest.raises(IsthmusError, match=what):
+            layout.to_hpf()
+    crossed = Layout.grid((8, 8), (2, 2), [block(axis=1), block(axis=0)])
+    cut = Layout.grid((8, 8), (2, 2), [cuts([0, 3, 8]), block()])
+    for layout in (crossed, cut, late, Layout.whole((8, 8))):
+        with pytest.raises(IsthmusError, match="rows over its first axis"):
+            layout.to_scalapack(0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "grid", "links", "tu", "element"),
+    [
+        ((8, 65536), (8, 8), 4, 65536, 1),  # the paper's case: 0.5 MB
+        ((1000, 1000), (4, 4), 2, 65536, 8),
+        ((37, 5, 11), (2, 3), 3, 64, 2),
+        ((100,), (2, 2), 1, 96, 8),
+        ((6, 4, 1000), (3, 2), 2, 128, 4),
+    ],
+)
+def test_an_interface_takes_the_whole_array_in_its_order(shape, grid, links, tu, element):
+    found = io_distribution(shape, grid, links=links, tu=tu, element=element)
+    whole = np.arange(np.prod(shape)).reshape(shape)
+    held = {
+        rank: iter(part.ravel())
+        for rank, (part,) in zip(found.layout.ranks, found.layout.scatter(whole), strict=True)
+    }
+    sent = 0
+    for number, unit in enumerate(found.units()):
+        assert (unit.number, unit.start) == (number, sent)
+        assert sum(count for _, count in unit.blocks) * element <= tu
+        for rank, count in unit.blocks:
+            # What a rank holds goes out in its own order, as it lies in memory.
+            assert [next(held[rank]) for _ in range(count)] == list(range(sent, sent + count))
+            sent += count
+    assert sent == whole.size
+    assert {found.link(rank) for rank in held} == set(range(links))
+
+
+def test_the_interface_of_the_paper():
+    found = io_distribution((8, 65536), (8, 8), links=4, tu=64 << 10, element=1)
+    units = list(found.units())
+    assert len(units) == 8
+    for row, unit in enumerate(units):
+        assert unit.blocks == tuple((8 * row + column, 8192) for column in range(8))
+        assert [found.link(rank) for rank, _ in unit.blocks] == [0, 0, 1, 1, 2, 2, 3, 3]
+    for links, tu, message in (
+        (3, 64, "each has as many"),
+        (9, 64, "each has"),
+        (4, 7, "an element"),
+    ):
+        with pytest.raises(IsthmusError, match=message):
+            io_distribution((8, 8), (8, 8), links=links, tu=tu, element=1)
 
 
 def test_table_1_of_the_paper():

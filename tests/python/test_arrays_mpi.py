@@ -75,3 +75,47 @@ def test_the_program_of_the_guide(tmp_path):
     assert sorted(done.stdout.splitlines()) == [
         f"{rank} (250, 1000) [0. 1. 2. 3.]" for rank in range(4)
     ]
+
+
+AGAIN = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from isthmus import IsthmusError
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange
+comm, form, side = MPI.COMM_WORLD, sys.argv[1], int(sys.argv[2])
+blocks = Layout.block_cyclic((side, side), (2, 2), (3, 5))
+there = Plan(blocks, Layout.row_swath((side, side), 4))
+back = Plan(there.to, there.from_)
+wrong = right = 0
+with Exchange(comm, there, "i4", form=form) as out, Exchange(comm, back, "i4", form=form) as home:
+    held = np.empty(there.from_.extents(comm.rank)[0], "i4")
+    swath = np.empty(there.to.extents(comm.rank)[0], "i4")
+    for step in range(60):
+        # Other numbers each time; every few steps a rank comes late, and one brings what does not fit.
+        chance = np.random.default_rng([step, comm.rank])
+        held[...] = chance.integers(0, 1 << 30, held.shape)
+        given = held[:-1] if step % 7 == 3 and comm.rank == step % 4 else held
+        sum(range(chance.integers(0, 40_000)))
+        try:
+            out(given, swath)
+        except IsthmusError:
+            wrong += 1
+            continue
+        (again,) = home(swath if step % 2 else swath.copy())
+        assert np.array_equal(again, held), (step, comm.rank)
+        right += 1
+assert out.form == form
+print(f"[{comm.rank}: {right} right, {wrong} refused]")
+"""
+
+
+@pytest.mark.parametrize("form", ["alltoall", "pairwise", "window"])
+def test_an_exchange_is_made_again_and_again(form):
+    # Small enough for windows with two buffers, and too large.
+    for side in (64, 2400) if form == "window" else (64,):
+        done = mpiexec(4, "-c", AGAIN, form, str(side))
+        assert done.returncode == 0, done.stderr
+        told = sorted(re.findall(r"\[\d: .*?\]", done.stdout))
+        assert told == [f"[{rank}: 51 right, 9 refused]" for rank in range(4)]

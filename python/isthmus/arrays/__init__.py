@@ -23,6 +23,7 @@ Between the ranks of an MPI program (``mpi4py``)::
 
 from __future__ import annotations
 
+from isthmus.arrays.interface import IoDistribution, TransferUnit, io_distribution
 from isthmus.arrays.layouts import (
     Layout,
     block,
@@ -31,4 +32,13 @@ from isthmus.arrays.layouts import (
 )
 from isthmus.arrays.plans import Plan
 
-__all__ = ["Layout", "Plan", "block", "cuts", "cyclic"]
+__all__ = [
+    "IoDistribution",
+    "Layout",
+    "Plan",
+    "TransferUnit",
+    "block",
+    "cuts",
+    "cyclic",
+    "io_distribution",
+]

@@ -34,6 +34,15 @@ class _Along:
         return (axis, *self.told) if self.told else axis
 
 
+@dataclass(frozen=True)
+class _Over:
+    """The process grid that a layout goes over, as it was told to the core."""
+
+    extents: tuple[int, ...]
+    dims: tuple[Any, ...]
+    numbering: Literal["row", "column"]
+
+
 def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Along:
     """Blocks of `block` indices go round the coordinates of an axis of the process grid.
 
@@ -66,9 +75,9 @@ class Layout:
     where each rank holds the same in the same place, told in the same way.
     """
 
-    def __init__(self, core: _core.Layout, numbering: Literal["row", "column"] = "row") -> None:
+    def __init__(self, core: _core.Layout, over: _Over | None = None) -> None:
         self._core = core
-        self._numbering = numbering
+        self._over = over
 
     @classmethod
     def grid(
@@ -108,7 +117,7 @@ class Layout:
         extents = _whole("grid", grid, 1 << 32)
         shape = _whole("shape", shape, 1 << 64)
         core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
-        return cls(core, numbering).on_ranks(ranks)
+        return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 
     @classmethod
     def block_cyclic(
@@ -358,7 +367,56 @@ class Layout:
         if ranks is None:
             return self
         numbers = _whole("ranks", ranks, 1 << 32)
-        return Layout(_told(self._core.on_ranks, numbers), self._numbering)
+        return Layout(_told(self._core.on_ranks, numbers), self._over)
+
+    def to_hpf(self) -> tuple[list[str], tuple[int, ...]]:
+        """Tell it as a ``DISTRIBUTE`` directive and a ``PROCESSORS`` arrangement: what `hpf` reads.
+
+        Raises:
+            IsthmusError: High Performance Fortran has no word for it.
+
+        """
+        if self._over is None:
+            raise IsthmusError("boxes and chunks have no words in High Performance Fortran")
+        words, axes = [], []
+        for dim, along in enumerate(self._over.dims):
+            axis, word = _hpf_word(dim, along)
+            words.append(word)
+            axes += [] if axis is None else [axis]
+        if axes != list(range(len(self._over.extents))):
+            raise IsthmusError(
+                f"dimensions go over the axes {axes} of {len(self._over.extents)}; in High "
+                "Performance Fortran they take all of them in turn"
+            )
+        return words, self._over.extents
+
+    def to_scalapack(self, rank: int, *, context: int = 0) -> list[int]:
+        """Tell it as the array descriptor that a rank gives ScaLAPACK: what `scalapack` reads.
+
+        Args:
+            rank: whose leading dimension it has.
+            context: of BLACS, for the process grid.
+
+        Raises:
+            IsthmusError: it is no matrix over a grid of two axes in blocks that go round.
+
+        """
+        over, shape = self._over, self.shape
+        blocks, sources = [], []
+        for dim, along in enumerate(over.dims if over is not None else ()):
+            if isinstance(along, int) and over is not None:
+                along = (along, -(-shape[dim] // over.extents[along]), 0)  # noqa: PLW2901
+            if along is None or len(along) != 3 or along[0] != dim:
+                break
+            blocks.append(along[1])
+            sources.append(along[2])
+        if over is None or len(shape) != 2 or len(over.extents) != 2 or len(blocks) != 2:
+            raise IsthmusError(
+                "a descriptor of ScaLAPACK is of a matrix in blocks that go round a process grid, "
+                "rows over its first axis and columns over its second"
+            )
+        leading = max(1, self.extents(rank)[0][0])
+        return [1, context, *shape, *blocks, *sources, leading]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -456,6 +514,21 @@ def _whole(what: str, numbers: Sequence[int], below: int) -> list[int]:
             raise IsthmusError(f"{what}: {whole}; it is at least 0 and below {below}")
         told.append(whole)
     return told
+
+
+def _hpf_word(dim: int, along: Any) -> tuple[int | None, str]:
+    """The axis of a dimension, and what High Performance Fortran calls its distribution."""
+    if along is None:
+        return None, "*"
+    if isinstance(along, int):
+        return along, "BLOCK"
+    axis, *told = along
+    if len(told) != 2 or told[1] != 0:
+        raise IsthmusError(
+            f"dimension {dim}: High Performance Fortran has no cuts, and the first block is at the "
+            "first processor"
+        )
+    return axis, f"CYCLIC({told[0]})"
 
 
 def _box(
