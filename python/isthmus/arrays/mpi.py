@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus.arrays import memory
 from isthmus.arrays.layouts import _told
+from isthmus.arrays.watch import PATIENCE_S, Watch
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Exchange:
         *,
         order: Literal["C", "F"] = "C",
         form: Form | None = None,
+        patience_s: float = PATIENCE_S,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """Get ready; all ranks give the same.
 
@@ -57,12 +60,17 @@ class Exchange:
                 one rank while others are on their way. ``"window"``: packed where the receiver
                 reads it, in memory that the ranks of one node share. Without it ``"window"`` where
                 all ranks are on one node, else ``"alltoall"``.
+            patience_s: after so many seconds a rank that waits for others says for whom, once an
+                exchange.
+            tell: what it says this with; without it on standard error.
 
         Raises:
             IsthmusError: on all ranks alike: a layout has ranks that the communicator lacks, or
                 ``"window"`` is asked for and ranks are on several nodes.
 
         """
+        from mpi4py import MPI
+
         self.comm = comm
         self.plan = plan
         self.dtype = np.dtype(dtype)
@@ -75,6 +83,8 @@ class Exchange:
                 )
         if form is not None and form not in FORMS:
             raise IsthmusError(f'form: {form!r}; it is "alltoall", "pairwise" or "window"')
+        if not patience_s > 0:
+            raise IsthmusError(f"patience_s: {patience_s}; it is a number of seconds above 0")
         self._core = plan._core
         self._gives = comm.rank in plan.from_.ranks
         self._takes = comm.rank in plan.to.ranks
@@ -90,16 +100,19 @@ class Exchange:
         # In order of ranks, as messages lie in memory.
         self._receivers = [int(rank) for rank in np.flatnonzero(self._out)]
         self._senders = [int(rank) for rank in np.flatnonzero(self._back)]
-        node = _one_node(comm) if form in {None, "window"} else None
-        if form == "window" and node is None:
+        self._node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
+        is_one = comm.allreduce(self._node.size == comm.size, op=MPI.LAND)
+        if form == "window" and not is_one:
+            self._node.Free()
             raise IsthmusError('form: "window", but the ranks are not all on one node')
-        self.form: Form = form or ("window" if node is not None else "alltoall")
-        ways: dict[str, Callable[[], _Way]] = {
-            "alltoall": lambda: _Collective(self),
-            "pairwise": lambda: _Pairs(self),
-            "window": lambda: _Window(self, node),
+        self.form: Form = form or ("window" if is_one else "alltoall")
+        ways: dict[str, type[_Way]] = {
+            "alltoall": _Collective,
+            "pairwise": _Pairs,
+            "window": _Window,
         }
-        self._way = ways[self.form]()
+        self._way = ways[self.form](self)
+        self._watch = Watch(comm, self._node, patience_s, tell)
         self._read: list[memory.Given] = []
         self._write: list[memory.Given] = []
         self._known: list[Any] = []
@@ -107,12 +120,16 @@ class Exchange:
     def __enter__(self) -> Exchange:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # A rank that has failed cannot wait for the others, who may be anywhere.
+        if kind is None:
+            self.close()
 
     def close(self) -> None:
-        """Give back what was set aside."""
+        """Give back what was set aside; all ranks do together."""
         self._way.close()
+        self._watch.close()
+        self._node.Free()
 
     def __call__(self, held: Any = None, out: Any = None) -> list[Part]:
         """Move an array.
@@ -136,7 +153,8 @@ class Exchange:
             parts = self._arrays(held, out)
         except IsthmusError as error:
             problem = str(error)
-        self._way.move(problem)
+        with self._watch:
+            self._way.move(problem)
         return parts
 
     def _arrays(self, held: Any, out: Any) -> list[Part]:
@@ -233,17 +251,6 @@ def _agree(comm: Any, problem: str) -> None:
         raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(told) if said))
 
 
-def _one_node(comm: Any) -> Any:
-    """A communicator of the same ranks in the same order, if all of them share memory."""
-    from mpi4py import MPI
-
-    node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
-    if comm.allreduce(node.size == comm.size, op=MPI.LAND):
-        return node
-    node.Free()
-    return None
-
-
 class _Way:
     """How messages get from rank to rank."""
 
@@ -319,11 +326,12 @@ class _Pairs(_Buffered):
 class _Window(_Way):
     """Pack where the receiver reads it, in memory that the ranks of a node share."""
 
-    def __init__(self, exchange: Exchange, node: Any) -> None:
+    def __init__(self, exchange: Exchange) -> None:
         from mpi4py import MPI
 
         super().__init__(exchange)
-        self.node = node
+        # Of the same ranks in the same order as the communicator.
+        self.node = node = exchange._node
         size = int(exchange._out.sum())
         # With two buffers that take turns, whoever packs has heard from all others since they read
         # what was there; with one they have to be waited for.
@@ -368,4 +376,3 @@ class _Window(_Way):
         self.outs, self.mail = [], []
         self.window.Unlock_all()
         self.window.Free()
-        self.node.Free()
