@@ -43,7 +43,7 @@ Change a field of the scenario on the command line (units are mandatory):
 A scenario of your own:
   isthmus init fat-tree mine.toml            one with comments
   isthmus init sci | isthmus run - --quick   "-" is standard input
-  isthmus init graph net.toml --graph net.graphml   switches joined as in a file
+  isthmus init graph net.toml --graph my.graphml  switches of a file
 
 \b
 Without a scenario:
