@@ -98,11 +98,16 @@ with Exchange(comm, there, "i4", form=form) as out, Exchange(comm, back, "i4", f
         held[...] = chance.integers(0, 1 << 30, held.shape)
         given = held[:-1] if step % 7 == 3 and comm.rank == step % 4 else held
         sum(range(chance.integers(0, 40_000)))
+        # Messages of the program itself are not those of the exchange.
+        note = comm.isend(step, (comm.rank + 1) % 4)
         try:
             out(given, swath)
         except IsthmusError:
             wrong += 1
             continue
+        finally:
+            assert comm.recv(source=(comm.rank - 1) % 4) == step
+            note.wait()
         (again,) = home(swath if step % 2 else swath.copy())
         assert np.array_equal(again, held), (step, comm.rank)
         right += 1

@@ -71,7 +71,6 @@ class Exchange:
         """
         from mpi4py import MPI
 
-        self.comm = comm
         self.plan = plan
         self.dtype = np.dtype(dtype)
         self.order = order
@@ -100,10 +99,13 @@ class Exchange:
         # In order of ranks, as messages lie in memory.
         self._receivers = [int(rank) for rank in np.flatnonzero(self._out)]
         self._senders = [int(rank) for rank in np.flatnonzero(self._back)]
+        # One of its own: messages of the program on the one it gave are not taken for these.
+        self.comm = comm.Dup()
         self._node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         is_one = comm.allreduce(self._node.size == comm.size, op=MPI.LAND)
         if form == "window" and not is_one:
             self._node.Free()
+            self.comm.Free()
             raise IsthmusError('form: "window", but the ranks are not all on one node')
         self.form: Form = form or ("window" if is_one else "alltoall")
         ways: dict[str, type[_Way]] = {
@@ -130,6 +132,7 @@ class Exchange:
         self._way.close()
         self._watch.close()
         self._node.Free()
+        self.comm.Free()
 
     def __call__(self, held: Any = None, out: Any = None) -> list[Part]:
         """Move an array.
