@@ -1,6 +1,7 @@
 //! Tests of the kinds of machine, in one program: each file beside this one is a part of it, and what it links is linked once.
 
 mod bad;
+mod bounds;
 mod changes;
 mod devices;
 mod effects;

@@ -1,5 +1,6 @@
 //! Jobs on hypercubes: files, what is asked of channels and devices, and whole runs.
 
+use crate::bounds::bound_and_accepted;
 use isthmus_experiment::capacity::{Capacity, PartKind};
 use isthmus_experiment::result::{RunResult, State};
 use isthmus_experiment::{Experiment, Options};
@@ -209,18 +210,7 @@ fn no_closed_loop_gets_more_than_it_can_send_at_most() {
              destinations = \"interleaved\"\n{job}\n\
              [stop]\nrule = \"fixed\"\nmessages = 2000\nwarmup = \"none\"\nreplications = 2\n"
         );
-        let experiment = experiment(&text);
-        let remarks = experiment.capacity()[0].remarks.clone();
-        let most = remarks.iter().find_map(|remark| {
-            let (_, rest) = remark.split_once("sends at most ")?;
-            let (number, _) = rest.split_once(" MB/s")?;
-            number.parse::<f64>().ok()
-        });
-        let most = most.unwrap_or_else(|| panic!("{remarks:?}"));
-        let result = experiment.run().expect("a whole run");
-        let mut measures = result.points[0].measures.iter();
-        let accepted = measures.find(|measure| measure.name == "io.accepted");
-        let accepted = accepted.and_then(|accepted| accepted.mean).unwrap();
+        let (most, accepted) = bound_and_accepted(experiment(&text));
         println!("{accepted} of {most} MB/s: {machine} {work} {job}");
         // Three digits are shown, and accesses are random.
         assert!(accepted < 1.02 * most, "{accepted} of {most}: {text}");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -254,7 +255,7 @@ def _agree(comm: Any, problem: str) -> None:
         raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(told) if said))
 
 
-class _Way:
+class _Way(ABC):
     """How messages get from rank to rank."""
 
     def __init__(self, exchange: Exchange) -> None:
@@ -262,12 +263,12 @@ class _Way:
         self.comm = exchange.comm
         self.starts = np.cumsum(exchange._out) - exchange._out
 
+    @abstractmethod
     def move(self, problem: str) -> None:
         """Move all, unless a rank has a problem: then all raise it."""
-        raise NotImplementedError
 
-    def close(self) -> None:
-        """Nothing to give back."""
+    def close(self) -> None:  # noqa: B027
+        """Give back what was set aside, which is nothing but memory of its own."""
 
 
 class _Buffered(_Way):

@@ -1,12 +1,25 @@
 //! A hypercube and the use of its channels, in figures.
 
 use crate::jobs::behind;
-use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
+use isthmus_experiment::subject::{Counted, Counts, Overlay, Taken, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_kernel::Cycles;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine};
 use isthmus_topology::RoutingScheme;
 use serde::Serialize;
+
+/// By channel for how long it was held, and by how many messages.
+pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Vec<Taken> {
+    let channels = cycles.iter().zip(messages);
+    channels
+        .map(|(&cycles, times)| Taken {
+            cycles,
+            times,
+            asked: cycles,
+        })
+        .collect()
+}
 
 /// A binary hypercube with I/O nodes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

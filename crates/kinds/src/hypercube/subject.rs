@@ -236,17 +236,13 @@ impl Simulated for Running {
 
     fn counts(&self) -> Counts {
         let (carried, held) = (self.simulation.carried(), self.simulation.held());
-        let channels = carried.iter().zip(held.channels);
         let disks = held.disks.into_iter();
         Counts {
             channels: carried.iter().map(|carried| carried.flits).collect(),
-            held: channels
-                .map(|(carried, cycles)| Taken {
-                    cycles,
-                    times: carried.messages,
-                    asked: cycles,
-                })
-                .collect(),
+            held: figures::held(
+                &held.channels,
+                carried.iter().map(|carried| carried.messages),
+            ),
             devices: disks
                 .map(|disk| Taken {
                     cycles: disk.cycles,

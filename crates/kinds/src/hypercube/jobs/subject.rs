@@ -5,7 +5,7 @@ use super::{HypercubeJobs, capacity, workload};
 use crate::jobs::behind::{self, Devices};
 use crate::jobs::{self, Measured, Message, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
+use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_kernel::Cycles;
@@ -152,16 +152,9 @@ impl Runs for On {
 fn counts(simulation: &JobsSimulation) -> Counts {
     let carried = simulation.carried();
     let (held, cycles) = simulation.held();
-    let channels = carried.iter().zip(held);
     Counts {
         channels: carried.iter().map(|carried| carried.flits).collect(),
-        held: channels
-            .map(|(carried, cycles)| Taken {
-                cycles,
-                times: carried.messages,
-                asked: cycles,
-            })
-            .collect(),
+        held: figures::held(&held, carried.iter().map(|carried| carried.messages)),
         devices: behind::counts(simulation.counted_behind()),
         held_cycles: Some(cycles),
         nodes: Vec::new(),
