@@ -11,6 +11,8 @@ from array_cases import case, same
 from isthmus import IsthmusError
 from isthmus.arrays import Layout, Plan, block, cuts, cyclic, io_distribution
 
+HALVES = Plan(Layout.block((4,), (2,)), Layout.whole((4,)))
+
 
 def test_random_pairs_element_by_element():
     ranks = 6
@@ -188,6 +190,14 @@ def test_plans_print_themselves():
         (lambda: Layout.chunks((4,), ((2, 1),), 1), "they have 3 indices"),
         (lambda: Layout.block((4,), (2,), ranks=[1, 1]), "rank 1 is given twice"),
         (lambda: Plan(Layout.whole((4,)), Layout.whole((5,))), "both must be the same"),
+        (lambda: Layout.chunks((4,), (2,), 0), "ranks: 0; it is a number of ranks, at least 1"),
+        (lambda: Layout.boxes((4,), [[3]]), "box 0 of rank 0: 3; it is where it begins"),
+        (
+            lambda: io_distribution((8,), (2, 2), links=1, tu="64 KB", element=8),
+            "tu: '64 KB'; it is a number of bytes",
+        ),
+        (lambda: HALVES.redistribute([], threads=-1), "threads: -1; it is a number from 1 to 4096"),
+        (lambda: HALVES.redistribute([], order="X"), 'order: \'X\'; it is "C" or "F"'),
         (lambda: Layout.whole((4,)).extents(1), "rank 1 is none of the 1 of the layout"),
     ],
 )
@@ -213,6 +223,8 @@ def test_arrays_that_do_not_fit():
         ([np.zeros(2, object)] * 2, None, "Python objects cannot be moved"),
         (halves, [np.zeros(4, "i8")], "elements of type float64 and of type int64"),
         (halves, [read_only], "the array is read-only"),
+        (None, None, "arrays: NoneType; it is a list, one item a rank"),
+        (halves, 3, "out: int; it is a list"),
         (halves, [np.broadcast_to(np.zeros(1), (4,))], "the array is read-only"),
     ):
         with pytest.raises(IsthmusError) as error:

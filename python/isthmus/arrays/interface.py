@@ -111,6 +111,9 @@ def io_distribution(
         raise IsthmusError(
             f"links: {links}; each has as many of the {columns} columns as the others"
         )
+    for what, size in (("tu", tu), ("element", element)):
+        if not isinstance(size, int) or size < 1:
+            raise IsthmusError(f"{what}: {size!r}; it is a number of bytes, at least 1")
     room = tu // columns
     if room < element:
         raise IsthmusError(

@@ -340,6 +340,8 @@ class Layout:
         """
         import itertools
 
+        if not isinstance(ranks, int) or ranks < 1:
+            raise IsthmusError(f"ranks: {ranks!r}; it is a number of ranks, at least 1")
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
             if isinstance(sizes, int):
@@ -535,6 +537,8 @@ def _box(
     shape: Sequence[int], rank: int, part: int, box: Sequence[slice] | Box
 ) -> tuple[list[int], list[int]]:
     where = f"box {part} of rank {rank}"
+    if not isinstance(box, Sequence):
+        raise IsthmusError(f"{where}: {box!r}; it is where it begins and where it ends, or slices")
     if any(isinstance(given, slice) for given in box):
         if len(box) != len(shape) or not all(isinstance(given, slice) for given in box):
             raise IsthmusError(

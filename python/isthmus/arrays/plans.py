@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
 
+THREADS_MAX = 4096
+"""Most threads that move data."""
 LISTED_MAX = 16
 """Most ranks whose messages a plan prints one by one."""
 
@@ -110,6 +112,17 @@ class Plan:
         """
         from isthmus.arrays import memory
 
+        if threads is not None and (
+            not isinstance(threads, int) or not 1 <= threads <= THREADS_MAX
+        ):
+            raise IsthmusError(f"threads: {threads!r}; it is a number from 1 to {THREADS_MAX}")
+        if order not in {None, "C", "F"}:
+            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
+        for what, of_ranks in (("arrays", arrays), ("out", [] if out is None else out)):
+            if not isinstance(of_ranks, Sequence):
+                raise IsthmusError(
+                    f"{what}: {type(of_ranks).__name__}; it is a list, one item a rank"
+                )
         given = [memory.parts_of(held) for held in arrays]
         _fit(self.from_, given, "arrays")
         flat = [part for parts in given for part in parts]
