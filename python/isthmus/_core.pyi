@@ -1,4 +1,4 @@
-"""The Rust core, converted: text and JSON in, JSON out. Nothing is computed on this side.
+"""The Rust core, converted: text and JSON in, JSON out, and the bytes of distributed arrays.
 
 Every function that takes JSON raises `ValueError` with one complete line (what is wrong, which
 field, what would be right) when the input does not make sense. Lists of PEs and I/O nodes are

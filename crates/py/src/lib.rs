@@ -1,4 +1,4 @@
-//! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out.
+//! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out; of distributed arrays their bytes.
 
 mod arrays;
 mod balance;
