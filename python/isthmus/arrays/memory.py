@@ -69,9 +69,32 @@ def to_write(part: Part, what: str) -> Given:
     return given(part)
 
 
-def place(part: Part) -> tuple[Any, ...]:
-    """Where the elements of an array lie in memory."""
-    return part.__array_interface__["data"], part.shape, part.strides, part.dtype
+class Known:
+    """Arrays that have been looked at, and how they were laid out then."""
+
+    def __init__(self, *held: Any) -> None:
+        self._held = held
+        self._parts = [
+            (part, part.shape, part.strides, part.dtype)
+            for given in held
+            for part in (given if isinstance(given, (list, tuple)) else [given])
+            if isinstance(part, np.ndarray)
+        ]
+        self._lists = [(given, list(given)) for given in held if isinstance(given, (list, tuple))]
+
+    def are(self, *held: Any) -> bool:
+        """Whether these are the same, laid out as they were."""
+        return (
+            all(now is then for now, then in zip(held, self._held, strict=True))
+            and all(
+                len(now) == len(then) and all(a is b for a, b in zip(now, then, strict=True))
+                for now, then in self._lists
+            )
+            and all(
+                part.shape == shape and part.strides == strides and part.dtype is dtype
+                for part, shape, strides, dtype in self._parts
+            )
+        )
 
 
 def columns(parts: Sequence[Part]) -> bool:

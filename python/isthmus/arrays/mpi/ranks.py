@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.mpi.board import Board, RankEndedError
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
 from isthmus.errors import IsthmusError
@@ -67,7 +68,8 @@ class Ranks:
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
-        self.watch = Watch(comm, self.node, patience_s, tell)
+        self.board = Board(self.comm, self.node)
+        self.watch = Watch(self.comm, self.board, patience_s, tell)
         self._ways: dict[Form, Way] = {}
 
     def __enter__(self) -> Ranks:
@@ -83,6 +85,7 @@ class Ranks:
             way.close()
         self._ways = {}
         self.watch.close()
+        self.board.close()
         self.node.Free()
         self.comm.Free()
 
@@ -130,14 +133,21 @@ class Ranks:
 
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
-        from mpi4py import MPI
+        told = flags << 1 | bool(problem)
+        if self.is_one_node:
+            told = self.board.meet(told)
+        else:
+            from mpi4py import MPI
 
-        told = np.array([flags << 1 | bool(problem)], np.int32)
-        self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.BOR)
-        if told[0] & 1:
-            words = self.comm.allgather(problem)
-            raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(words) if said))
-        return int(told[0]) >> 1
+            words = np.array([told], np.int32)
+            self.comm.Allreduce(MPI.IN_PLACE, words, op=MPI.BOR)
+            told = int(words[0])
+        if told & 1:
+            problems = self.comm.allgather(problem)
+            raise IsthmusError(
+                next(f"rank {at}: {said}" for at, said in enumerate(problems) if said)
+            )
+        return told >> 1
 
     def most(self, *numbers: int) -> list[int]:
         """Of each number the greatest of all ranks."""
@@ -180,4 +190,4 @@ def may_close(kind: type[BaseException] | None) -> bool:
     What does not fit is raised on all ranks alike. A rank that has failed otherwise cannot wait for
     the others, who may be anywhere.
     """
-    return kind is None or issubclass(kind, IsthmusError)
+    return kind is None or (issubclass(kind, IsthmusError) and not issubclass(kind, RankEndedError))
