@@ -122,7 +122,7 @@ def named(ranks: list[int]) -> str:
 
 
 def _has_ended(row: NDArray[np.int64]) -> bool:
-    return _started(int(row[PROCESS])) != row[STARTED]
+    return _started(int(row[PROCESS])) != int(row[STARTED])
 
 
 def _started(process: int) -> int:
