@@ -6,8 +6,6 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isthmus.arrays.costs import THREADS, Measured, Rates
 from isthmus.arrays.layouts import Layout
 from isthmus.arrays.plans import Plan
@@ -16,8 +14,9 @@ from isthmus.core import processors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SIDES = (16, 256, 1024, 2560)
-"""Of the matrices of doubles that are moved: 2 KB to 52 MB."""
+SIDES = (16, 256, 1024, 2048)
+"""Of the matrices of doubles that are moved: 2 KB to 34 MB, with what they become more than caches
+hold."""
 BLOCKS = (1, 4, 16, 64)
 """Elements of a block; the last one that is measured is as long as a column."""
 
@@ -69,6 +68,3 @@ def repeated(
         move()
         times.append(agree(time.perf_counter() - begin))
     return statistics.median(times)
-
-
-__all__ = ["calibrate_threads", "cases", "np", "repeated"]

@@ -85,9 +85,7 @@ class Rates:
             form = self.best(plan, dtype, orders=orders)
         measured = self.forms.get(form)
         if not measured:
-            raise IsthmusError(
-                f"form: {form!r} has not been measured, but {', '.join(self.forms)}"
-            )
+            raise IsthmusError(f"form: {form!r} has not been measured, but {', '.join(self.forms)}")
         return self._of(_Table(measured), work(plan, dtype, orders, direct=form == THREADS))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
@@ -206,4 +204,4 @@ def _between(points: list[tuple[int, float]], at: int) -> float:
         return points[min(place, len(points) - 1)][1]
     (low, before), (high, behind) = points[place - 1], points[place]
     share = math.log(at / low) / math.log(high / low)
-    return before * (behind / before) ** share
+    return before * math.exp(share * math.log(behind / before))

@@ -97,6 +97,30 @@ class Known:
         )
 
 
+def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
+    """Which of the arrays that are read share bytes with any that is written."""
+    spans = [(*_span(given), True, number) for number, given in enumerate(read)]
+    spans += [(*_span(given), False, number) for number, given in enumerate(write)]
+    found: set[int] = set()
+    open_: dict[bool, dict[int, int]] = {True: {}, False: {}}
+    for begin, end, reads, number in sorted(spans):
+        for side in open_.values():
+            for other in [other for other, ends in side.items() if ends <= begin]:
+                del side[other]
+        if begin < end:
+            if reads and open_[False]:
+                found.add(number)
+            elif not reads:
+                found.update(open_[True])
+            open_[reads][number] = end
+    return sorted(found)
+
+
+def _span(given: Given) -> tuple[int, int]:
+    begin = given[0].ctypes.data
+    return begin, begin + len(given[0])
+
+
 def columns(parts: Sequence[Part]) -> bool:
     """Whether the first index of these arrays counts fastest in memory."""
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)

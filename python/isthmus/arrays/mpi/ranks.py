@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isthmus.arrays.costs import Rates
     from isthmus.arrays.mpi.forms.way import Way
     from isthmus.arrays.mpi.share import Share
     from isthmus.arrays.plans import Plan
@@ -70,6 +71,8 @@ class Ranks:
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
         self.board = Board(self.comm, self.node)
         self.watch = Watch(self.comm, self.board, patience_s, tell)
+        self.rates: Rates | None = None
+        """What exchanges cost here, once `calibrate` has measured it."""
         self._ways: dict[Form, Way] = {}
 
     def __enter__(self) -> Ranks:
@@ -126,10 +129,21 @@ class Ranks:
                 )
         if form == "window" and not self.is_one_node:
             raise IsthmusError('form: "window", but the ranks are not all on one node')
-        chosen: Form = form or ("window" if self.is_one_node else "alltoall")
+        chosen: Form = form or self._best(share)
         if chosen not in self._ways:
             self._ways[chosen] = ways()[chosen](self)
         return self._ways[chosen]
+
+    def forms(self) -> list[Form]:
+        """The forms in which these ranks can exchange."""
+        return [form for form in FORMS if self.is_one_node or form != "window"]
+
+    def _best(self, share: Share) -> Form:
+        """The form that is predicted to be the quickest, or is in general."""
+        if self.rates is None:
+            return "window" if self.is_one_node else "alltoall"
+        orders = (share.order, share.order)
+        return cast("Form", self.rates.best(share.plan, share.dtype, orders=orders))
 
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
