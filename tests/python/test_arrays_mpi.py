@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mpi4py", exc_type=ImportError)
+from ranks import mpiexec
 
 HERE = Path(__file__).parent
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-QUIET = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
-
-
-def mpiexec(ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
-    if MPIEXEC is None:
-        pytest.skip("no mpiexec")
-    command = [MPIEXEC, "-n", str(ranks), sys.executable, *words]
-    environment = {**os.environ, **QUIET}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, env=environment
-    )
 
 
 @pytest.mark.parametrize(("ranks", "cases"), [(4, 200), (3, 40), (1, 12)])
