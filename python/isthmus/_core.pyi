@@ -21,11 +21,13 @@ __all__ = [
     "Plan",
     "ResumeError",
     "ScenarioError",
+    "Share",
     "analyze",
     "balance",
     "broadcast",
     "check",
     "compare",
+    "crc32c",
     "differences",
     "fields",
     "gather",
@@ -437,8 +439,11 @@ class Layout:
     def boxes(
         shape: Sequence[int],
         ranks: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]],
+        partial: bool,
     ) -> Layout:
-        """In boxes: by rank and part where it begins and where it ends."""
+        """In boxes: by rank and part where it begins and where it ends; whether elements may be in
+        none.
+        """
 
     def on_ranks(self, ranks: Sequence[int]) -> Layout:
         """The same with other numbers for its ranks."""
@@ -471,8 +476,7 @@ class Plan:
     """How an array of one layout becomes one of another; see `isthmus.arrays.Plan`.
 
     Arrays are told by their bytes from the first element on and by their strides. `element` is the
-    number of bytes of an element; `packing` is that and whether the first index counts fastest in
-    messages.
+    number of bytes of an element.
     """
 
     def __new__(cls, from_: Layout, to: Layout) -> Plan: ...
@@ -487,25 +491,6 @@ class Plan:
     ) -> list[tuple[int, int]]:
         """Bytes of a run in one piece in the memory of both of a pair, and how many there are."""
 
-    def pack(
-        self,
-        rank: int,
-        peers: Sequence[int],
-        packing: tuple[int, bool],
-        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
-        messages: NDArray[np.uint8],
-    ) -> None:
-        """Write what goes from a rank to others into messages, one behind the other."""
-
-    def unpack(
-        self,
-        rank: int,
-        messages: Sequence[tuple[int, NDArray[np.uint8]]],
-        packing: tuple[int, bool],
-        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
-    ) -> None:
-        """Read what others have packed for a rank, each with its message."""
-
     def redistribute(
         self,
         element: int,
@@ -514,3 +499,51 @@ class Plan:
         threads: int,
     ) -> None:
         """Move the parts of all ranks, in order of the ranks of the layouts."""
+
+@final
+class Share:
+    """What one rank sends and receives by a plan, worked out once.
+
+    Messages are told by their number among those that the rank sends, or receives; pieces of them
+    by that number and the elements from one to before another.
+    """
+
+    def __new__(cls, plan: Plan, rank: int, element: int, columns: bool) -> Share: ...
+    def sends(self) -> list[tuple[int, int]]:
+        """By message the rank that it goes to, and its elements."""
+
+    def receives(self) -> list[tuple[int, int]]:
+        """By message the rank that it comes from, and its elements."""
+
+    def piece(self, sent: bool, message: int, most: int) -> int:
+        """Elements of a piece of a message, at most so many."""
+
+    def places(
+        self, sent: bool, message: int
+    ) -> list[tuple[int, list[list[tuple[int, int, tuple[int, int], tuple[int, int]]]]]]:
+        """By section of a message the part of this rank, and by dimension where its elements are:
+        the first, indices of a run, how many runs and from run to run, how many groups and from
+        group to group.
+        """
+
+    def pack(
+        self,
+        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
+        pieces: Sequence[tuple[tuple[int, int, int], NDArray[np.uint8]]],
+    ) -> None:
+        """Write pieces into memory, each where it is told."""
+
+    def unpack(
+        self,
+        sources: Sequence[
+            tuple[
+                tuple[int, int, int],
+                NDArray[np.uint8] | Sequence[tuple[NDArray[np.uint8], list[int]]],
+            ]
+        ],
+        parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
+    ) -> None:
+        """Read pieces, each from a message or from the parts of the rank that it comes from."""
+
+def crc32c(data: NDArray[np.uint8], before: int = 0) -> int:
+    """The CRC-32C of bytes that follow others, of which it is `before`."""

@@ -1,11 +1,7 @@
 //! Layouts of distributed arrays, plans between them, and the bytes of numpy's arrays.
 
-use isthmus_redistribute::transfer::{
-    Array, ArrayMut, Order, Packing, TransferError, redistribute, runs,
-};
-use isthmus_redistribute::{
-    Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Section, Spread,
-};
+use isthmus_redistribute::transfer::{Array, ArrayMut, Order, redistribute, runs};
+use isthmus_redistribute::{Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-fn wrong(error: impl Display) -> PyErr {
+pub(crate) fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
@@ -69,19 +65,23 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// In boxes: by rank and part where it begins and where it ends.
+    /// In boxes: by rank and part where it begins and where it ends; whether elements may be in none.
     #[staticmethod]
     fn boxes(
         py: Python<'_>,
         shape: Vec<u64>,
         ranks: Vec<Vec<(Vec<u64>, Vec<u64>)>>,
+        partial: bool,
     ) -> PyResult<Self> {
         let block = |(from, to)| Block { from, to };
         let blocks = ranks
             .into_iter()
             .map(|parts| parts.into_iter().map(block).collect());
         let blocks = blocks.collect();
-        let layout = py.detach(|| Layout::boxes(&shape, blocks));
+        let layout = py.detach(|| match partial {
+            true => Layout::some_boxes(&shape, blocks),
+            false => Layout::boxes(&shape, blocks),
+        });
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
     }
 
@@ -140,10 +140,10 @@ fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
 }
 
 /// The bytes of an array from its first element on, and its strides.
-type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
-type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
+pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
+pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
-fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
+pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     let each = given.iter().map(|(bytes, strides)| {
         Ok(Array {
             bytes: bytes.as_slice().map_err(wrong)?,
@@ -153,7 +153,7 @@ fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     each.collect()
 }
 
-fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
+pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
     let each = taken.iter_mut().map(|(bytes, strides)| {
         Ok(ArrayMut {
             bytes: bytes.as_slice_mut().map_err(wrong)?,
@@ -165,7 +165,7 @@ fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
 
 /// How an array of one layout becomes one of another.
 #[pyclass(name = "Plan", module = "isthmus._core", frozen)]
-pub(crate) struct PyPlan(Plan);
+pub(crate) struct PyPlan(pub(crate) Plan);
 
 #[pymethods]
 impl PyPlan {
@@ -214,53 +214,6 @@ impl PyPlan {
         }))
     }
 
-    /// Writes what goes from one rank to others into messages, one behind the other.
-    fn pack(
-        &self,
-        py: Python<'_>,
-        rank: u32,
-        peers: Vec<u32>,
-        packing: (u64, bool),
-        parts: Vec<Given<'_>>,
-        mut messages: PyReadwriteArray1<'_, u8>,
-    ) -> PyResult<()> {
-        let sections = self.sections(peers.iter().map(|&peer| (rank, peer)))?;
-        let (parts, packing) = (arrays(&parts)?, packed(packing));
-        let mut rest = messages.as_slice_mut().map_err(wrong)?;
-        py.detach(|| {
-            for sections in &sections {
-                let size = size(&packing, sections, rest.len())?;
-                let (message, behind) = rest.split_at_mut(size);
-                packing.pack(sections, &parts, message)?;
-                rest = behind;
-            }
-            Ok(())
-        })
-        .map_err(|error: TransferError| wrong(error))
-    }
-
-    /// Reads what others have packed for a rank, each with its message.
-    fn unpack(
-        &self,
-        py: Python<'_>,
-        rank: u32,
-        messages: Vec<(u32, PyReadonlyArray1<'_, u8>)>,
-        packing: (u64, bool),
-        mut parts: Vec<Taken<'_>>,
-    ) -> PyResult<()> {
-        let sections = self.sections(messages.iter().map(|(peer, _)| (*peer, rank)))?;
-        let held = self.0.to().parts(place(self.0.to(), rank)?);
-        let (mut parts, packing) = (arrays_mut(&mut parts)?, packed(packing));
-        let bytes = messages
-            .iter()
-            .map(|(_, bytes)| bytes.as_slice().map_err(wrong));
-        let bytes: Vec<&[u8]> = bytes.collect::<PyResult<_>>()?;
-        let mail = sections.iter().map(Vec::as_slice).zip(bytes);
-        let mail: Vec<(&[Section], &[u8])> = mail.collect();
-        let unpacked = py.detach(|| packing.unpack(&held, &mail, &mut parts));
-        unpacked.map_err(wrong)
-    }
-
     /// Moves the parts of all ranks, by place in their layouts, with so many threads.
     fn redistribute(
         &self,
@@ -278,17 +231,6 @@ impl PyPlan {
     }
 }
 
-impl PyPlan {
-    /// What goes from the first to the second of each pair.
-    fn sections(&self, pairs: impl Iterator<Item = (u32, u32)>) -> PyResult<Vec<Vec<Section>>> {
-        let each = pairs.map(|(from, to)| {
-            let (from, to) = (place(self.0.from(), from)?, place(self.0.to(), to)?);
-            Ok(self.0.sections(from, to))
-        });
-        each.collect()
-    }
-}
-
 fn told(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
     let messages = messages.iter();
     messages
@@ -296,14 +238,7 @@ fn told(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
         .collect()
 }
 
-fn packed((element, columns): (u64, bool)) -> Packing {
-    Packing {
-        element,
-        order: order(columns),
-    }
-}
-
-fn order(columns: bool) -> Order {
+pub(crate) fn order(columns: bool) -> Order {
     if columns { Order::F } else { Order::C }
 }
 
@@ -313,16 +248,4 @@ fn extents(layout: &Layout, place: u32) -> Vec<Vec<u64>> {
     parts
         .map(|part| part.iter().map(Comb::size).collect())
         .collect()
-}
-
-/// Bytes of the next message, of which so many are left.
-fn size(packing: &Packing, sections: &[Section], left: usize) -> Result<usize, TransferError> {
-    let wanted = packing.size(sections);
-    match usize::try_from(wanted) {
-        Ok(size) if size <= left => Ok(size),
-        _ => Err(TransferError::Message {
-            given: left,
-            wanted,
-        }),
-    }
 }

@@ -15,6 +15,7 @@ mod place;
 mod question;
 mod rings;
 mod settings;
+mod share;
 mod study;
 mod topology;
 
@@ -112,5 +113,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<experiment::PyExperiment>()?;
     module.add_class::<arrays::PyLayout>()?;
     module.add_class::<arrays::PyPlan>()?;
+    module.add_class::<share::PyShare>()?;
+    module.add_function(wrap_pyfunction!(share::crc32c, module)?)?;
     Ok(())
 }

@@ -11,10 +11,12 @@
 mod comb;
 mod family;
 pub mod layout;
+mod piece;
 pub mod plan;
 pub mod transfer;
 
 pub use comb::Comb;
 pub use family::{At, Family, Steps, shared, shared_size};
 pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
+pub use piece::{piece, piece_size};
 pub use plan::{Message, Plan, PlanError, Section};

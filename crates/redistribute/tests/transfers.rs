@@ -2,8 +2,8 @@
 //! says.
 
 use crate::oracle::{Held, Spec, element_bytes, held, shapes, specs};
-use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, redistribute};
-use isthmus_redistribute::{Message, Plan, Section};
+use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, Source, redistribute};
+use isthmus_redistribute::{Message, Plan, Section, piece, piece_size};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -18,6 +18,8 @@ struct Case {
     columns: [bool; 2],
     ghosts: [u64; 2],
     threads: usize,
+    /// Most elements of a piece of a message.
+    most: u64,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -29,9 +31,10 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<[bool; 2]>(),
         [ghosts(), ghosts()],
         1..4_usize,
+        1..60_u64,
     );
     (pair, memory).prop_map(
-        |((from, to, shape), (element, columns, ghosts, threads))| Case {
+        |((from, to, shape), (element, columns, ghosts, threads, most))| Case {
             shape,
             from,
             to,
@@ -39,6 +42,7 @@ fn cases() -> impl Strategy<Value = Case> {
             columns,
             ghosts,
             threads,
+            most,
         },
     )
 }
@@ -111,6 +115,7 @@ struct Count {
     pairs: Cell<u64>,
     elements: Cell<u64>,
     messages: Cell<u64>,
+    pieces: Cell<u64>,
     replicated: Cell<u64>,
     irregular: Cell<u64>,
     turned: Cell<u64>,
@@ -188,9 +193,9 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
         add(&count.elements, *elements);
     }
     for (rank, (mail, parts)) in mail.iter().zip(&mut unpacked).enumerate() {
-        let messages: Vec<(&[Section], &[u8])> = mail
+        let messages: Vec<(&[Section], Source<'_>)> = mail
             .iter()
-            .map(|(sections, bytes)| (&sections[..], &bytes[..]))
+            .map(|(sections, bytes)| (&sections[..], Source::Message(bytes)))
             .collect();
         packing
             .unpack(&to.parts(rank as u32), &messages, parts)
@@ -198,6 +203,7 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
     }
     drop(unpacked);
     same(&found)?;
+    same(&in_pieces(case, &plan, packing, (&given, &targets), count))?;
     add(&count.pairs, 1);
     add(&count.messages, sent.len() as u64);
     add(&count.replicated, (from.replicas() > 1).into());
@@ -212,6 +218,47 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
     add(&count.turned, (case.columns[0] != case.columns[1]).into());
     add(&count.by_dims[case.shape.len() - 1], 1);
     Ok(())
+}
+
+/// What is in the parts that data go to when messages come in pieces, and what every other rank sends is read where
+/// it lies; pieces that follow one another are the message.
+fn in_pieces(
+    case: &Case,
+    plan: &Plan,
+    packing: Packing,
+    (given, targets): (&[Vec<Array<'_>>], &[Vec<Held>]),
+    count: &Count,
+) -> Vec<Vec<Vec<u8>>> {
+    let mut found = blank(targets);
+    let mut parts = arrays_mut(&mut found, targets);
+    let first_is_fastest = packing.order == Order::F;
+    for rank in 0..plan.to().rank_count() as u32 {
+        let (held, parts) = (plan.to().parts(rank), &mut parts[rank as usize]);
+        for Message { peer, elements } in plan.receives(rank) {
+            let sections = plan.sections(peer, rank);
+            let theirs = &given[peer as usize];
+            let mut message = vec![0; packing.size(&sections) as usize];
+            packing.pack(&sections, theirs, &mut message).unwrap();
+            let size = piece_size(&sections, case.most, first_is_fastest);
+            assert!((1..=case.most).contains(&size));
+            for low in (0..elements).step_by(size as usize) {
+                let high = (low + size).min(elements);
+                let of = piece(&sections, low..high, first_is_fastest);
+                let mut bytes = vec![0; packing.size(&of) as usize];
+                packing.pack(&of, theirs, &mut bytes).unwrap();
+                let bounds = [low, high].map(|at| (at * packing.element) as usize);
+                assert_eq!(bytes, message[bounds[0]..bounds[1]]);
+                let source = match peer % 2 {
+                    0 => Source::Message(&bytes),
+                    _ => Source::Arrays(theirs),
+                };
+                packing.unpack(&held, &[(&of, source)], parts).unwrap();
+                add(&count.pieces, 1);
+            }
+        }
+    }
+    drop(parts);
+    found
 }
 
 #[test]
@@ -229,6 +276,7 @@ fn every_element_is_in_its_place() {
         pairs,
         elements,
         messages,
+        pieces,
         replicated,
         irregular,
         turned,
@@ -237,12 +285,13 @@ fn every_element_is_in_its_place() {
     let by_dims: Vec<u64> = by_dims.iter().map(Cell::get).collect();
     println!(
         "{} pairs of layouts (by dimensions {by_dims:?}; {} irregular, {} from replicas, {} from one order in memory \
-         to the other): {} messages, {} elements, each compared",
+         to the other): {} messages, {} pieces, {} elements, each compared",
         pairs.get(),
         irregular.get(),
         replicated.get(),
         turned.get(),
         messages.get(),
+        pieces.get(),
         elements.get()
     );
     let least = pairs.get() / 10;

@@ -69,9 +69,10 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["flit"]),
 ];
 
-/// Libraries that stand for something: files, threads, configuration, Python, chance. No other
+/// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
+    ("crc-fast", &["py"]),
     ("hdrhistogram", &["statistics"]),
     ("microlp", &["topology"]),
     ("numpy", &["py"]),

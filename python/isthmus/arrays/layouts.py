@@ -301,6 +301,8 @@ class Layout:
         cls,
         shape: Sequence[int],
         ranks: Sequence[Sequence[Sequence[slice] | Box]],
+        *,
+        partial: bool = False,
     ) -> Layout:
         """Give each rank hyper-rectangles, which hold each element once.
 
@@ -308,6 +310,7 @@ class Layout:
             shape: indices of each dimension.
             ranks: by rank its boxes, each a tuple of slices as numpy takes them (with step 1), one
                 for each dimension, or where it begins and where it ends.
+            partial: whether elements may be in no box; these are neither sent nor received.
 
         Raises:
             IsthmusError: boxes overlap or leave elements out, which the message names.
@@ -320,7 +323,7 @@ class Layout:
             [_box(shape, rank, part, box) for part, box in enumerate(boxes)]
             for rank, boxes in enumerate(ranks)
         ]
-        return cls(_told(_core.Layout.boxes, shape, told))
+        return cls(_told(_core.Layout.boxes, shape, told, partial))
 
     @classmethod
     def chunks(

@@ -65,14 +65,34 @@ impl Block {
     }
 }
 
-/// By rank its boxes, which hold each element of the array once.
+/// By rank its boxes, of which no two hold the same element.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Boxes {
     blocks: Vec<Vec<Block>>,
 }
 
 impl Boxes {
+    /// Boxes that hold each element once.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
+        let boxes = Self::some(shape, blocks)?;
+        let filled = || {
+            boxes
+                .blocks
+                .iter()
+                .flatten()
+                .filter(|block| !block.is_empty())
+        };
+        let held: u128 = filled().map(|block| u128::from(block.size())).sum();
+        if held < u128::from(shape.iter().product::<u64>()) {
+            let index = missing(shape, &filled().collect::<Vec<_>>());
+            let index = index.expect("boxes that do not overlap hold too few");
+            return Err(LayoutError::Missing { index });
+        }
+        Ok(boxes)
+    }
+
+    /// Boxes that hold each element once or not at all.
+    pub(super) fn some(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::RankCount {
                 given: blocks.len() as u64,
@@ -98,15 +118,6 @@ impl Boxes {
         let filled: Vec<_> = all().filter(|(_, block)| !block.is_empty()).collect();
         if let Some((index, of)) = overlap(&filled) {
             return Err(LayoutError::Overlap { index, of });
-        }
-        let held: u128 = filled
-            .iter()
-            .map(|(_, block)| u128::from(block.size()))
-            .sum();
-        if held < u128::from(shape.iter().product::<u64>()) {
-            let blocks: Vec<&Block> = filled.iter().map(|(_, block)| *block).collect();
-            let index = missing(shape, &blocks).expect("boxes that do not overlap hold too few");
-            return Err(LayoutError::Missing { index });
         }
         Ok(Self { blocks })
     }

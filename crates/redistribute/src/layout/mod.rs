@@ -63,11 +63,26 @@ impl Layout {
     /// [`LayoutError`].
     pub fn boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
-        Ok(Self {
-            form: Form::Boxes(Boxes::new(shape, blocks)?),
+        Ok(Self::of_boxes(shape, Boxes::new(shape, blocks)?))
+    }
+
+    /// Some of an array in hyper-rectangles, by rank those that it holds: what of a file is in memory at a time. What
+    /// no rank holds is neither sent nor received.
+    ///
+    /// # Errors
+    ///
+    /// If the shape has no or too many dimensions or elements, or two boxes hold the same element.
+    pub fn some_boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
+        check_shape(shape)?;
+        Ok(Self::of_boxes(shape, Boxes::some(shape, blocks)?))
+    }
+
+    fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
+        Self {
+            form: Form::Boxes(boxes),
             shape: shape.to_vec(),
             ranks: None,
-        })
+        }
     }
 
     /// The whole array on one rank.

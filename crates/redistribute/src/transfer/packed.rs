@@ -17,6 +17,15 @@ pub struct Packing {
     pub order: Order,
 }
 
+/// Where what comes from a rank is.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// In a message that [`Packing::pack`] made of the same sections.
+    Message(&'a [u8]),
+    /// In the rank's own parts.
+    Arrays(&'a [Array<'a>]),
+}
+
 impl Packing {
     /// Bytes of a message with these sections.
     pub fn size(&self, sections: &[Section]) -> u64 {
@@ -47,7 +56,7 @@ impl Packing {
                 .ok_or_else(|| place.missing())?;
             place.check_dims(section.dims.len(), &array.strides)?;
             let dims = in_message(section, |at, place| At { to: place, ..at });
-            let packed = strides(&sizes(section), self.element, self.order);
+            let packed = strides(&section.extents(), self.element, self.order);
             let walk = Walk::new(&dims, self.element, &array.strides, &packed);
             place.check_end(array.bytes.len(), walk.ends().0)?;
             walk.copy(array.bytes, filled);
@@ -56,17 +65,17 @@ impl Packing {
         Ok(())
     }
 
-    /// Writes messages that [`Self::pack`] made, each of the sections told with it, into the parts of the rank that
-    /// they are for; `held` is what its layout gives it.
+    /// Writes what comes from others, each with its sections, into the parts of the rank that it is for; `held` is
+    /// what its layout gives it.
     ///
     /// # Errors
     ///
-    /// If a message has not [`Self::size`] bytes, or a part is missing or too short or has elements that share bytes;
+    /// If a message has not [`Self::size`] bytes, or a part, there or here, is missing or too short or has elements that share bytes;
     /// nothing has been written then.
     pub fn unpack(
         &self,
         held: &[Part],
-        messages: &[(&[Section], &[u8])],
+        sources: &[(&[Section], Source<'_>)],
         parts: &mut [ArrayMut<'_>],
     ) -> Result<(), TransferError> {
         for (number, part) in held.iter().enumerate() {
@@ -76,18 +85,38 @@ impl Packing {
             place.check_apart(part, &mut array.strides, self.element)?;
         }
         let mut walks: Vec<Walks<'_>> = parts.iter().map(|_| Vec::new()).collect();
-        for &(sections, message) in messages {
-            self.check(sections, message.len())?;
-            let mut message = message;
+        for &(sections, source) in sources {
+            if let Source::Message(message) = source {
+                self.check(sections, message.len())?;
+            }
+            let mut before = 0;
             for section in sections {
-                let (filled, rest) = message.split_at((section.size() * self.element) as usize);
                 let place = Place::of("to", section.to_part);
                 let array = parts.get(section.to_part).ok_or_else(|| place.missing())?;
-                let dims = in_message(section, |at, place| At { from: place, ..at });
-                let packed = strides(&sizes(section), self.element, self.order);
-                let walk = Walk::new(&dims, self.element, &packed, &array.strides);
-                walks[section.to_part].push((walk, filled));
-                message = rest;
+                let walk = match source {
+                    Source::Message(message) => {
+                        let dims = in_message(section, |at, place| At { from: place, ..at });
+                        let packed = strides(&section.extents(), self.element, self.order);
+                        let filled = &message[before..];
+                        before += (section.size() * self.element) as usize;
+                        (
+                            Walk::new(&dims, self.element, &packed, &array.strides),
+                            filled,
+                        )
+                    }
+                    Source::Arrays(theirs) => {
+                        let place = Place::of("from", section.from_part);
+                        let source = theirs
+                            .get(section.from_part)
+                            .ok_or_else(|| place.missing())?;
+                        place.check_dims(section.dims.len(), &source.strides)?;
+                        let walk =
+                            Walk::new(&section.dims, self.element, &source.strides, &array.strides);
+                        place.check_end(source.bytes.len(), walk.ends().0)?;
+                        (walk, source.bytes)
+                    }
+                };
+                walks[section.to_part].push(walk);
             }
         }
         fill(parts.iter_mut().zip(walks).collect(), self.element, 1)
@@ -116,13 +145,6 @@ pub fn runs(
     let from = strides(from, element, from_order);
     let to = strides(to, element, to_order);
     Walk::new(&section.dims, element, &from, &to).runs()
-}
-
-/// Elements of a section along each dimension.
-fn sizes(section: &Section) -> Vec<u64> {
-    let dims = section.dims.iter();
-    dims.map(|families| families.iter().map(Family::size).sum())
-        .collect()
 }
 
 /// The families of a section with one of both sides in a message, where runs follow one another without gaps.

@@ -1,0 +1,205 @@
+//! What a rank sends and receives by a plan, and the checksum of bytes.
+
+use crate::arrays::{Given, PyPlan, Taken, arrays, arrays_mut, order, wrong};
+use crc_fast::{CrcAlgorithm, Digest};
+use isthmus_redistribute::transfer::{Array, Order, Packing, Source};
+use isthmus_redistribute::{At, Comb, Family, Message, Section, Steps, piece, piece_size};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::prelude::*;
+use std::borrow::Cow;
+
+/// A piece of a message: the how manieth message, and its elements from one to before another.
+type PieceOf = (usize, u64, u64);
+
+/// Where what comes from a rank is, as Python says it.
+#[derive(FromPyObject)]
+enum Where<'py> {
+    /// In a message.
+    Message(PyReadonlyArray1<'py, u8>),
+    /// In the rank's own parts.
+    Arrays(Vec<Given<'py>>),
+}
+
+/// The places of a family along its dimension in the memory of one side: the first, indices of a run, how many runs
+/// and from run to run, how many groups of runs and from group to group.
+type Places = (u64, u64, (u64, u64), (u64, u64));
+
+/// What one rank sends and receives by a plan, worked out once.
+#[pyclass(name = "Share", module = "isthmus._core", frozen)]
+pub(crate) struct PyShare {
+    packing: Packing,
+    held: Vec<Vec<Comb>>,
+    /// By message the other rank's number, and what goes there.
+    sends: Vec<(u32, Vec<Section>)>,
+    receives: Vec<(u32, Vec<Section>)>,
+}
+
+#[pymethods]
+impl PyShare {
+    /// Of a rank, which need not be one of the plan's: elements of so many bytes, and whether the first index counts
+    /// fastest in messages.
+    #[new]
+    fn new(py: Python<'_>, plan: &PyPlan, rank: u32, element: u64, columns: bool) -> Self {
+        let plan = &plan.0;
+        let (from, to) = (plan.from().place(rank), plan.to().place(rank));
+        py.detach(|| {
+            let sends = from.map(|from| {
+                let messages = plan.sends(from).into_iter();
+                let each = messages
+                    .map(|Message { peer, .. }| (plan.to().rank(peer), plan.sections(from, peer)));
+                each.collect()
+            });
+            let receives = to.map(|to| {
+                let messages = plan.receives(to).into_iter();
+                let each = messages
+                    .map(|Message { peer, .. }| (plan.from().rank(peer), plan.sections(peer, to)));
+                each.collect()
+            });
+            Self {
+                packing: packed((element, columns)),
+                held: to.map(|to| plan.to().parts(to)).unwrap_or_default(),
+                sends: sends.unwrap_or_default(),
+                receives: receives.unwrap_or_default(),
+            }
+        })
+    }
+
+    /// By message the rank that it goes to, and its elements.
+    fn sends(&self) -> Vec<(u32, u64)> {
+        sizes(&self.sends)
+    }
+
+    /// By message the rank that it comes from, and its elements.
+    fn receives(&self) -> Vec<(u32, u64)> {
+        sizes(&self.receives)
+    }
+
+    /// Elements of a piece, at most so many, of a message that is sent, or received.
+    fn piece(&self, sent: bool, message: usize, most: u64) -> PyResult<u64> {
+        let (_, sections) = get(self.messages(sent), message)?;
+        Ok(piece_size(sections, most, self.packing.order == Order::F))
+    }
+
+    /// By section of a message that is sent, or received, the part of this rank, and by dimension where its elements
+    /// are.
+    fn places(&self, sent: bool, message: usize) -> PyResult<Vec<(usize, Vec<Vec<Places>>)>> {
+        let (_, sections) = get(self.messages(sent), message)?;
+        let side = |at: At| if sent { at.from } else { at.to };
+        let told = |family: &Family| {
+            let level = |steps: Steps| (steps.count, side(steps.by));
+            let first = side(family.first);
+            (first, family.len, level(family.inner), level(family.outer))
+        };
+        let each = sections.iter().map(|section| {
+            let part = if sent {
+                section.from_part
+            } else {
+                section.to_part
+            };
+            let dims = section.dims.iter();
+            (
+                part,
+                dims.map(|dim| dim.iter().map(told).collect()).collect(),
+            )
+        });
+        Ok(each.collect())
+    }
+
+    /// Writes pieces into memory, each where it is told.
+    fn pack(
+        &self,
+        py: Python<'_>,
+        parts: Vec<Given<'_>>,
+        mut pieces: Vec<(PieceOf, PyReadwriteArray1<'_, u8>)>,
+    ) -> PyResult<()> {
+        let parts = arrays(&parts)?;
+        let cut = pieces.iter().map(|(piece, _)| self.cut(true, *piece));
+        let cut: Vec<_> = cut.collect::<PyResult<_>>()?;
+        let into = pieces.iter_mut();
+        let into = into.map(|(_, bytes)| bytes.as_slice_mut().map_err(wrong));
+        let into: Vec<&mut [u8]> = into.collect::<PyResult<_>>()?;
+        py.detach(|| {
+            let mut each = cut.iter().zip(into);
+            each.try_for_each(|(sections, into)| self.packing.pack(sections, &parts, into))
+        })
+        .map_err(wrong)
+    }
+
+    /// Reads pieces, each from where it is.
+    fn unpack(
+        &self,
+        py: Python<'_>,
+        sources: Vec<(PieceOf, Where<'_>)>,
+        mut parts: Vec<Taken<'_>>,
+    ) -> PyResult<()> {
+        let mut parts = arrays_mut(&mut parts)?;
+        let pieces = sources.iter().map(|(piece, _)| self.cut(false, *piece));
+        let pieces: Vec<_> = pieces.collect::<PyResult<_>>()?;
+        let theirs = sources.iter().map(|(_, source)| match source {
+            Where::Message(_) => Ok(Vec::new()),
+            Where::Arrays(given) => arrays(given),
+        });
+        let theirs: Vec<Vec<Array<'_>>> = theirs.collect::<PyResult<_>>()?;
+        let told = sources.iter().zip(&theirs).zip(&pieces);
+        let told = told.map(|(((_, source), theirs), sections)| {
+            let source = match source {
+                Where::Message(bytes) => Source::Message(bytes.as_slice().map_err(wrong)?),
+                Where::Arrays(_) => Source::Arrays(theirs),
+            };
+            Ok((&sections[..], source))
+        });
+        let told: Vec<(&[Section], Source<'_>)> = told.collect::<PyResult<_>>()?;
+        py.detach(|| self.packing.unpack(&self.held, &told, &mut parts))
+            .map_err(wrong)
+    }
+}
+
+impl PyShare {
+    fn messages(&self, sent: bool) -> &[(u32, Vec<Section>)] {
+        if sent { &self.sends } else { &self.receives }
+    }
+
+    fn cut(&self, sent: bool, (message, low, high): PieceOf) -> PyResult<Cow<'_, [Section]>> {
+        let (_, sections) = get(self.messages(sent), message)?;
+        let whole: u64 = sections.iter().map(Section::size).sum();
+        if (low, high) == (0, whole) {
+            return Ok(Cow::Borrowed(sections));
+        }
+        Ok(Cow::Owned(piece(
+            sections,
+            low..high,
+            self.packing.order == Order::F,
+        )))
+    }
+}
+
+fn get(messages: &[(u32, Vec<Section>)], number: usize) -> PyResult<&(u32, Vec<Section>)> {
+    let none = || wrong(format!("there is no message {number}"));
+    messages.get(number).ok_or_else(none)
+}
+
+fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
+    let each = messages.iter();
+    each.map(|(rank, sections)| (*rank, sections.iter().map(Section::size).sum()))
+        .collect()
+}
+
+/// The CRC-32C (Castagnoli, as in RFC 3720) of bytes that follow others, of which it is `before`.
+#[pyfunction]
+#[pyo3(signature = (data, before = 0))]
+pub(crate) fn crc32c(py: Python<'_>, data: PyReadonlyArray1<'_, u8>, before: u32) -> PyResult<u32> {
+    let bytes = data.as_slice().map_err(wrong)?;
+    Ok(py.detach(|| {
+        let mut digest =
+            Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(before ^ u32::MAX));
+        digest.update(bytes);
+        digest.finalize() as u32
+    }))
+}
+
+fn packed((element, columns): (u64, bool)) -> Packing {
+    Packing {
+        element,
+        order: order(columns),
+    }
+}

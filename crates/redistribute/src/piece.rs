@@ -1,0 +1,212 @@
+//! Pieces of messages: of a long message so many elements at a time, through memory of a bounded size.
+
+use crate::family::{At, Family, Steps};
+use crate::plan::Section;
+use std::ops::Range;
+
+impl Section {
+    /// Elements along each dimension.
+    pub fn extents(&self) -> Vec<u64> {
+        let dims = self.dims.iter();
+        dims.map(|families| families.iter().map(Family::size).sum())
+            .collect()
+    }
+
+    /// The elements from one to before another, as sections: packed one after the other they are what they are in the
+    /// message. `slowest_first` are the dimensions in the order in which messages count them.
+    fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
+        let extents = self.extents();
+        let sizes: Vec<u64> = slowest_first.iter().map(|&dim| extents[dim]).collect();
+        blocks(&sizes, range, &mut Vec::new(), &mut |block| {
+            let mut piece = self.clone();
+            for (&dim, along) in slowest_first.iter().zip(block) {
+                if *along != (0..extents[dim]) {
+                    piece.dims[dim] = within(&self.dims[dim], along);
+                }
+            }
+            pieces.push(piece);
+        });
+    }
+}
+
+/// The elements of a message from one to before another; whether its first index counts fastest.
+///
+/// Packed one after the other, pieces that follow one another are the message.
+pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) -> Vec<Section> {
+    let mut pieces = Vec::new();
+    let mut before = 0;
+    for section in sections {
+        let size = section.size();
+        let low = range.start.saturating_sub(before).min(size);
+        let high = range.end.saturating_sub(before).min(size);
+        before += size;
+        if low == 0 && high == size {
+            pieces.push(section.clone());
+        } else if low < high {
+            section.piece(
+                low..high,
+                &slowest_first(section, first_is_fastest),
+                &mut pieces,
+            );
+        }
+    }
+    pieces
+}
+
+/// How many elements pieces of a message have, at most `most` if that is above 0: whole rows where there is room for
+/// one, so that pieces from several ranks, put between one another, begin and end together.
+pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u64 {
+    let most = most.max(1);
+    let Some(first) = sections.first() else {
+        return most;
+    };
+    let (extents, dims) = (first.extents(), slowest_first(first, first_is_fastest));
+    let rows = dims.iter().skip(1).map(|&dim| extents[dim]);
+    let row: u64 = rows.product();
+    let is_whole = sections.iter().map(Section::size).sum::<u64>() <= most;
+    if row <= most && !is_whole {
+        most / row * row
+    } else {
+        most
+    }
+}
+
+fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
+    let dims = 0..section.dims.len();
+    if first_is_fastest {
+        dims.rev().collect()
+    } else {
+        dims.collect()
+    }
+}
+
+/// A range of the elements of an array, in the order in which they lie, as hyper-rectangles: at most one less than
+/// twice as many as there are dimensions. Dimensions are told the slowest first.
+fn blocks(
+    sizes: &[u64],
+    range: Range<u64>,
+    at: &mut Vec<Range<u64>>,
+    tell: &mut impl FnMut(&[Range<u64>]),
+) {
+    let Some(dim) = (at.len() + 1 < sizes.len()).then_some(at.len()) else {
+        at.push(range);
+        tell(at);
+        at.pop();
+        return;
+    };
+    let row: u64 = sizes[dim + 1..].iter().product();
+    spans(range, row, |number, span| match span {
+        Span::Whole(count) => {
+            let faster = sizes[dim + 1..].iter().map(|&size| 0..size);
+            let mut all = at.clone();
+            all.push(number..number + count);
+            all.extend(faster);
+            tell(&all);
+        }
+        Span::Part(within) => {
+            at.push(number..number + 1);
+            blocks(sizes, within, at, tell);
+            at.pop();
+        }
+    });
+}
+
+/// Of a dimension those indices that have these numbers among the indices that both sides hold.
+fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
+    let mut found = Vec::new();
+    let mut before = 0;
+    for family in families {
+        let size = family.size();
+        let low = range.start.saturating_sub(before).min(size);
+        let high = range.end.saturating_sub(before).min(size);
+        before += size;
+        if low < high {
+            cut(family, low..high, &mut found);
+        }
+    }
+    found
+}
+
+/// Of a family the indices that have these numbers in it: those of a group that is not whole, whole groups, and those
+/// of another that is not whole; of a group the same with runs.
+fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
+    let group = family.len * family.inner.count;
+    spans(range, group, |number, within| {
+        let first = ahead(family.first, family.outer.by, number);
+        match within {
+            Span::Whole(count) => found.push(Family {
+                first,
+                outer: steps(count, family.outer.by),
+                ..*family
+            }),
+            Span::Part(within) => spans(within, family.len, |number, within| {
+                let first = ahead(first, family.inner.by, number);
+                let alone = Family {
+                    first,
+                    outer: Steps::ONCE,
+                    ..*family
+                };
+                found.push(match within {
+                    Span::Whole(count) => Family {
+                        inner: steps(count, family.inner.by),
+                        ..alone
+                    },
+                    Span::Part(within) => Family {
+                        len: within.end - within.start,
+                        first: ahead(first, EACH, within.start),
+                        inner: Steps::ONCE,
+                        ..alone
+                    },
+                });
+            }),
+        }
+    });
+}
+
+/// From an index of a run to the next.
+const EACH: At = At {
+    index: 1,
+    from: 1,
+    to: 1,
+};
+
+enum Span {
+    /// So many stretches.
+    Whole(u64),
+    /// Of one stretch these.
+    Part(Range<u64>),
+}
+
+/// A range of what lies in stretches of `len`: the number of the first stretch of each span.
+fn spans(range: Range<u64>, len: u64, mut tell: impl FnMut(u64, Span)) {
+    let (low, high) = (range.start / len, range.end / len);
+    let (head, tail) = (range.start % len, range.end % len);
+    if low == high {
+        return tell(low, Span::Part(head..tail));
+    }
+    if head > 0 {
+        tell(low, Span::Part(head..len));
+    }
+    let whole = low + u64::from(head > 0);
+    if whole < high {
+        tell(whole, Span::Whole(high - whole));
+    }
+    if tail > 0 {
+        tell(high, Span::Part(0..tail));
+    }
+}
+
+fn steps(count: u64, by: At) -> Steps {
+    match count {
+        1 => Steps::ONCE,
+        count => Steps { count, by },
+    }
+}
+
+fn ahead(at: At, by: At, times: u64) -> At {
+    At {
+        index: at.index + by.index * times,
+        from: at.from + by.from * times,
+        to: at.to + by.to * times,
+    }
+}

@@ -1,0 +1,150 @@
+"""A plan, ready to be carried out again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isthmus.arrays.mpi.ranks import Ranks, may_close
+from isthmus.arrays.mpi.share import Share
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.mpi.forms import Form
+    from isthmus.arrays.plans import Plan
+
+    Part = NDArray[Any]
+
+
+class Exchange:
+    """A plan, ready to be carried out again and again by the ranks of a communicator.
+
+    All ranks make it, call it and close it together::
+
+        with Exchange(comm, plan, "f8", order="F") as exchange:
+            for step in range(100):
+                after = exchange(before)
+    """
+
+    def __init__(
+        self,
+        ranks: Any,
+        plan: Plan,
+        dtype: Any,
+        *,
+        order: Literal["C", "F"] = "C",
+        form: Form | None = None,
+        **settings: Any,
+    ) -> None:
+        """Get ready; all ranks give the same.
+
+        Args:
+            ranks: `Ranks`, which stay open, or a communicator.
+            plan: from one layout to another.
+            dtype: of the elements; anything but Python objects.
+            order: which index counts fastest in messages, and in arrays that are made: as in the
+                arrays that are given is best.
+            form: how data go. ``"window"``: packed where the receiver reads it, in memory that the
+                ranks of one node share. ``"alltoall"``: packed, collectives. ``"pairwise"``: packed
+                for one rank while others are on their way. ``"datatype"``: not packed, one
+                collective with derived datatypes. Without it ``"window"`` where all ranks are on
+                one node, else ``"alltoall"``.
+            settings: of `Ranks`, where a communicator is given.
+
+        Raises:
+            IsthmusError: on all ranks alike: a layout has ranks that the communicator lacks, or
+                ``"window"`` is asked for and ranks are on several nodes.
+
+        """
+        self._owns = not isinstance(ranks, Ranks)
+        self._ranks = Ranks(ranks, **settings) if self._owns else ranks
+        self.plan = plan
+        self.dtype = np.dtype(dtype)
+        self.order = order
+        self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
+        try:
+            self._way = self._ranks.way(form, self._share)
+            self._course = self._way.course(self._share)
+        except IsthmusError:
+            if self._owns:
+                self._ranks.close()
+            raise
+        self.form: Form = self._way.form
+        self._shared: list[Part] | None = None
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if may_close(kind):
+            self.close()
+
+    def close(self) -> None:
+        """Give back what was set aside; all ranks do together."""
+        self._course.close()
+        if self._owns:
+            self._ranks.close()
+
+    def allocate(self) -> list[Part]:
+        """Make arrays to hold before, in memory that the ranks of a node share; all ranks do.
+
+        Where all ranks pass theirs, nothing is packed: each reads what it gets where it lies. They
+        are there until the exchange is closed.
+
+        Raises:
+            IsthmusError: the form is not ``"window"``.
+
+        """
+        self._shared = self._course.allocate()
+        return self._shared
+
+    def __call__(self, held: Any = None, out: Any = None) -> list[Part]:
+        """Move an array.
+
+        Args:
+            held: what this rank holds before: an array, or a list of arrays where it has several
+                parts; nothing on a rank that the layout does not have.
+            out: the same for what it holds afterwards; made if not given. It may lie in the memory
+                of what is held, which is lost then; as many bytes as the rank sends are set aside
+                meanwhile.
+
+        Returns:
+            The parts of this rank in the layout that data go to; none if it is not in it.
+
+        Raises:
+            IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts,
+                which it names; nothing has been moved.
+
+        """
+        brought = self._share.bring(held, out)
+        brought.shared = held is not None and held is self._shared
+        with self._ranks.watch:
+            self._course.move(brought)
+        return brought.parts
+
+
+def exchange(
+    comm: Any,
+    plan: Plan,
+    held: Any = None,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    order: Literal["C", "F"] | None = None,
+    form: Form | None = None,
+) -> list[Part]:
+    """Move an array from one layout to another once; all ranks of a communicator call it.
+
+    Arguments are those of `Exchange` and of its call. What is not said of elements and order is
+    found out from the arrays of all ranks; `dtype` is needed only where no rank holds any.
+
+    Raises:
+        IsthmusError: on all ranks alike if on one of them something does not fit, which it names;
+            nothing has been moved.
+
+    """
+    with Ranks(comm) as ranks:
+        return ranks.exchange(plan, held, out, dtype=dtype, order=order, form=form)

@@ -1,0 +1,175 @@
+"""Packed, as messages of MPI: collectives, or from pair to pair while others are packed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from isthmus.arrays.mpi.forms.way import OVERLAPS, Course, Way
+from isthmus.arrays.mpi.share import Pieces, aligned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.mpi.forms import Form
+    from isthmus.arrays.mpi.ranks import Ranks
+    from isthmus.arrays.mpi.share import Brought, PieceOf, Share
+
+BUFFER_BYTES = 32 << 20
+
+
+class _Packed(Way):
+    """Through memory of each rank's own, half of it for what it sends."""
+
+    kind: ClassVar[type[_Course]]
+    halves: ClassVar[int] = 1
+    """How often what is sent has memory, in turns."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        super().__init__(ranks)
+        self.half = (ranks.buffer_bytes or BUFFER_BYTES) // 2
+        self.out = np.empty(0, np.uint8)
+        self.back = np.empty(0, np.uint8)
+
+    def reach(self, out: int, back: int) -> None:
+        """Have at least so much memory."""
+        if len(self.out) < out:
+            self.out = np.empty(out, np.uint8)
+        if len(self.back) < back:
+            self.back = np.empty(back, np.uint8)
+
+    def course(self, share: Share) -> Course:
+        return self.kind(self, share)
+
+
+class _Course(Course):
+    way: _Packed
+
+    def __init__(self, way: _Packed, share: Share) -> None:
+        super().__init__(way, share)
+        self.way = way
+        item = share.dtype.itemsize
+        largest = max((size for _, size in (*share.sends, *share.receives)), default=0) * item
+        # The same for all, so that each knows how much the others send in a step.
+        most, largest = self.ranks.most(max(len(share.sends), len(share.receives), 1), largest)
+        self.whole = aligned(largest)
+        slot = min(self.whole, max(way.half // way.halves // most, item))
+        self.pieces = Pieces(share, slot)
+        (self.steps,) = self.ranks.most(self.pieces.count)
+
+    def move(self, brought: Brought) -> None:
+        told = self.ranks.agree(OVERLAPS * brought.overlaps, brought.problem)
+        if told & OVERLAPS:
+            # All is sent before anything is written.
+            self._carry(brought, Pieces(self.share, self.whole), 1, keeps=False)
+        else:
+            self._carry(brought, self.pieces, self.steps, keeps=True)
+
+    def _carry(self, brought: Brought, pieces: Pieces, steps: int, *, keeps: bool) -> None:
+        """Carry all; what stays here is not packed if the rank keeps its arrays meanwhile."""
+        way, rank = self.way, self.share.rank
+        half = pieces.memory(pieces.sends)
+        way.reach(half * way.halves, pieces.memory(pieces.receives))
+        for step in range(steps):
+            begin = step % way.halves * half
+            leave = _placed(way.out[begin : begin + half], pieces.sent(step))
+            arrive = _placed(way.back, pieces.received(step))
+            stay = [(piece, brought.read) for peer, piece, _ in arrive if keeps and peer == rank]
+            if keeps:
+                leave = [one for one in leave if one[0] != rank]
+                arrive = [one for one in arrive if one[0] != rank]
+            self._step(brought, leave, arrive, stay)
+        self._end()
+
+    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Wait for what is still on its way."""
+
+
+_Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
+"""Peer, piece, and its memory."""
+
+
+def _placed(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
+    """Give each piece its memory, one behind the other."""
+    placed: _Mail = []
+    begin = 0
+    for peer, size, piece in mail:
+        placed.append((peer, piece, buffer[begin : begin + size]))
+        begin += aligned(size)
+    return placed
+
+
+class _Together(_Course):
+    """Pack all, one ``Alltoallv``, unpack all."""
+
+    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
+        from mpi4py import MPI
+
+        share, way, comm = self.share, self.way, self.ranks.comm
+        share.pack([(piece, memory) for _, piece, memory in leave], brought)
+        comm.Alltoallv(
+            [way.out, *_places(comm.size, way.out, leave), MPI.BYTE],
+            [way.back, *_places(comm.size, way.back, arrive), MPI.BYTE],
+        )
+        share.unpack([*stay, *((piece, memory) for _, piece, memory in arrive)], brought)
+
+
+def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
+    """By rank bytes, and where in a buffer they begin."""
+    sizes, starts = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
+    base = buffer.ctypes.data
+    for peer, _, memory in mail:
+        sizes[peer], starts[peer] = len(memory), memory.ctypes.data - base
+    return sizes, starts
+
+
+class _Pairs(_Course):
+    """Pack for one rank after another, and unpack what has arrived meanwhile."""
+
+    def __init__(self, way: _Packed, share: Share) -> None:
+        super().__init__(way, share)
+        self.leaving: list[list[Any]] = [[] for _ in range(way.halves)]
+
+    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
+        from mpi4py import MPI
+
+        share, comm = self.share, self.ranks.comm
+        arriving = [comm.Irecv(memory, peer) for peer, _, memory in arrive]
+        # What has left memory that is written again now has arrived.
+        MPI.Request.Waitall(self.leaving.pop(0))
+        left = []
+        # Each begins with its neighbour, so that not all send to one.
+        for peer, piece, memory in sorted(leave, key=lambda one: (one[0] - comm.rank) % comm.size):
+            share.pack([(piece, memory)], brought)
+            left.append(comm.Isend(memory, peer))
+        self.leaving.append(left)
+        share.unpack(stay, brought)
+        for _ in arrive:
+            _, piece, memory = arrive[MPI.Request.Waitany(arriving)]
+            share.unpack([(piece, memory)], brought)
+
+    def _end(self) -> None:
+        from mpi4py import MPI
+
+        for left in self.leaving:
+            MPI.Request.Waitall(left)
+            left.clear()
+
+
+class Collective(_Packed):
+    """One collective for each piece of all messages."""
+
+    form: ClassVar[Form] = "alltoall"
+    kind = _Together
+
+
+class Pairwise(_Packed):
+    """Messages from pair to pair, the next packed while one is on its way."""
+
+    form: ClassVar[Form] = "pairwise"
+    kind = _Pairs
+    halves = 2

@@ -1,0 +1,183 @@
+"""The ranks of a communicator, ready to exchange arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isthmus.arrays import memory
+from isthmus.arrays.mpi.forms import FORMS, Form, ways
+from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.mpi.forms.way import Way
+    from isthmus.arrays.mpi.share import Share
+    from isthmus.arrays.plans import Plan
+
+    Part = NDArray[Any]
+
+
+class Ranks:
+    """The ranks of a communicator, and the memory through which they exchange arrays.
+
+    All ranks make it, use it and close it together; ranks of layouts are ranks of the communicator.
+    Messages go in pieces through memory of a bounded size, whatever the size of arrays::
+
+        with Ranks(MPI.COMM_WORLD) as ranks:
+            panel = ranks.exchange(plan, blocks)
+    """
+
+    def __init__(
+        self,
+        comm: Any,
+        *,
+        buffer_bytes: int | None = None,
+        patience_s: float = PATIENCE_S,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Get ready; all ranks give the same.
+
+        Args:
+            comm: the communicator.
+            buffer_bytes: memory that a rank sets aside for each form in which it exchanges. Without
+                it 2 MiB for windows, which stay in the caches of processors, and 32 MiB for
+                messages. An exchange in place sets aside as much as a rank sends.
+            patience_s: after so many seconds a rank that waits for others says for whom, once an
+                exchange.
+            tell: what it says this with; without it on standard error.
+
+        Raises:
+            IsthmusError: a number is out of range.
+
+        """
+        from mpi4py import MPI
+
+        if not patience_s > 0:
+            raise IsthmusError(f"patience_s: {patience_s}; it is a number of seconds above 0")
+        if buffer_bytes is not None and buffer_bytes < 1:
+            raise IsthmusError(f"buffer_bytes: {buffer_bytes}; it is a number of bytes above 0")
+        # One of its own: messages of the program on the one it gave are not taken for these.
+        self.comm = comm.Dup()
+        self.buffer_bytes = buffer_bytes
+        self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
+        self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
+        self.watch = Watch(comm, self.node, patience_s, tell)
+        self._ways: dict[Form, Way] = {}
+
+    def __enter__(self) -> Ranks:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if may_close(kind):
+            self.close()
+
+    def close(self) -> None:
+        """Give back what was set aside; all ranks do together."""
+        for way in self._ways.values():
+            way.close()
+        self._ways = {}
+        self.watch.close()
+        self.node.Free()
+        self.comm.Free()
+
+    def exchange(
+        self,
+        plan: Plan,
+        held: Any = None,
+        out: Any = None,
+        *,
+        dtype: Any = None,
+        order: Literal["C", "F"] | None = None,
+        form: Form | None = None,
+    ) -> list[Part]:
+        """Move an array from one layout to another once; all ranks call it.
+
+        Arguments and errors are those of `exchange`.
+        """
+        from isthmus.arrays.mpi.exchange import Exchange
+
+        kind, fastest = self._same(held, out, dtype, order)
+        with Exchange(self, plan, kind, order=fastest, form=form) as one:
+            return one(held, out)
+
+    def way(self, form: Form | None, share: Share) -> Way:
+        """How data of this share go; memory for it is set aside.
+
+        Raises:
+            IsthmusError: there is no such form, or it is not for these ranks.
+
+        """
+        if form is not None and form not in FORMS:
+            raise IsthmusError(f"form: {form!r}; it is {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+        for layout in (share.plan.from_, share.plan.to):
+            if max(layout.ranks) >= self.comm.size:
+                raise IsthmusError(
+                    f"a layout has rank {max(layout.ranks)}, but the communicator has "
+                    f"{self.comm.size} ranks"
+                )
+        if form == "window" and not self.is_one_node:
+            raise IsthmusError('form: "window", but the ranks are not all on one node')
+        chosen: Form = form or ("window" if self.is_one_node else "alltoall")
+        if chosen not in self._ways:
+            self._ways[chosen] = ways()[chosen](self)
+        return self._ways[chosen]
+
+    def agree(self, flags: int, problem: str = "") -> int:
+        """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
+        from mpi4py import MPI
+
+        told = np.array([flags << 1 | bool(problem)], np.int32)
+        self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.BOR)
+        if told[0] & 1:
+            words = self.comm.allgather(problem)
+            raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(words) if said))
+        return int(told[0]) >> 1
+
+    def most(self, *numbers: int) -> list[int]:
+        """Of each number the greatest of all ranks."""
+        from mpi4py import MPI
+
+        told = np.array(numbers, np.int64)
+        self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.MAX)
+        return [int(number) for number in told]
+
+    def _same(self, held: Any, out: Any, dtype: Any, order: Any) -> tuple[Any, Literal["C", "F"]]:
+        """Find out what is not said of elements and order from the arrays of all ranks."""
+        problem, kind, columns = "", None, False
+        try:
+            given = [arrays for arrays in (held, out) if arrays is not None]
+            parts = [part for arrays in given for part in memory.parts_of(arrays)]
+            kind = memory.one_type(parts, "held and out")
+            if kind is None and dtype is not None:
+                kind = np.dtype(dtype)
+            columns = memory.columns(parts)
+        except IsthmusError as error:
+            problem = str(error)
+        told = self.comm.allgather((problem, kind, columns))
+        for rank, (problem, *_) in enumerate(told):
+            if problem:
+                raise IsthmusError(f"rank {rank}: {problem}")
+        kinds = list(dict.fromkeys(other for _, other, _ in told if other is not None))
+        if len(kinds) != 1:
+            raise IsthmusError(
+                f"elements are of the types {', '.join(map(str, kinds))}; on all ranks they are of "
+                "one"
+                if kinds
+                else "no rank holds any array, and none says of what type elements are"
+            )
+        return kinds[0], order or ("F" if any(columns for *_, columns in told) else "C")
+
+
+def may_close(kind: type[BaseException] | None) -> bool:
+    """Whether what all ranks close together is closed after an error of this kind.
+
+    What does not fit is raised on all ranks alike. A rank that has failed otherwise cannot wait for
+    the others, who may be anywhere.
+    """
+    return kind is None or issubclass(kind, IsthmusError)
