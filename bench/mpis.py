@@ -145,7 +145,7 @@ class Times:
 
     def rate(self, moved: int) -> float:
         """MB/s, the median."""
-        return moved / statistics.median(self.seconds) / 1e6
+        return statistics.median(moved / took for took in self.seconds) / 1e6
 
 
 def turns(commands: Mapping[Any, Sequence[str]], count: int) -> dict[Any, dict[str, Times]]:

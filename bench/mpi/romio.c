@@ -3,7 +3,7 @@
  * MPI_Type_create_darray, and all ranks write or read all they hold in one call.
  *
  * mpiexec -n 4 romio SIDE BLOCK RUNS PATH over|new [HINT=VALUE ...]: prints, run by run, lines
- * "write SECONDS CPU" and "read SECONDS CPU", from opening the file to having closed it, and "write_all" and "read_all",
+ * "write SECONDS CPU" and "read SECONDS CPU", from opening the file to having closed it, and "write_call" and "read_call",
  * the same of the one call: seconds of the slowest rank, CPU seconds of all. With "over" a file is written over that is
  * there already, with "new" each time a new one. */
 #include "matrix.h"
@@ -31,7 +31,7 @@ static void move(int writes, const char *path, MPI_Info hints, MPI_Datatype view
     if (moved != count) fail(path, writes ? "not all was written" : "not all was read");
     if (!told) return;
     tell(writes ? "write " : "read ", took, cpu);
-    tell(writes ? "write_all " : "read_all ", call, call_cpu);
+    tell(writes ? "write_call " : "read_call ", call, call_cpu);
 }
 
 int main(int count, char **words) {
