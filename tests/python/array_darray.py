@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+
+import isthmus
+from array_cases import same
+from isthmus.arrays import Layout
 
 DTYPES = ("f8", "f4", "i2", "u1", "c16", [("a", "i4"), ("b", "f8"), ("c", "S3")])
 BLOCK, CYCLIC, NONE = MPI.DISTRIBUTE_BLOCK, MPI.DISTRIBUTE_CYCLIC, MPI.DISTRIBUTE_NONE
@@ -140,6 +145,44 @@ def with_mpi(comm: MPI.Comm, case: Case, path: Path) -> None:
     element.Free()
 
 
+def layout(case: Case) -> Layout:
+    """The same in our words: arguments of the darray as they are, or the boxes."""
+    if "boxes" not in case.told:
+        return Layout.darray(**case.told)
+    # Boxes of a layout are not empty.
+    return Layout.boxes(
+        case.whole.shape,
+        [
+            [tuple(slice(*along) for along in box)] if all(case.indices[rank]) else []
+            for rank, box in enumerate(case.told["boxes"])
+        ],
+    )
+
+
+def held_parts(of: Layout, rank: int) -> int:
+    """In how many parts a rank holds its elements."""
+    return len(of.extents(rank)) if rank in of.ranks else 0
+
+
+def with_ours(comm: MPI.Comm, case: Case, path: Path) -> None:
+    """Write with ours what each rank holds."""
+    of = layout(case)
+    held = case.held(comm.rank) if held_parts(of, comm.rank) else None
+    about = {"shape": case.whole.shape, "dtype": case.whole.dtype, "order": case.order}
+    with isthmus.open_array(path, "w", comm=comm, format="raw", **about) as file:
+        file.write(held, of)
+
+
+def is_read(comm: MPI.Comm, case: Case, path: Path) -> bool:
+    """Whether each rank reads with ours what it holds, out of a file that may be MPI's."""
+    of = layout(case)
+    about = {"shape": case.whole.shape, "dtype": case.whole.dtype, "order": case.order}
+    with isthmus.open_array(path, comm=comm, format="raw", **about) as file:
+        found = file.read(of)
+    wanted = [case.held(comm.rank)] if held_parts(of, comm.rank) else []
+    return len(found) == len(wanted) and all(map(same, found, wanted))
+
+
 def main() -> None:
     comm = MPI.COMM_WORLD
     cases, folder = int(sys.argv[1]), Path(sys.argv[2])
@@ -147,13 +190,22 @@ def main() -> None:
     wrong = 0
     for seed in range(cases):
         now = case(seed, comm.size)
-        theirs = folder / f"{seed}.mpi"
+        theirs, ours = folder / f"{seed}.mpi", folder / f"{seed}.ours"
         with_mpi(comm, now, theirs)
+        with_ours(comm, now, ours)
+        read = comm.allreduce(is_read(comm, now, theirs), op=MPI.LAND)
         if comm.rank == 0:
-            if theirs.read_bytes() != now.whole.tobytes(order=now.order):
-                print(f"case {seed}: MPI-IO and numpy differ: {now}", flush=True)
-                wrong += 1
+            problems = {
+                "MPI-IO and numpy differ": theirs.read_bytes() != now.whole.tobytes(now.order),
+                "ours and MPI-IO differ": ours.read_bytes() != theirs.read_bytes(),
+                "ours reads something else from the file of MPI-IO": not read,
+            }
+            for problem, is_so in problems.items():
+                if is_so:
+                    print(f"case {seed}: {problem}: {now}", flush=True)
+            wrong += any(problems.values())
             theirs.unlink()
+            ours.unlink()
             count["boxes" if "boxes" in now.told else "darray"] += 1
             count[f"order {now.order}"] += 1
             count[f"{now.whole.ndim} dimensions"] += 1
@@ -161,7 +213,7 @@ def main() -> None:
                 count[NAMES[rule]] += 1
         comm.Barrier()
     if comm.rank == 0:
-        library = MPI.Get_library_version().split(",")[0].split("\n")[0]
+        library = re.sub(r"[:\s]+", " ", re.split(r"[,\n]", MPI.Get_library_version())[0])
         print(f"{cases} files of {comm.size} ranks, {wrong} wrong, {library}: {dict(count)}")
     sys.exit(1 if comm.bcast(wrong) else 0)
 
