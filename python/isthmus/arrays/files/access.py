@@ -8,6 +8,7 @@ from pathlib import Path
 
 from isthmus.arrays.files.domains import Chunks, Domains, Rules, Stretches, slab
 from isthmus.arrays.files.formats import Described, Format, Given
+from isthmus.arrays.files.rounds import Rounds
 from isthmus.arrays.files.team import Team
 
 
@@ -48,6 +49,11 @@ class Access:
         element = array.dtype.itemsize
         chunk = array.chunks or slab(array.shape, element, self.stripe)
         return Chunks(array.shape, chunk, element, self._rules)
+
+    def rounds(self, array: Described, domains: Domains) -> Rounds:
+        """The rounds in which file domains are gone through."""
+        buffers = self.team.buffers(array, self.aggregators, domains.room)
+        return Rounds(self.team, domains, buffers, self.progress)
 
     @property
     def _rules(self) -> Rules:

@@ -148,16 +148,23 @@ class ArrayFile:
     def close(self) -> None:
         """Be done with it; all who have opened it together do."""
         if not self._closed:
-            self._closed = True
-            if self._source is not None:
-                self._source.close()
+            self._leave()
             self._access.team.close()
+
+    def _leave(self) -> None:
+        self._closed = True
+        if self._source is not None:
+            self._source.close()
 
     def __enter__(self) -> ArrayFile:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # What is wrong is known to all ranks; one that has failed otherwise waits for no other.
+        if kind is None or issubclass(kind, IsthmusError):
+            self.close()
+        else:
+            self._leave()
 
     def __repr__(self) -> str:
         if self._array is None:

@@ -26,7 +26,9 @@ class Raw(Format):
         with path.open("rb"):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
 
-    def create(self, path: Path, array: Described, given: Given) -> Described:  # noqa: D102
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
         return Described(array.shape, array.dtype, array.order, given.offset or 0)
 
 
@@ -51,13 +53,15 @@ class Npy(Format):
                 raise IsthmusError(f"{path}: elements of type {dtype}; Python objects are not read")
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
 
-    def create(self, path: Path, array: Described, given: Given) -> Described:  # noqa: D102
-        with path.open("r+b") as file:
-            _write_header(file, array)
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
+        with place.open("r+b") as file:
+            _write_header(path, file, array)
             return Described(array.shape, array.dtype, array.order, file.tell())
 
 
-def _write_header(file: BinaryIO, array: Described) -> None:
+def _write_header(path: Path, file: BinaryIO, array: Described) -> None:
     # An array of which both can be said is of C order, as numpy has it.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {
@@ -68,7 +72,9 @@ def _write_header(file: BinaryIO, array: Described) -> None:
     try:
         np.lib.format.write_array_header_1_0(file, header)
     except UnicodeEncodeError as error:
-        raise IsthmusError(f"a .npy file has names of fields in Latin-1 ({error})") from error
+        raise IsthmusError(
+            f"{path}: a .npy file has names of fields in Latin-1 ({error})"
+        ) from error
     except ValueError:
         file.seek(0)
         np.lib.format.write_array_header_2_0(file, header)

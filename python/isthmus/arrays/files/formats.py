@@ -108,8 +108,14 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def create(self, path: Path, array: Described, given: Given) -> Described:
-        """Write all but the elements, to a file that is there and empty or in such a folder.
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Write all but the elements to a file, or into a folder, that is there and empty.
+
+        Args:
+            place: where it is.
+            array: what it is to hold.
+            given: what else is said of it.
+            path: what it is called, for messages.
 
         Returns:
             The array, and where its elements go.

@@ -51,7 +51,9 @@ class Hdf5(Format):
                 return Described(found.shape, dtype, "C", int(offset))
             return array
 
-    def create(self, path: Path, array: Described, given: Given) -> Described:  # noqa: D102
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
         import h5py
 
         refuse_order(self.name, array.order)
@@ -70,7 +72,7 @@ class Hdf5(Format):
                 f"{path}: HDF5 has no elements of type {array.dtype} ({error})"
             ) from error
         # The file is locked by us; the library has a lock of its own for that.
-        with h5py.File(path, "w", locking=False) as file:
+        with h5py.File(place, "w", locking=False) as file:
             space = h5py.h5s.create_simple(array.shape)
             dataset = h5py.h5d.create(file.id, name.encode(), kind, space, made, link)
             offset = dataset.get_offset()

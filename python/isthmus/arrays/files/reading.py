@@ -12,7 +12,6 @@ from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box, Domains, slices
 from isthmus.arrays.files.formats import Described, same_shape
 from isthmus.arrays.files.region import Reader, mark
-from isthmus.arrays.files.rounds import Rounds
 from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import recover
@@ -57,11 +56,10 @@ class Source:
 
     def read(self, layout: Layout, out: Any, order: Any) -> list[Any]:
         """Read all of it into a layout, together with all other ranks."""
-        access, team = self._access, self._access.team
+        team = self._access.team
         taken = team.together(lambda: self._taken(layout, out, order))
         domains, work = team.together(self._ready)
-        rounds = Rounds(team, self.array, domains, access.aggregators, access.progress)
-        rounds.read(layout, taken, work)
+        self._access.rounds(self.array, domains).read(layout, taken, work)
         return taken
 
     def part(self, key: Any) -> Any:
@@ -137,7 +135,7 @@ class Source:
         if not alone:
             ranks = [access.team.rank] if access.team.rank in ranks else []
         if out is None:
-            fastest = order or array.order
+            fastest: Any = order or array.order
             made: list[Any] = [layout.empty(rank, array.dtype, order=fastest) for rank in ranks]
         else:
             made = [memory.parts_of(of_one) for of_one in (out if alone else [out])]

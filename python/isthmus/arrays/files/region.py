@@ -49,11 +49,10 @@ class Writer:
     def put(self, number: int, data: NDArray[np.uint8], block: int) -> None:
         """Write a round; with blocks of so many bytes sum them, without if it is 0."""
         first, _ = self._domains.span(self._aggregator, number)
-        begin, view = first * self._element, data.data
+        begin, view, done = first * self._element, data.data, 0
         if block:
-            for start in range(0, len(view), block):
-                self.sums[(begin + start) // block] = crc32c(view[start : start + block])
-        done = 0
+            for start in range(0, data.size, block):
+                self.sums[(begin + start) // block] = crc32c(data[start : start + block])
         with telling_of(self._path, "cannot be written"):
             while done < len(view):
                 piece = view[done : done + PIECE]
@@ -117,7 +116,7 @@ class Reader:
                     self.check_length()
                 done += count
         if self._sums is not None:
-            self._sums.check(self._path, begin // self._sums.block, view, self._rank)
+            self._sums.check(self._path, begin // self._sums.block, into, self._rank)
 
     def mapped(self) -> NDArray[Any]:
         """The whole array as the system shows the file in memory; nothing is read yet."""

@@ -5,45 +5,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isthmus.arrays.files.domains import Box, Domains, extents
-from isthmus.arrays.layouts import Layout
-from isthmus.arrays.plans import Plan
+from isthmus.arrays.files.buffers import BUFFERS
+from isthmus.arrays.files.domains import Box, extents
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isthmus.arrays.files.formats import Described
+    from isthmus.arrays.files.buffers import Buffers
+    from isthmus.arrays.files.domains import Domains
     from isthmus.arrays.files.team import Team
+    from isthmus.arrays.layouts import Layout
 
     Part = NDArray[Any]
     Progress = Callable[[int, int], None]
     Work = Callable[[int, NDArray[np.uint8], list[Box], list[Part]], None]
 
-BUFFERS = 2
-"""While one is read or written by a thread the other is filled or emptied."""
+
+@dataclass(frozen=True)
+class _Round:
+    number: int
+    turn: int
+    """Which of the buffers it takes."""
+    boxes: list[list[Box]]
+    """By aggregator."""
 
 
 class Rounds:
     """The rounds of the file domains of aggregators, each between a layout and their buffers."""
 
     def __init__(
-        self,
-        team: Team,
-        array: Described,
-        domains: Domains,
-        aggregators: list[int],
-        progress: Progress | None,
+        self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
     ) -> None:
-        self._team, self._array, self._domains = team, array, domains
-        self._aggregators, self._progress = aggregators, progress
-        self._mine = aggregators.index(team.rank) if team.rank in aggregators else None
-        room = domains.room if self._mine is not None else 0
-        self._buffers = [np.empty(room, np.uint8) for _ in range(BUFFERS)]
+        self._team, self._domains, self._buffers = team, domains, buffers
+        self._progress = progress
         self._moved = 0
+        self._failed: IsthmusError | None = None
 
     def write(self, layout: Layout, held: Any, put: Work) -> None:
         """Bring what ranks hold to the aggregators, which write it.
@@ -57,17 +59,20 @@ class Rounds:
             IsthmusError: on all ranks alike, if one cannot go on.
 
         """
+        buffers = self._buffers
         with _Thread() as thread:
-            for turn, number, boxes in self._numbered():
-                self._ready(thread, turn)
-                data, views = self._views(turn, boxes)
-                plan = Plan(layout, self._aggregated(boxes))
-                self._move(plan, held, views)
-                if data.size:
-                    thread.start(turn, put, number, data, self._own(boxes), views)
-                self._count(boxes)
-            for turn in range(BUFFERS):
-                self._ready(thread, turn)
+            before: _Round | None = None
+            for now in self._all():
+                # From here on all have filled the round before, and this one's buffer is free.
+                self._ready(thread, now.turn)
+                if before is not None:
+                    self._start(thread, before, put)
+                self._try(buffers.fill, layout, held, now)
+                before = now
+            if before is not None:
+                self._ready(thread, 1 - before.turn)
+                self._start(thread, before, put)
+                self._ready(thread, before.turn)
 
     def read(self, layout: Layout, out: Any, get: Work) -> None:
         """Bring what aggregators read to the ranks.
@@ -81,74 +86,66 @@ class Rounds:
             IsthmusError: on all ranks alike, if one cannot go on.
 
         """
-
-        def fetch(turn: int, number: int, boxes: list[list[Box]]) -> None:
-            data, views = self._views(turn, boxes)
-            if data.size:
-                thread.start(turn, get, number, data, self._own(boxes), views)
-
         with _Thread() as thread:
-            coming = self._numbered()
+            coming = self._all()
             now = next(coming, None)
             if now is not None:
-                fetch(*now)
+                self._start(thread, now, get)
             while now is not None:
-                turn, _, boxes = now
-                self._ready(thread, turn)
-                now = next(coming, None)
-                if now is not None:
-                    fetch(*now)
-                _, views = self._views(turn, boxes)
-                self._move(Plan(self._aggregated(boxes), layout), views, out)
-                self._count(boxes)
+                # From here on this round has been read, and all have emptied the one before.
+                self._ready(thread, now.turn)
+                after = next(coming, None)
+                if after is not None:
+                    self._start(thread, after, get)
+                self._try(self._buffers.empty, layout, out, now)
+                now = after
             self._ready(thread, 0)
 
-    def _numbered(self) -> Iterator[tuple[int, int, list[list[Box]]]]:
-        """Of each round that moves anything the buffer, the number, and all aggregators' boxes."""
+    def _all(self) -> Iterator[_Round]:
+        """Those in which anything is moved."""
         turn = 0
         for number in range(self._domains.rounds):
-            boxes = [
-                self._domains.boxes(aggregator, number)
-                for aggregator in range(len(self._aggregators))
-            ]
+            aggregators = range(len(self._buffers.aggregators))
+            boxes = [self._domains.boxes(aggregator, number) for aggregator in aggregators]
             if any(boxes):
-                yield turn, number, boxes
+                yield _Round(number, turn, boxes)
                 turn = (turn + 1) % BUFFERS
 
-    def _aggregated(self, boxes: list[list[Box]]) -> Layout:
-        layout = Layout.boxes(self._array.shape, boxes, partial=True)
-        return layout.on_ranks(self._aggregators)
+    def _start(self, thread: _Thread, now: _Round, work: Work) -> None:
+        """Have a round of this rank written or read by the thread."""
+        buffers = self._buffers
+        data = buffers.data(now.turn, now.boxes)
+        if data.size and buffers.mine is not None:
+            views = buffers.views(now.turn, now.boxes, buffers.mine)
+            thread.start(now.turn, work, now.number, data, now.boxes[buffers.mine], views)
 
-    def _own(self, boxes: list[list[Box]]) -> list[Box]:
-        return [] if self._mine is None else boxes[self._mine]
-
-    def _views(self, turn: int, boxes: list[list[Box]]) -> tuple[NDArray[np.uint8], list[Part]]:
-        """What of a buffer a round fills, and the arrays that it is for."""
-        buffer, dtype, at = self._buffers[turn], self._array.dtype, 0
-        order: Any = self._array.order
-        views: list[Part] = []
-        for box in self._own(boxes):
-            shape = extents(box)
-            views.append(np.ndarray(shape, dtype, buffer, at, order=order))
-            at += math.prod(shape) * dtype.itemsize
-        return buffer[:at], views
-
-    def _move(self, plan: Plan, held: Any, out: Any) -> None:
-        self._team.move(plan, held, out, self._array.dtype, self._array.order)
-
-    def _count(self, boxes: list[list[Box]]) -> None:
-        elements = sum(math.prod(extents(box)) for of_one in boxes for box in of_one)
-        self._moved += elements * self._array.dtype.itemsize
+    def _try(self, move: Any, layout: Layout, arrays: Any, now: _Round) -> None:
+        """Move a round; what goes wrong is told to all with the next."""
+        try:
+            move(layout, arrays, now.turn, now.boxes)
+        except IsthmusError as error:
+            self._failed = error
+        elements = sum(math.prod(extents(box)) for of_one in now.boxes for box in of_one)
+        self._moved += elements * self._buffers.array.dtype.itemsize
 
     def _ready(self, thread: _Thread, turn: int) -> None:
-        """Wait for a buffer; whatever has gone wrong on a rank is known to all then."""
+        """Meet all ranks, when the thread is done with a buffer.
+
+        Raises:
+            IsthmusError: on all ranks alike, if anything has gone wrong on one of them.
+
+        """
 
         def look() -> None:
             thread.wait(turn)
+            if self._failed is not None:
+                raise self._failed
             if self._progress is not None:
-                self._progress(self._moved, self._array.size)
+                self._progress(self._moved, self._buffers.array.size)
 
+        self._buffers.sync()
         self._team.together(look)
+        self._buffers.sync()
 
 
 class _Thread:

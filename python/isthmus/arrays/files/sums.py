@@ -11,11 +11,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.files import write_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SUFFIX = ".crc32c"
 """What the name of the file has behind that of the data."""
@@ -28,16 +33,11 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def crc32c(data: memoryview) -> int:
+def crc32c(data: NDArray[np.uint8]) -> int:
     """The sum of a block."""
     from isthmus import _core
 
-    try:
-        return _core.crc32c(data)
-    except AttributeError:
-        import google_crc32c
-
-        return google_crc32c.value(bytes(data))
+    return _core.crc32c(data)
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Sums:
             "sums": [f"{value:08x}" for value in self.sums],
         }
         told["crc32c"] = _digest(told)
-        write_text(path, json.dumps(told, indent=1) + "\n")
+        write_text(path, json.dumps(told) + "\n")
 
-    def check(self, path: Path, first: int, data: memoryview, rank: int) -> None:
+    def check(self, path: Path, first: int, data: NDArray[np.uint8], rank: int) -> None:
         """Compare data that begin with a block.
 
         Raises:
@@ -159,4 +159,5 @@ def _mark(place: Path) -> tuple[int, int] | None:
 
 
 def _digest(told: dict[str, Any]) -> str:
-    return f"{crc32c(memoryview(json.dumps(told, sort_keys=True).encode())):08x}"
+    words = json.dumps(told, sort_keys=True).encode()
+    return f"{crc32c(np.frombuffer(words, np.uint8)):08x}"

@@ -7,14 +7,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from isthmus.arguments import refuse
+from isthmus.arrays.files.buffers import (
+    BUFFERS,
+    Buffers,
+    ByMessages,
+    InOneProcess,
+    InSharedMemory,
+)
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    from isthmus.arrays.plans import Plan
+    from isthmus.arrays.files.formats import Described
+    from isthmus.arrays.mpi import Ranks
+    from isthmus.arrays.mpi.forms.window import Shared
 
 T = TypeVar("T")
 
@@ -52,8 +59,8 @@ class Team(ABC):
         """What each rank says, on rank 0; nothing on the others."""
 
     @abstractmethod
-    def move(self, plan: Plan, held: Any, out: Any, dtype: np.dtype[Any], order: str) -> None:
-        """Carry out a plan."""
+    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:
+        """Set aside buffers of so many bytes for aggregators."""
 
     @abstractmethod
     def nodes(self) -> list[tuple[list[int], int]]:
@@ -81,10 +88,8 @@ class Alone(Team):
     def to_first(self, value: T) -> list[T]:  # noqa: D102
         return [value]
 
-    def move(  # noqa: D102
-        self, plan: Plan, held: Any, out: Any, dtype: np.dtype[Any], order: str
-    ) -> None:
-        plan.redistribute(held, out)
+    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
+        return InOneProcess(array, aggregators, self.rank, room)
 
     def nodes(self) -> list[tuple[list[int], int]]:  # noqa: D102
         return [([0], processors())]
@@ -93,23 +98,23 @@ class Alone(Team):
 class Crew(Team):
     """The ranks of a communicator of mpi4py."""
 
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm
-        self.rank = comm.rank
-        self.size = comm.size
+    def __init__(self, ranks: Ranks, *, owned: bool) -> None:
+        self._ranks, self._owned = ranks, owned
+        self._shared: Shared | None = None
+        self._room = 0
+        self.rank = ranks.comm.rank
+        self.size = ranks.comm.size
 
     def together(self, function: Callable[[], T]) -> T:  # noqa: D102
-        from isthmus.arrays.mpi import _agree
-
         try:
             done = function()
         except Exception as error:
             try:
-                _agree(self.comm, _words(error))
+                self._ranks.agree(0, _words(error))
             except IsthmusError as agreed:
                 raise agreed from error
             raise
-        _agree(self.comm, "")
+        self._ranks.agree(0)
         return done
 
     def first(self, function: Callable[[], T]) -> T:  # noqa: D102
@@ -120,39 +125,50 @@ class Crew(Team):
                 found = (function(), "")
             except Exception as error:
                 found, cause = (None, _words(error)), error
-        value, problem = self.comm.bcast(found, 0)
+        value, problem = self._ranks.comm.bcast(found, 0)
         if problem:
             raise IsthmusError(problem) from cause
         told: T = value
         return told
 
     def everyone(self, value: T) -> list[T]:  # noqa: D102
-        told: list[T] = self.comm.allgather(value)
+        told: list[T] = self._ranks.comm.allgather(value)
         return told
 
     def to_first(self, value: T) -> list[T]:  # noqa: D102
-        told: list[T] | None = self.comm.gather(value, 0)
+        told: list[T] | None = self._ranks.comm.gather(value, 0)
         return told or []
 
-    def move(  # noqa: D102
-        self, plan: Plan, held: Any, out: Any, dtype: np.dtype[Any], order: str
-    ) -> None:
-        from isthmus.arrays.mpi import exchange
+    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
+        if not self._ranks.is_one_node:
+            return ByMessages(array, aggregators, self._ranks, room)
+        from isthmus.arrays.mpi.forms.window import Shared
 
-        exchange(self.comm, plan, held, out, dtype=dtype, order="F" if order == "F" else "C")
+        (room,) = self._ranks.most(room)
+        if self._shared is None or room > self._room:
+            self._release()
+            size = BUFFERS * room if self.rank in aggregators else 0
+            self._shared, self._room = Shared(self._ranks.node, size), room
+        return InSharedMemory(array, aggregators, self.rank, self._shared, self._room)
 
     def nodes(self) -> list[tuple[list[int], int]]:  # noqa: D102
-        from mpi4py import MPI
-
-        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED, key=self.rank)
-        leader = node.bcast(self.rank, 0)
-        node.Free()
+        leader = self._ranks.node.bcast(self.rank, 0)
         places: dict[int, list[int]] = {}
         usable: dict[int, set[int]] = {}
-        for rank, (chief, mine) in enumerate(self.comm.allgather((leader, _processors()))):
+        for rank, (chief, mine) in enumerate(self.everyone((leader, _processors()))):
             places.setdefault(chief, []).append(rank)
             usable.setdefault(chief, set()).update(mine)
         return [(ranks, len(usable[chief])) for chief, ranks in places.items()]
+
+    def close(self) -> None:  # noqa: D102
+        self._release()
+        if self._owned:
+            self._ranks.close()
+
+    def _release(self) -> None:
+        if self._shared is not None:
+            self._shared.close()
+            self._shared = None
 
 
 def team_of(comm: Any) -> Team:
@@ -164,9 +180,13 @@ def team_of(comm: Any) -> Team:
     """
     if comm is None:
         return Alone()
+    from isthmus.arrays.mpi import Ranks
+
+    if isinstance(comm, Ranks):
+        return Crew(comm, owned=False)
     if not all(hasattr(comm, name) for name in ("rank", "size", "bcast", "Split_type")):
         raise refuse("comm", comm, "a communicator of mpi4py, or None for this process alone")
-    return Crew(comm)
+    return Crew(Ranks(comm), owned=True)
 
 
 def aggregators_of(team: Team, asked: Any) -> list[int]:

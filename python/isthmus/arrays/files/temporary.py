@@ -1,7 +1,7 @@
 """What is written beside its name, and gets it when it is whole.
 
-The temporary name follows from the final one, and is locked while its program lives: a second writer
-is told, and what a killed one has left is removed by the next.
+The temporary name follows from the final one, and is locked while its program lives: a second
+writer is told, and what a killed one has left is removed by the next.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import Described, same_shape
 from isthmus.arrays.files.region import Writer
-from isthmus.arrays.files.rounds import Rounds
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_tree
 from isthmus.errors import IsthmusError
@@ -124,7 +123,7 @@ def _moved(
         writer.put(number, data, block)
 
     try:
-        Rounds(team, array, domains, access.aggregators, access.progress).write(layout, held, put)
+        access.rounds(array, domains).write(layout, held, put)
         team.together(lambda: None if writer is None or not access.sync else writer.sync())
     finally:
         if writer is not None:
@@ -149,7 +148,7 @@ def _in_chunks(access: Access, array: Described, place: Path, held: Any, layout:
                 pieces.put(box, part)
 
     domains = access.chunks(array)
-    Rounds(team, array, domains, access.aggregators, access.progress).write(layout, held, put)
+    access.rounds(array, domains).write(layout, held, put)
     turns = len(access.aggregators)
     if access.sync:
         team.together(lambda: None if aggregator is None else sync_tree(place, aggregator, turns))
@@ -167,7 +166,9 @@ class _Begun:
             with telling_of(path, "cannot be written"):
                 self._sums.unlink(missing_ok=True)
                 if folder:
-                    self.array = access.form.create(self._temporary.place, array, access.given)
+                    self.array = access.form.create(
+                        self._temporary.place, array, access.given, path
+                    )
                 else:
                     self.array = self._room(array)
         except BaseException:
@@ -186,7 +187,7 @@ class _Begun:
             )
         os.truncate(place, array.size)
         os.truncate(place, 0)
-        made = access.form.create(place, array, access.given)
+        made = access.form.create(place, array, access.given, access.path)
         if made.offset is not None and place.stat().st_size < made.offset + made.size:
             os.truncate(place, made.offset + made.size)
         return made

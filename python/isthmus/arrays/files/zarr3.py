@@ -29,7 +29,9 @@ class Zarr(Format):
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
-    def create(self, path: Path, array: Described, given: Given) -> Described:  # noqa: D102
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -43,7 +45,7 @@ class Zarr(Format):
             keywords["shards"] = given.shards
         with _telling(path), _quiet():
             made = zarr.create_array(
-                store=path,
+                store=place,
                 shape=array.shape,
                 dtype=array.dtype,
                 overwrite=True,
@@ -67,7 +69,8 @@ class _Pieces(Pieces):
             into[...] = self._array[where]
 
     def put(self, box: Box, part: NDArray[Any]) -> None:
-        self._array[slices(box)] = part
+        with _telling(self._path):
+            self._array[slices(box)] = part
 
     def close(self) -> None:
         pass
