@@ -71,10 +71,10 @@ class Load:
         """Of the matrix."""
         return self.side * self.side * 8
 
-    def command(self, form: Form) -> list[str]:
-        """What measures a form once, after once that does not count."""
+    def command(self, form: Form, runs: int) -> list[str]:
+        """What measures a form so many times, after once that does not count."""
         program = self.commands[form.program, form.mpi]
-        words = [str(self.side), str(BLOCK), "1", str(self.path), form.state]
+        words = [str(self.side), str(BLOCK), str(runs), str(self.path), form.state]
         return [*form.mpi.launch(*form.options), *program, *words, *form.words]
 
 
@@ -132,12 +132,12 @@ Tried = dict[Form, dict[str, float]]
 """By form the seconds of writing and reading; nothing for one that failed."""
 
 
-def _tried(load: Load, forms: Iterable[Form]) -> Tried:
+def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
     tried: Tried = {}
     for form in forms:
         load.path.unlink(missing_ok=True)
         try:
-            rows = measured(load.command(form))
+            rows = measured(load.command(form, runs))
         except RuntimeError:
             # Some hints are too much for some versions: a form of the peer less.
             rows = {}
@@ -166,13 +166,15 @@ ASKED = (("romio", "write"), ("romio", "read"), ("hand", "write"))
 def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Line]:
     # A new file is what a short form can do without having one.
     states = STATES[1:] if quick else STATES
-    tried = _tried(load, (form for mpi in mpis for form in _forms(mpi, states, quick)))
+    tried = _tried(
+        load, (form for mpi in mpis for form in _forms(mpi, states, quick)), 1 if quick else 3
+    )
     places = [(mpi, state) for mpi in mpis for state in states]
     ours = {(mpi, state): Form("ours", mpi, state, ()) for mpi, state in places}
     best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
     # A form that is best of several is measured once.
     forms = dict.fromkeys([*ours.values(), *best.values()])
-    times = turns({form: load.command(form) for form in forms}, count)
+    times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:
         found = {place: best[(program, what, *place)] for place in places}
         told = {

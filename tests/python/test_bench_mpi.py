@@ -108,7 +108,7 @@ def test_a_peer_takes_part_in_its_best_form(bench, monkeypatch, tmp_path):
 
     monkeypatch.setattr(files, "measured", measured)
     commands = {(form.program, form.mpi): [form.program] for form in forms}
-    tried = files._tried(files.Load(8, tmp_path / "matrix", commands), forms)
+    tried = files._tried(files.Load(8, tmp_path / "matrix", commands), forms, 3)
     for mpi in found:
         best = files._best(tried, "romio", "write", mpi, "new")
         assert (best.words, best.state) == (files.ALL, "new")
