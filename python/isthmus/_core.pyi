@@ -487,9 +487,15 @@ class Plan:
         """Senders, and how many elements a rank gets from each."""
 
     def runs(
-        self, pair: tuple[int, int], element: int, columns: tuple[bool, bool]
+        self,
+        pair: tuple[int, int],
+        element: int,
+        columns: tuple[bool, bool],
+        packed: bool | None = None,
     ) -> list[tuple[int, int]]:
-        """Bytes of a run in one piece in the memory of both of a pair, and how many there are."""
+        """Bytes of a run in one piece on both sides, and how many there are: in the memory of both
+        of a pair, or with a message as one side when it is packed, or unpacked.
+        """
 
     def redistribute(
         self,

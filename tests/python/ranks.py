@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,15 +39,21 @@ ENVIRONMENT = {
 
 
 def mpiexec(
-    ranks: int, *words: str, environment: dict[str, str] | None = None
+    ranks: int,
+    *words: str,
+    launcher: Sequence[str] = (),
+    environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python with `words` on so many ranks; the test is left out where there is no MPI."""
+    """Run Python with `words` on so many ranks; the test is left out where there is no MPI.
+
+    `launcher` are options of mpiexec itself.
+    """
     if MPIEXEC is None:
         if OTHER:
             pytest.fail(f"ISTHMUS_TEST_MPI={OTHER}: no mpiexec in it")
         pytest.skip("no mpiexec")
     return subprocess.run(
-        [MPIEXEC, "-n", str(ranks), PYTHON, *words],
+        [MPIEXEC, *launcher, "-n", str(ranks), PYTHON, *words],
         capture_output=True,
         text=True,
         timeout=300,

@@ -365,7 +365,7 @@ def test_what_cannot_be_written(tmp_path):
         ([parts[1], *parts[1:]], BLOCKS, {}, "held of rank 0: an array of shape (11, 14); the"),
         ([parts[0][0].astype("f4"), *parts[1:]], BLOCKS, {}, "held: elements of type float32 and"),
         (parts, BLOCKS, {"dtype": "f4"}, "elements of type float64; the file is to have float32"),
-        (parts, BLOCKS, {"shape": (30, 20)}, "an array of shape (30, 20); the layout has (20, 30)"),
+        (parts, BLOCKS, {"shape": (30, 20)}, "an array of shape (20, 30); shape= has (30, 20)"),
         (WHOLE.astype(object), None, {}, "Python objects cannot be moved"),
         (WHOLE[:0], None, {}, "dimension 0 has no indices"),
     ):

@@ -249,3 +249,28 @@ def test_layouts_and_plans_are_drawn():
     assert Plan(layout, Layout.row_swath((16, 16), 2)).plot(ax=right) is right
     assert np.asarray(right.images[0].get_array()).tolist() == [[32, 32]] * 4
     plt.close("all")
+
+
+def test_arrays_may_lie_where_those_before_were():
+    chance = np.random.default_rng(5)
+    for seed in range(60):
+        from_, to, whole, (before, after), _ = case(seed, 4)
+        size = 2 * whole.nbytes * max(from_.replicas, to.replicas) + 64
+        memory = np.zeros(size, np.uint8)
+        sides = []
+        for ranks in (before, after):
+            begin = int(chance.integers(0, 9))
+            views = []
+            for parts in ranks:
+                views.append([])
+                for part in parts:
+                    view = memory[begin : begin + part.nbytes].view(part.dtype)
+                    views[-1].append(view.reshape(part.shape))
+                    begin += part.nbytes
+            sides.append(views)
+        for held, parts in zip(sides[0], before, strict=True):
+            for view, part in zip(held, parts, strict=True):
+                view[...] = part
+        found = Plan(from_, to).redistribute(*sides)
+        for held, parts in zip(found, after, strict=True):
+            assert all(map(same, held, parts)), seed

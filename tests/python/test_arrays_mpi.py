@@ -140,3 +140,51 @@ def test_who_waits_says_for_whom(form, tmp_path):
         assert re.fullmatch(
             rf"rank {rank} has waited [\d.]+ s in exchange 2 for rank 2, not there yet", words
         )
+
+
+DIES = """
+import os, signal, sys
+import numpy as np
+from mpi4py import MPI
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange, RankEndedError
+comm, form, when = MPI.COMM_WORLD, sys.argv[1], sys.argv[2]
+plan = Plan(Layout.block((8,), (4,)), Layout.block_cyclic((8,), (4,), (1,)))
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with Exchange(comm, plan, "f8", form=form) as exchange:
+    exchange(np.zeros(2))
+    if comm.rank == 2 and when == "before":
+        die()
+    elif comm.rank == 2:
+        # All have agreed to go on by then.
+        exchange._share.unpack = exchange._share.pack = die
+    try:
+        exchange(np.zeros(2))
+    except RankEndedError as error:
+        print(f"[{error}]", flush=True)
+        os._exit(3)
+"""
+# A launcher that leaves the other ranks alone: they find out themselves.
+ALONE = ("--runtime-options", "continuous")
+
+
+@pytest.mark.parametrize("form", ["window", "alltoall", "pairwise", "datatype"])
+def test_a_rank_that_dies_is_named(form):
+    done = mpiexec(4, "-c", DIES, form, "before", launcher=ALONE)
+    assert done.returncode != 0
+    told = re.findall(r"\[rank (\d) waits in vain for rank 2: ended\]", done.stdout)
+    assert told  # all, or those who were not ended by another's end before
+    assert set(told) <= {"0", "1", "3"}
+
+
+@pytest.mark.parametrize("form", ["alltoall", "pairwise"])
+def test_a_rank_that_dies_while_others_wait_in_mpi_is_named(form):
+    done = mpiexec(4, "-c", DIES, form, "within", launcher=ALONE)
+    assert done.returncode != 0
+    assert re.search(r"isthmus: rank [013] waits in vain for rank 2: ended", done.stderr)
+
+
+def test_the_launcher_names_the_rank_that_died():
+    done = mpiexec(4, "-c", DIES, "alltoall", "before")
+    assert done.returncode != 0
+    assert re.search(r"rank 2\b.*exited on\s+signal 9", done.stderr, re.DOTALL)

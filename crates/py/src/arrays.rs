@@ -1,6 +1,6 @@
 //! Layouts of distributed arrays, plans between them, and the bytes of numpy's arrays.
 
-use isthmus_redistribute::transfer::{Array, ArrayMut, Order, redistribute, runs};
+use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Side, redistribute, runs};
 use isthmus_redistribute::{Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -190,13 +190,16 @@ impl PyPlan {
     }
 
     /// Bytes of a run in one piece on both sides, and how many there are, in what goes from a rank to another;
-    /// whether columns lie in one piece, there and here.
+    /// whether columns lie in one piece, there and here. When it is packed into a message, or unpacked from one, the
+    /// message is one of the sides.
+    #[pyo3(signature = (pair, element, columns, packed = None))]
     fn runs(
         &self,
         py: Python<'_>,
         pair: (u32, u32),
         element: u64,
         columns: (bool, bool),
+        packed: Option<bool>,
     ) -> PyResult<Vec<(u64, u64)>> {
         let (from, to) = (self.0.from(), self.0.to());
         let pair = (place(from, pair.0)?, place(to, pair.1)?);
@@ -204,8 +207,14 @@ impl PyPlan {
             let mut found: BTreeMap<u64, u64> = BTreeMap::new();
             let (from, to) = (extents(from, pair.0), extents(to, pair.1));
             for section in self.0.sections(pair.0, pair.1) {
-                let from = (from[section.from_part].as_slice(), order(columns.0));
-                let to = (to[section.to_part].as_slice(), order(columns.1));
+                let from = match packed {
+                    Some(false) => Side::Message(order(columns.0)),
+                    _ => Side::Array(&from[section.from_part], order(columns.0)),
+                };
+                let to = match packed {
+                    Some(true) => Side::Message(order(columns.1)),
+                    _ => Side::Array(&to[section.to_part], order(columns.1)),
+                };
                 for (bytes, times) in runs(&section, element, from, to) {
                     *found.entry(bytes).or_default() += times;
                 }

@@ -69,9 +69,56 @@ def to_write(part: Part, what: str) -> Given:
     return given(part)
 
 
-def place(part: Part) -> tuple[Any, ...]:
-    """Where the elements of an array lie in memory."""
-    return part.__array_interface__["data"], part.shape, part.strides, part.dtype
+class Known:
+    """Arrays that have been looked at, and how they were laid out then."""
+
+    def __init__(self, *held: Any) -> None:
+        self._held = held
+        self._parts = [
+            (part, part.shape, part.strides, part.dtype)
+            for given in held
+            for part in (given if isinstance(given, (list, tuple)) else [given])
+            if isinstance(part, np.ndarray)
+        ]
+        self._lists = [(given, list(given)) for given in held if isinstance(given, (list, tuple))]
+
+    def are(self, *held: Any) -> bool:
+        """Whether these are the same, laid out as they were."""
+        return (
+            all(now is then for now, then in zip(held, self._held, strict=True))
+            and all(
+                len(now) == len(then) and all(a is b for a, b in zip(now, then, strict=True))
+                for now, then in self._lists
+            )
+            and all(
+                part.shape == shape and part.strides == strides and part.dtype is dtype
+                for part, shape, strides, dtype in self._parts
+            )
+        )
+
+
+def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
+    """Which of the arrays that are read share bytes with any that is written."""
+    spans = [(*_span(given), True, number) for number, given in enumerate(read)]
+    spans += [(*_span(given), False, number) for number, given in enumerate(write)]
+    found: set[int] = set()
+    open_: dict[bool, dict[int, int]] = {True: {}, False: {}}
+    for begin, end, reads, number in sorted(spans):
+        for side in open_.values():
+            for other in [other for other, ends in side.items() if ends <= begin]:
+                del side[other]
+        if begin < end:
+            if reads and open_[False]:
+                found.add(number)
+            elif not reads:
+                found.update(open_[True])
+            open_[reads][number] = end
+    return sorted(found)
+
+
+def _span(given: Given) -> tuple[int, int]:
+    begin = given[0].ctypes.data
+    return begin, begin + len(given[0])
 
 
 def columns(parts: Sequence[Part]) -> bool:

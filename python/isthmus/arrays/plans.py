@@ -14,6 +14,8 @@ from isthmus.errors import IsthmusError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from isthmus.arrays import memory
+
     Part = NDArray[Any]
 
 THREADS_MAX = 4096
@@ -99,7 +101,8 @@ class Plan:
             arrays: in order of the ranks of the layout that data come from what each holds: an
                 array, or a list of arrays where it has several parts. Any type of elements but
                 Python objects, any strides.
-            out: the same for the layout that data go to; made if not given.
+            out: the same for the layout that data go to; made if not given. They may lie in the
+                memory of `arrays`, which are lost then: those of them that do are copied first.
             order: in memory, of what is made; without it that of the first array.
             threads: how many; without it one for each processor.
 
@@ -136,13 +139,12 @@ class Plan:
             taken = [memory.parts_of(held) for held in out]
             _fit(self.to, taken, "out")
             memory.one_type([*flat, *(part for parts in taken for part in parts)], "arrays and out")
-        _told(
-            self._core.redistribute,
-            kind.itemsize,
-            [[memory.to_read(part) for part in parts] for parts in given],
-            [[memory.to_write(part, "out") for part in parts] for parts in taken],
-            processors() if threads is None else threads,
-        )
+        read = [[memory.to_read(part) for part in parts] for parts in given]
+        write = [[memory.to_write(part, "out") for part in parts] for parts in taken]
+        if out is not None:
+            _set_apart(read, write)
+        count = processors() if threads is None else threads
+        _told(self._core.redistribute, kind.itemsize, read, write, count)
         return taken
 
     def plot(self, **keywords: Any) -> Any:
@@ -192,6 +194,18 @@ class Plan:
                 *rows,
             ]
         )
+
+
+def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
+    """Copy what is read where it would be written over."""
+    from isthmus.arrays import memory
+
+    places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
+    flat = [read[rank][part] for rank, part in places]
+    for number in memory.overlapped(flat, [given for parts in write for given in parts]):
+        rank, part = places[number]
+        span, strides = read[rank][part]
+        read[rank][part] = span.copy(), strides
 
 
 def _fit(layout: Layout, held: Sequence[Sequence[Part]], what: str) -> None:

@@ -8,7 +8,7 @@ mod tiles;
 mod walk;
 
 pub use array::{Array, ArrayMut, Order, strides};
-pub use packed::{Packing, Source, runs};
+pub use packed::{Packing, Side, Source, runs};
 pub use shared::redistribute;
 
 use std::fmt;

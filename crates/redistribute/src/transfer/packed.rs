@@ -134,17 +134,29 @@ impl Packing {
     }
 }
 
-/// Bytes of each run of a section that lies in one piece in both arrays, and how many such runs there are: arrays
-/// without gaps, of parts with these extents, in these orders, of elements of `element` bytes.
-pub fn runs(
-    section: &Section,
-    element: u64,
-    (from, from_order): (&[u64], Order),
-    (to, to_order): (&[u64], Order),
-) -> Vec<(u64, u64)> {
-    let from = strides(from, element, from_order);
-    let to = strides(to, element, to_order);
-    Walk::new(&section.dims, element, &from, &to).runs()
+/// Where the elements of a section are, or go to.
+#[derive(Clone, Copy, Debug)]
+pub enum Side<'a> {
+    /// An array without gaps, of a part with these extents.
+    Array(&'a [u64], Order),
+    /// A message.
+    Message(Order),
+}
+
+/// Bytes of each run of a section that lies in one piece on both sides, and how many such runs there are, of elements
+/// of `element` bytes.
+pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Vec<(u64, u64)> {
+    let lies = |side| match side {
+        Side::Array(extents, order) => strides(extents, element, order),
+        Side::Message(order) => strides(&section.extents(), element, order),
+    };
+    let (from_strides, to_strides) = (lies(from), lies(to));
+    let dims = match (from, to) {
+        (Side::Message(_), _) => in_message(section, |at, place| At { from: place, ..at }),
+        (_, Side::Message(_)) => in_message(section, |at, place| At { to: place, ..at }),
+        _ => section.dims.clone(),
+    };
+    Walk::new(&dims, element, &from_strides, &to_strides).runs()
 }
 
 /// The families of a section with one of both sides in a message, where runs follow one another without gaps.

@@ -9,7 +9,9 @@ from pathlib import Path
 from isthmus.arrays.files.domains import Chunks, Domains, Rules, Stretches, slab
 from isthmus.arrays.files.formats import Described, Format, Given
 from isthmus.arrays.files.rounds import Rounds
-from isthmus.arrays.files.team import Team
+from isthmus.arrays.files.team import Alone, Team
+from isthmus.arrays.layouts import Layout
+from isthmus.errors import IsthmusError
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,22 @@ class Access:
         """Which of the aggregators this rank is."""
         rank = self.team.rank
         return self.aggregators.index(rank) if rank in self.aggregators else None
+
+    def ranks(self, layout: Layout) -> list[int]:
+        """The ranks of a layout whose arrays this one brings.
+
+        Raises:
+            IsthmusError: the layout has ranks that there are not.
+
+        """
+        ranks = layout.ranks
+        if isinstance(self.team, Alone):
+            return ranks
+        if max(ranks) >= self.team.size:
+            raise IsthmusError(
+                f"the layout has rank {max(ranks)}, but the communicator has {self.team.size} ranks"
+            )
+        return [self.team.rank] if self.team.rank in ranks else []
 
     def stretches(self, array: Described, block: int) -> Stretches:
         """File domains where elements lie one behind the other, in blocks of so many bytes."""

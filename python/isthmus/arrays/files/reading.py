@@ -131,9 +131,7 @@ class Source:
         access, array = self._access, self.array
         same_shape(access.path, "the layout", layout.shape, array.shape)
         alone = isinstance(access.team, Alone)
-        ranks = layout.ranks
-        if not alone:
-            ranks = [access.team.rank] if access.team.rank in ranks else []
+        ranks = access.ranks(layout)
         if out is None:
             fastest: Any = order or array.order
             made: list[Any] = [layout.empty(rank, array.dtype, order=fastest) for rank in ranks]

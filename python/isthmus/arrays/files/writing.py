@@ -67,14 +67,13 @@ def _agreed(access: Access, held: Any, layout: Layout) -> Described:
     team, given = access.team, access.given
 
     def look() -> np.dtype[Any] | None:
-        same_shape(access.path, "the layout", layout.shape, given.shape or layout.shape)
+        same_shape(access.path, "shape=", given.shape, layout.shape)
+        ranks = access.ranks(layout)
         if isinstance(team, Alone):
-            ranks = layout.ranks
             by_rank = [memory.parts_of(of_one) for of_one in held]
             if len(by_rank) != len(ranks):
                 raise IsthmusError(f"held: of {len(by_rank)} ranks; the layout has {len(ranks)}")
         else:
-            ranks = [team.rank] if team.rank in layout.ranks else []
             by_rank = [[] if held is None else memory.parts_of(held)]
             if not ranks and by_rank[0]:
                 raise IsthmusError("held: the layout does not have this rank")

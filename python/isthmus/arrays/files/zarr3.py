@@ -48,7 +48,6 @@ class Zarr(Format):
                 store=place,
                 shape=array.shape,
                 dtype=array.dtype,
-                overwrite=True,
                 zarr_format=3,
                 **keywords,
             )

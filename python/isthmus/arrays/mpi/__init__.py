@@ -13,8 +13,10 @@ Again and again::
 
 from __future__ import annotations
 
+from isthmus.arrays.mpi.board import RankEndedError
+from isthmus.arrays.mpi.calibrate import calibrate
 from isthmus.arrays.mpi.exchange import Exchange, exchange
 from isthmus.arrays.mpi.forms import FORMS, Form
 from isthmus.arrays.mpi.ranks import Ranks
 
-__all__ = ["FORMS", "Exchange", "Form", "Ranks", "exchange"]
+__all__ = ["FORMS", "Exchange", "Form", "RankEndedError", "Ranks", "calibrate", "exchange"]

@@ -50,8 +50,9 @@ class Exchange:
             form: how data go. ``"window"``: packed where the receiver reads it, in memory that the
                 ranks of one node share. ``"alltoall"``: packed, collectives. ``"pairwise"``: packed
                 for one rank while others are on their way. ``"datatype"``: not packed, one
-                collective with derived datatypes. Without it ``"window"`` where all ranks are on
-                one node, else ``"alltoall"``.
+                collective with derived datatypes. Without it the one that is predicted to be the
+                quickest, if `calibrate` has measured these ranks, else ``"window"`` where all are
+                on one node and ``"alltoall"`` where not.
             settings: of `Ranks`, where a communicator is given.
 
         Raises:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.mpi.board import Board, RankEndedError
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
 from isthmus.errors import IsthmusError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isthmus.arrays.costs import Rates
     from isthmus.arrays.mpi.forms.way import Way
     from isthmus.arrays.mpi.share import Share
     from isthmus.arrays.plans import Plan
@@ -67,7 +69,10 @@ class Ranks:
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
-        self.watch = Watch(comm, self.node, patience_s, tell)
+        self.board = Board(self.comm, self.node)
+        self.watch = Watch(self.comm, self.board, patience_s, tell)
+        self.rates: Rates | None = None
+        """What exchanges cost here, once `calibrate` has measured it."""
         self._ways: dict[Form, Way] = {}
 
     def __enter__(self) -> Ranks:
@@ -83,6 +88,7 @@ class Ranks:
             way.close()
         self._ways = {}
         self.watch.close()
+        self.board.close()
         self.node.Free()
         self.comm.Free()
 
@@ -123,21 +129,39 @@ class Ranks:
                 )
         if form == "window" and not self.is_one_node:
             raise IsthmusError('form: "window", but the ranks are not all on one node')
-        chosen: Form = form or ("window" if self.is_one_node else "alltoall")
+        chosen: Form = form or self._best(share)
         if chosen not in self._ways:
             self._ways[chosen] = ways()[chosen](self)
         return self._ways[chosen]
 
+    def forms(self) -> list[Form]:
+        """The forms in which these ranks can exchange."""
+        return [form for form in FORMS if self.is_one_node or form != "window"]
+
+    def _best(self, share: Share) -> Form:
+        """The form that is predicted to be the quickest, or is in general."""
+        if self.rates is None:
+            return "window" if self.is_one_node else "alltoall"
+        orders = (share.order, share.order)
+        return cast("Form", self.rates.best(share.plan, share.dtype, orders=orders))
+
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
-        from mpi4py import MPI
+        told = flags << 1 | bool(problem)
+        if self.is_one_node:
+            told = self.board.meet(told)
+        else:
+            from mpi4py import MPI
 
-        told = np.array([flags << 1 | bool(problem)], np.int32)
-        self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.BOR)
-        if told[0] & 1:
-            words = self.comm.allgather(problem)
-            raise IsthmusError(next(f"rank {at}: {said}" for at, said in enumerate(words) if said))
-        return int(told[0]) >> 1
+            words = np.array([told], np.int32)
+            self.comm.Allreduce(MPI.IN_PLACE, words, op=MPI.BOR)
+            told = int(words[0])
+        if told & 1:
+            problems = self.comm.allgather(problem)
+            raise IsthmusError(
+                next(f"rank {at}: {said}" for at, said in enumerate(problems) if said)
+            )
+        return told >> 1
 
     def most(self, *numbers: int) -> list[int]:
         """Of each number the greatest of all ranks."""
@@ -180,4 +204,4 @@ def may_close(kind: type[BaseException] | None) -> bool:
     What does not fit is raised on all ranks alike. A rank that has failed otherwise cannot wait for
     the others, who may be anywhere.
     """
-    return kind is None or issubclass(kind, IsthmusError)
+    return kind is None or (issubclass(kind, IsthmusError) and not issubclass(kind, RankEndedError))

@@ -6,78 +6,67 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from isthmus.arrays.mpi.board import BEGUN, Board, named
 
 PATIENCE_S = 10.0
 """After how many seconds a rank says for whom it waits."""
+LOOK_S = 1.0
+"""How often it looks whether others have ended."""
 
 
 class Watch:
-    """A board of how many exchanges each rank has begun, and a thread that looks at it.
+    """A thread that looks at how many exchanges the ranks of the node have begun.
 
-    The board is in memory that the ranks of a node share. Of ranks on other nodes it knows nothing.
+    Of ranks on other nodes it knows nothing.
     """
 
     def __init__(
-        self, comm: Any, node: Any, patience_s: float, tell: Callable[[str], None] | None
+        self, comm: Any, board: Board, patience_s: float, tell: Callable[[str], None] | None
     ) -> None:
-        from mpi4py import MPI
-
+        self._comm = comm
         self._rank = comm.rank
+        self._board = board
         self._patience_s = patience_s
         self._tell = tell or _say
-        self._window = MPI.Win.Allocate_shared(8, 8, comm=node)
-        self._begun = {
-            rank: self._of(place) for place, rank in enumerate(node.allgather(comm.rank))
-        }
-        self._begun[self._rank][0] = 0
-        node.Barrier()
         self._since: float | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def _of(self, place: int) -> NDArray[np.int64]:
-        shared: Any = self._window.Shared_query(place)[0]
-        return np.frombuffer(shared, np.int64)
-
     def __enter__(self) -> None:
-        self._begun[self._rank][0] += 1
+        self._board.mine[BEGUN] += 1
         self._since = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
         self._since = None
 
     def close(self) -> None:
-        """End the thread and give back the board; all ranks of the node do together."""
+        """End the thread."""
         self._ended.set()
         self._thread.join()
-        self._begun = {}
-        self._window.Free()
 
     def _look(self) -> None:
         told = 0
-        while not self._ended.wait(self._patience_s / 4):
-            since, number = self._since, int(self._begun[self._rank][0])
-            if since is None or number == told:
+        while not self._ended.wait(min(self._patience_s / 4, LOOK_S)):
+            since, number = self._since, int(self._board.mine[BEGUN])
+            if since is None:
                 continue
+            gone = self._board.ended()
             waited_s = time.monotonic() - since
-            if waited_s < self._patience_s:
+            if gone and waited_s > LOOK_S:
+                # Where this rank waits in MPI nothing else would ever end it.
+                self._tell(f"rank {self._rank} waits in vain for {named(gone)}: ended")
+                self._comm.Abort(1)
+            if number == told or waited_s < self._patience_s:
                 continue
             told = number
-            late = [rank for rank, begun in self._begun.items() if int(begun[0]) < number]
-            ranks = " and ".join(
-                [", ".join(map(str, late[:-1])), str(late[-1])] if len(late) > 1 else map(str, late)
-            )
+            late = self._board.late(number)
             whom = (
-                f"rank{'s' if len(late) > 1 else ''} {ranks}, not there yet"
+                f"{named(late)}, not there yet"
                 if late
-                else ("others, of whom all on this node are there")
+                else "others, of whom all on this node are there"
             )
             self._tell(
                 f"rank {self._rank} has waited {waited_s:.3g} s in exchange {number} for {whom}"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.mpi.forms.way import Way
 
 Form = Literal["alltoall", "pairwise", "datatype", "window"]
-FORMS = ("alltoall", "pairwise", "datatype", "window")
+FORMS: tuple[Form, ...] = ("alltoall", "pairwise", "datatype", "window")
 
 
 def ways() -> dict[Form, type[Way]]:

@@ -40,16 +40,6 @@ class Shared:
         shared: Any = self._window.Shared_query(rank)[0]
         return np.frombuffer(shared, np.uint8)
 
-    def sync(self) -> None:
-        """See what others have written, and have them see what this rank has."""
-        self._window.Sync()
-
-    def meet(self) -> None:
-        """Wait for all, and see what they have written."""
-        self.sync()
-        self._node.Barrier()
-        self.sync()
-
     def close(self) -> None:
         """Give it back; all ranks do together, and nobody looks at it any more."""
         self._node.Barrier()
@@ -107,6 +97,8 @@ class _Through(Course):
         self.pieces = Pieces(share, self.slot)
         (self.steps,) = self.ranks.most(self.pieces.count)
         self.shared: Shared | None = None
+        self.known: dict[tuple[str, int, int], list[Any]] = {}
+        self.known_for: tuple[Brought, Shared] | None = None
 
     def allocate(self) -> list[Part]:
         if self.shared is not None:
@@ -140,9 +132,7 @@ class _Through(Course):
         flags = OVERLAPS * brought.overlaps | (SHARED if brought.shared else PACKED)
         if not (brought.problem or brought.shared):
             self._pack(0, brought)
-        way.memory.sync()
         told = self.ranks.agree(flags if self.share.gives else OVERLAPS & flags, brought.problem)
-        way.memory.sync()
         if told & SHARED and not told & (PACKED | OVERLAPS):
             return self._read(brought)
         if told & OVERLAPS and steps > 1:
@@ -150,13 +140,13 @@ class _Through(Course):
         if told & SHARED:
             if brought.shared:
                 self._pack(0, brought)
-            way.memory.meet()
+            self.ranks.board.meet()
         for step in range(steps):
             self._unpack(step, brought)
             way.turn = 1 - way.turn
             if step + 1 < steps:
                 self._pack(step + 1, brought)
-                way.memory.meet()
+                self.ranks.board.meet()
         return None
 
     def _slot(self, rank: int, place: int, size: int) -> Bytes:
@@ -164,28 +154,36 @@ class _Through(Course):
         return self.way.memory.of[rank][begin : begin + size]
 
     def _pack(self, step: int, brought: Brought) -> None:
-        rank = self.share.rank
-        self.share.pack(
-            [
-                (piece, self._slot(rank, place, size))
-                for place, (peer, size, piece) in self._numbered(step)
+        key = ("pack", step, self.way.turn)
+        if key not in self._known(brought):
+            rank = self.share.rank
+            self.known[key] = [
+                (piece, self._slot(rank, piece[0], size))
+                for peer, size, piece in self.pieces.sent(step)
                 if peer != rank or brought.overlaps
-            ],
-            brought,
-        )
-
-    def _numbered(self, step: int) -> list[tuple[int, tuple[int, int, PieceOf]]]:
-        return [(piece[0], (peer, size, piece)) for peer, size, piece in self.pieces.sent(step)]
+            ]
+        self.share.pack(self.known[key], brought)
 
     def _unpack(self, step: int, brought: Brought) -> None:
-        rank = self.share.rank
-        sources: list[tuple[PieceOf, Any]] = []
-        for peer, size, piece in self.pieces.received(step):
-            if peer == rank and not brought.overlaps:
-                sources.append((piece, brought.read))
-            else:
-                sources.append((piece, self._slot(peer, self.place[peer], size)))
-        self.share.unpack(sources, brought)
+        key = ("unpack", step, self.way.turn)
+        if key not in self._known(brought):
+            rank = self.share.rank
+            self.known[key] = [
+                (piece, brought.read)
+                if peer == rank and not brought.overlaps
+                else (piece, self._slot(peer, self.place[peer], size))
+                for peer, size, piece in self.pieces.received(step)
+            ]
+        self.share.unpack(self.known[key], brought)
+
+    def _known(self, brought: Brought) -> dict[tuple[str, int, int], list[Any]]:
+        """What is packed where in steps of these arrays through this memory, as far as known."""
+        now = (brought, self.way.memory)
+        if self.known_for is None or any(
+            a is not b for a, b in zip(now, self.known_for, strict=True)
+        ):
+            self.known_for, self.known = now, {}
+        return self.known
 
     def _read(self, brought: Brought) -> None:
         """Read what others hold where it lies."""
@@ -202,7 +200,7 @@ class _Through(Course):
             brought,
         )
         # Nobody writes there again before all have read.
-        self.way.memory.meet()
+        self.ranks.board.meet()
 
     def _at_once(self, brought: Brought) -> None:
         """All is packed before anything is written: arrays overlap what they come from."""
@@ -216,7 +214,7 @@ class _Through(Course):
             leave.append(((number, 0, size), outboxes.of[rank][begin : begin + size * item]))
             begin += aligned(size * item)
         share.pack(leave, brought)
-        outboxes.meet()
+        self.ranks.board.meet()
         arrive: list[tuple[PieceOf, Bytes]] = []
         for number, (peer, size) in enumerate(share.receives):
             before = plan.sends(peer)[: self.place[peer]]
@@ -228,6 +226,7 @@ class _Through(Course):
         outboxes.close()
 
     def close(self) -> None:
+        self.known, self.known_for = {}, None
         if self.shared is not None:
             self.shared.close()
             self.shared = None
