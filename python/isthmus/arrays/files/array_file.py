@@ -17,6 +17,7 @@ from isthmus.arrays.files.reading import Source
 from isthmus.arrays.files.team import Alone, Team, aggregators_of, team_of
 from isthmus.arrays.files.writing import write
 from isthmus.arrays.layouts import Layout
+from isthmus.arrays.mpi.ranks import may_close
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -160,8 +161,7 @@ class ArrayFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # What is wrong is known to all ranks; one that has failed otherwise waits for no other.
-        if kind is None or issubclass(kind, IsthmusError):
+        if may_close(kind):
             self.close()
         else:
             self._leave()

@@ -49,9 +49,6 @@ class Buffers(ABC):
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
         """Bring to this rank what it is to hold of the boxes of all aggregators."""
 
-    def sync(self) -> None:  # noqa: B027
-        """See what others have brought, and have them see what this rank has."""
-
     def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
         """The part of a buffer of this rank that the boxes of a round take."""
         if self.mine is None:
@@ -135,9 +132,6 @@ class InSharedMemory(Buffers):
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:  # noqa: D102
         own = self._shared.of[self.aggregators[aggregator]]
         return own[turn * self._room : (turn + 1) * self._room]
-
-    def sync(self) -> None:  # noqa: D102
-        self._shared.sync()
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
         if self.rank not in layout.ranks:

@@ -143,9 +143,7 @@ class Rounds:
             if self._progress is not None:
                 self._progress(self._moved, self._buffers.array.size)
 
-        self._buffers.sync()
         self._team.together(look)
-        self._buffers.sync()
 
 
 class _Thread:

@@ -110,11 +110,11 @@ class Crew(Team):
             done = function()
         except Exception as error:
             try:
-                self._ranks.agree(0, _words(error))
+                self._agree(_words(error))
             except IsthmusError as agreed:
                 raise agreed from error
             raise
-        self._ranks.agree(0)
+        self._agree("")
         return done
 
     def first(self, function: Callable[[], T]) -> T:  # noqa: D102
@@ -125,7 +125,8 @@ class Crew(Team):
                 found = (function(), "")
             except Exception as error:
                 found, cause = (None, _words(error)), error
-        value, problem = self._ranks.comm.bcast(found, 0)
+        with self._ranks.watch:
+            value, problem = self._ranks.comm.bcast(found, 0)
         if problem:
             raise IsthmusError(problem) from cause
         told: T = value
@@ -164,6 +165,11 @@ class Crew(Team):
         self._release()
         if self._owned:
             self._ranks.close()
+
+    def _agree(self, problem: str) -> None:
+        """All go on, or none; on one node they see then what others have written to buffers."""
+        with self._ranks.watch:
+            self._ranks.agree(0, problem)
 
     def _release(self) -> None:
         if self._shared is not None:
