@@ -16,6 +16,7 @@ from typing import Any
 import booksim
 import caminos
 import plot
+from array_files import array
 from crosscheck import crosscheck
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
@@ -301,6 +302,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         dragonfly,
         redistribute,
         plan,
+        array,
         crosscheck,
     )
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from isthmus.api import check as check
     from isthmus.api import load as load
     from isthmus.api import simulate as simulate
+    from isthmus.arrays.files import open_array as open_array
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.networks import balance as balance
     from isthmus.networks import fields as fields
@@ -47,6 +48,7 @@ _HOMES = {
     "compare": "results.comparison",
     "fields": "networks",
     "load": "api",
+    "open_array": "arrays.files",
     "place": "networks",
     "simulate": "api",
     "topology": "networks",

@@ -1,0 +1,165 @@
+"""The buffers of aggregators, and how data get there from ranks and from there to ranks."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.arrays import memory
+from isthmus.arrays.files.domains import extents
+from isthmus.arrays.layouts import Layout, _told
+from isthmus.arrays.plans import Plan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.files.domains import Box
+    from isthmus.arrays.files.formats import Described
+    from isthmus.arrays.mpi import Ranks
+    from isthmus.arrays.mpi.forms.window import Shared
+
+    Part = NDArray[Any]
+
+BUFFERS = 2
+"""While one is read or written by a thread the other is filled or emptied."""
+
+
+class Buffers(ABC):
+    """Two buffers for each aggregator."""
+
+    def __init__(self, array: Described, aggregators: list[int], rank: int) -> None:
+        self.array = array
+        self.aggregators = aggregators
+        self.rank = rank
+        self.mine = aggregators.index(rank) if rank in aggregators else None
+        """Which of the aggregators this rank is."""
+
+    @abstractmethod
+    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        """A buffer of an aggregator that this rank can see: its own, at least."""
+
+    @abstractmethod
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Bring what this rank holds, of the boxes of all aggregators, to their buffers."""
+
+    @abstractmethod
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Bring to this rank what it is to hold of the boxes of all aggregators."""
+
+    def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
+        """The part of a buffer of this rank that the boxes of a round take."""
+        if self.mine is None:
+            return np.empty(0, np.uint8)
+        size = sum(math.prod(extents(box)) for box in boxes[self.mine])
+        return self.of(self.mine, turn)[: size * self.array.dtype.itemsize]
+
+    def views(self, turn: int, boxes: list[list[Box]], aggregator: int | None) -> list[Part]:
+        """The arrays of an aggregator's boxes in its buffer."""
+        if aggregator is None:
+            return []
+        buffer, dtype, at = self.of(aggregator, turn), self.array.dtype, 0
+        order: Any = self.array.order
+        found: list[Part] = []
+        for box in boxes[aggregator]:
+            shape = extents(box)
+            found.append(np.ndarray(shape, dtype, buffer, at, order=order))
+            at += math.prod(shape) * dtype.itemsize
+        return found
+
+    def aggregated(self, boxes: list[list[Box]]) -> Layout:
+        """The layout of a round's boxes."""
+        layout = Layout.boxes(self.array.shape, boxes, partial=True)
+        return layout.on_ranks(self.aggregators)
+
+
+class _OwnBuffers(Buffers):
+    """In memory of each rank's own."""
+
+    def __init__(self, array: Described, aggregators: list[int], rank: int, room: int) -> None:
+        super().__init__(array, aggregators, rank)
+        size = 0 if self.mine is None else room
+        self._buffers = [np.empty(size, np.uint8) for _ in range(BUFFERS)]
+
+    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        return self._buffers[turn]
+
+
+class InOneProcess(_OwnBuffers):
+    """One process holds what all ranks do; threads move it."""
+
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        plan = Plan(layout, self.aggregated(boxes))
+        plan.redistribute(held, [self.views(turn, boxes, 0)])
+
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        plan = Plan(self.aggregated(boxes), layout)
+        plan.redistribute([self.views(turn, boxes, 0)], out)
+
+
+class ByMessages(_OwnBuffers):
+    """Ranks on several nodes send messages."""
+
+    def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
+        super().__init__(array, aggregators, ranks.comm.rank, room)
+        self._ranks = ranks
+
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        self._move(Plan(layout, self.aggregated(boxes)), held, self.views(turn, boxes, self.mine))
+
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
+
+    def _move(self, plan: Plan, held: Any, out: Any) -> None:
+        from isthmus.arrays.mpi import Exchange
+
+        order: Any = self.array.order
+        with Exchange(self._ranks, plan, self.array.dtype, order=order) as exchange:
+            exchange(held, out)
+
+
+class InSharedMemory(Buffers):
+    """Ranks on one node see the buffers: each copies straight to where its elements belong."""
+
+    def __init__(
+        self, array: Described, aggregators: list[int], rank: int, shared: Shared, room: int
+    ) -> None:
+        super().__init__(array, aggregators, rank)
+        self._shared, self._room = shared, room
+
+    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:  # noqa: D102
+        own = self._shared.of[self.aggregators[aggregator]]
+        return own[turn * self._room : (turn + 1) * self._room]
+
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        if self.rank not in layout.ranks:
+            return
+        plan = Plan(layout, self.aggregated(boxes))
+        read = [memory.to_read(part) for part in memory.parts_of(held)]
+        for message in plan.sends(self.rank):
+            aggregator = self.aggregators.index(message.to_rank)
+            share = self._share(plan, message.to_rank)
+            number = [sender for sender, _ in share.receives()].index(self.rank)
+            piece = (number, 0, message.elements)
+            views = self.views(turn, boxes, aggregator)
+            _told(share.unpack, [(piece, read)], [memory.given(view) for view in views])
+
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        if self.rank not in layout.ranks:
+            return
+        share = self._share(Plan(self.aggregated(boxes), layout), self.rank)
+        sources = []
+        for number, (sender, size) in enumerate(share.receives()):
+            views = self.views(turn, boxes, self.aggregators.index(sender))
+            sources.append(((number, 0, size), [memory.given(view) for view in views]))
+        if sources:
+            taken = memory.parts_of(out)
+            _told(share.unpack, sources, [memory.to_write(part, "out") for part in taken])
+
+    def _share(self, plan: Plan, rank: int) -> Any:
+        from isthmus import _core
+
+        array = self.array
+        return _told(_core.Share, plan._core, rank, array.dtype.itemsize, array.order == "F")

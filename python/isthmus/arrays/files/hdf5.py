@@ -1,0 +1,134 @@
+"""HDF5 files through h5py.
+
+The library makes the file and a contiguous dataset whose place is known before there is anything in
+it; elements are then written there like those of any flat file. Datasets in chunks, compressed or
+not, are read through the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.arrays.files.domains import Box
+from isthmus.arrays.files.formats import Described, Format, Given, Pieces, refuse_order
+from isthmus.errors import IsthmusError
+from isthmus.files import telling_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DATASET = "data"
+"""The name of the dataset if none is given."""
+LISTED_MAX = 5
+"""Most datasets named in an error."""
+
+
+class Hdf5(Format):
+    """One dataset of a file."""
+
+    name = "hdf5"
+    takes = frozenset({"dataset"})
+    module = "h5py"
+
+    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+        import h5py
+
+        with _opened(path) as file:
+            found = _dataset(path, file, given.dataset)
+            dtype = found.dtype
+            if dtype.hasobject:
+                raise IsthmusError(
+                    f"{path}: dataset {found.name}: elements of no fixed length are not read"
+                )
+            array = Described(found.shape, dtype, "C", chunks=found.chunks)
+            offset = found.id.get_offset()
+            # Only where the bytes in the file are those of numpy's elements.
+            alike = h5py.h5t.py_create(dtype, logical=True) == found.id.get_type()
+            if offset is not None and alike and not found.external and not found.is_virtual:
+                return Described(found.shape, dtype, "C", int(offset))
+            return array
+
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
+        import h5py
+
+        refuse_order(self.name, array.order)
+        name = (given.dataset or DATASET).strip("/")
+        made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        made.set_layout(h5py.h5d.CONTIGUOUS)
+        # Its place is taken at once, and nothing is written there.
+        made.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        made.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        link = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+        link.set_create_intermediate_group(True)
+        try:
+            kind = h5py.h5t.py_create(array.dtype, logical=True)
+        except TypeError as error:
+            raise IsthmusError(
+                f"{path}: HDF5 has no elements of type {array.dtype} ({error})"
+            ) from error
+        # The file is locked by us; the library has a lock of its own for that.
+        with h5py.File(place, "w", locking=False) as file:
+            space = h5py.h5s.create_simple(array.shape)
+            dataset = h5py.h5d.create(file.id, name.encode(), kind, space, made, link)
+            offset = dataset.get_offset()
+        return Described(array.shape, array.dtype, "C", int(offset))
+
+    def pieces(self, path: Path, given: Given, rank: int, *, write: bool = False) -> Pieces:  # noqa: D102
+        return _Pieces(path, given)
+
+
+class _Pieces(Pieces):
+    def __init__(self, path: Path, given: Given) -> None:
+        self._path = path
+        self._opened = _opened(path)
+        self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
+
+    def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        with telling_of(self._path, "cannot be read"):
+            self._dataset.read_direct(into, where)
+
+    def put(self, box: Box, part: NDArray[Any]) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._opened.__exit__(None, None, None)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    import h5py
+
+    # The system's own words for what the library wraps.
+    with path.open("rb"):
+        pass
+    try:
+        file = h5py.File(path, "r", locking="best-effort")
+    except OSError as error:
+        raise IsthmusError(f"{path}: not a whole HDF5 file ({error})") from error
+    with file:
+        yield file
+
+
+def _dataset(path: Path, file: Any, name: str | None) -> Any:
+    import h5py
+
+    names: list[str] = []
+    file.visititems(
+        lambda name, found: names.append(name) if isinstance(found, h5py.Dataset) else None
+    )
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None or not isinstance(file.get(name), h5py.Dataset):
+        there = ", ".join(names[:LISTED_MAX]) or "none"
+        more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
+        what = "give the one to read with dataset=" if name is None else f"no dataset {name!r}"
+        raise IsthmusError(f"{path}: {what}; there are: {there}{more}")
+    return file[name]
+
+
+FORMATS = {"hdf5": Hdf5}

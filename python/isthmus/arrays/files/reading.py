@@ -1,0 +1,204 @@
+"""An array read from a file: by all ranks together into a layout, or a part of it by one alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.arrays import memory
+from isthmus.arrays.files import sums
+from isthmus.arrays.files.domains import Box, Domains, slices
+from isthmus.arrays.files.formats import Described, same_shape
+from isthmus.arrays.files.region import Reader, mark
+from isthmus.arrays.files.selection import selected
+from isthmus.arrays.files.team import Alone
+from isthmus.arrays.files.temporary import recover
+from isthmus.errors import IsthmusError
+from isthmus.files import telling_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.files.access import Access
+    from isthmus.arrays.files.formats import Pieces
+    from isthmus.arrays.layouts import Layout
+
+    Part = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What rank 0 has found, and all know."""
+
+    array: Described
+    sums: sums.Sums | None
+    mark: tuple[int, int]
+    """What tells this file from one that has taken its name since."""
+
+
+class Source:
+    """A file to read from. All ranks make it together."""
+
+    def __init__(self, access: Access) -> None:
+        """Find out what is in it.
+
+        Raises:
+            IsthmusError: on all ranks alike: it is not there, damaged, or not what was said.
+
+        """
+        self._access = access
+        self._found = access.team.first(self._look)
+        self.array = self._found.array
+        self._reader: Reader | None = None
+        self._pieces: Pieces | None = None
+
+    def read(self, layout: Layout, out: Any, order: Any) -> list[Any]:
+        """Read all of it into a layout, together with all other ranks."""
+        team = self._access.team
+        taken = team.together(lambda: self._taken(layout, out, order))
+        domains, work = team.together(self._ready)
+        self._access.rounds(self.array, domains).read(layout, taken, work)
+        return taken
+
+    def part(self, key: Any) -> Any:
+        """Read what a key selects, alone."""
+        array = self.array
+        selection = selected(key, array.shape)
+        counts = [
+            len(range(*along.indices(extent)))
+            for along, extent in zip(selection.ascending, array.shape, strict=True)
+        ]
+        if not all(counts):
+            found: Part = np.empty(counts, array.dtype)
+        elif array.offset is None:
+            found = np.empty(counts, array.dtype)
+            self._by_library().get(selection.ascending, found)
+        else:
+            reader = self._by_bytes()
+            if self._found.sums is not None:
+                block = self._found.sums.block
+                reader.check(
+                    selection.blocks(array.shape, array.order, array.dtype.itemsize, block)
+                )
+            found = np.array(reader.mapped()[selection.ascending])
+        return found[selection.after]
+
+    def close(self) -> None:
+        """Be done."""
+        if self._reader is not None:
+            self._reader.close()
+        if self._pieces is not None:
+            self._pieces.close()
+        self._reader = self._pieces = None
+
+    def _look(self) -> _Found:
+        access = self._access
+        path, form, given = access.path, access.form, access.given
+        with telling_of(path, "cannot be read"):
+            if form.folder:
+                recover(path)
+            else:
+                _refuse_folder(path)
+            kept = None
+            if access.verify and not form.folder:
+                kept = sums.consistent(path, path.stat)
+            array = form.describe(path, given)
+            here = mark(path.stat())
+        same_shape(path, "shape=", given.shape, array.shape)
+        if given.dtype is not None and given.dtype != array.dtype:
+            raise IsthmusError(f"{path}: elements of type {array.dtype}; dtype= is {given.dtype}")
+        if given.order is not None and given.order != array.order:
+            raise IsthmusError(
+                f'{path}: elements in order "{array.order}"; order= is "{given.order}"'
+            )
+        if array.offset is None:
+            return _Found(array, None, here)
+        Reader(path, array, None, 0).close()
+        if kept is not None and (
+            (kept.offset, kept.size) != (array.offset, array.size)
+            or kept.block % array.dtype.itemsize
+        ):
+            raise IsthmusError(
+                f"{sums.beside(path)}: sums of {kept.size} bytes from byte {kept.offset} on; the "
+                f"array has {array.size} from byte {array.offset} on (verify=False reads it "
+                "without them)"
+            )
+        return _Found(array, kept, here)
+
+    def _taken(self, layout: Layout, out: Any, order: Any) -> list[Any]:
+        access, array = self._access, self.array
+        same_shape(access.path, "the layout", layout.shape, array.shape)
+        alone = isinstance(access.team, Alone)
+        ranks = access.ranks(layout)
+        if out is None:
+            fastest: Any = order or array.order
+            made: list[Any] = [layout.empty(rank, array.dtype, order=fastest) for rank in ranks]
+        else:
+            made = [memory.parts_of(of_one) for of_one in (out if alone else [out])]
+            if not ranks and not alone and not made[0]:
+                made = []
+            if len(made) != len(ranks):
+                raise IsthmusError(f"out: of {len(made)} ranks; the layout has {len(ranks)} here")
+        for rank, parts in zip(ranks, made, strict=True):
+            memory.check(layout, rank, parts, "out")
+            for part in parts:
+                if part.dtype != array.dtype:
+                    raise IsthmusError(
+                        f"{access.path}: elements of type {array.dtype}; out of rank {rank} has "
+                        f"{part.dtype}"
+                    )
+        if alone:
+            return made
+        mine: list[Any] = made[0] if made else []
+        return mine
+
+    def _ready(self) -> tuple[Domains, Any]:
+        """The file domains, and how a round of this rank is read."""
+        access, array = self._access, self.array
+        if array.offset is None:
+            if access.aggregator is not None:
+                self._by_library()
+            return access.chunks(array), self._get_chunks
+        block = self._found.sums.block if self._found.sums is not None else 0
+        if access.aggregator is not None:
+            self._by_bytes()
+        domains = access.stretches(array, block)
+
+        def get(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+            assert access.aggregator is not None
+            first, _ = domains.span(access.aggregator, number)
+            self._by_bytes().get(first, data)
+
+        return domains, get
+
+    def _get_chunks(
+        self, number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]
+    ) -> None:
+        for box, part in zip(boxes, parts, strict=True):
+            self._by_library().get(slices(box), part)
+
+    def _by_library(self) -> Pieces:
+        if self._pieces is None:
+            access = self._access
+            with telling_of(access.path, "cannot be read"):
+                self._pieces = access.form.pieces(access.path, access.given, access.team.rank)
+        return self._pieces
+
+    def _by_bytes(self) -> Reader:
+        if self._reader is None:
+            access = self._access
+            reader = Reader(access.path, self.array, self._found.sums, access.team.rank)
+            if reader.mark != self._found.mark:
+                raise IsthmusError(
+                    f"{access.path}: another file has taken its place since it was opened; open it "
+                    "again"
+                )
+            self._reader = reader
+        return self._reader
+
+
+def _refuse_folder(path: Any) -> None:
+    if path.is_dir():
+        raise IsthmusError(f"{path}: a folder; an array of this format is a file")

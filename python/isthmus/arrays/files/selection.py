@@ -1,0 +1,113 @@
+"""Parts of an array as numpy's basic slicing names them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isthmus.arguments import shown
+from isthmus.errors import IsthmusError
+
+
+class OutOfRangeError(IsthmusError, IndexError):
+    """An index that the array does not have; a loop over the array ends with it."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Of each dimension indices that are evenly spaced, and how numpy shows them."""
+
+    ascending: tuple[slice, ...]
+    """With steps of at least 1."""
+    after: tuple[Any, ...]
+    """What is left to do with the array of these: turn dimensions, take single indices."""
+
+    def blocks(self, shape: Sequence[int], order: str, element: int, block: int) -> list[int]:
+        """The blocks of a file in which it lies, ascending.
+
+        Args:
+            shape: of the whole array.
+            order: of its elements in the file.
+            element: bytes of one.
+            block: bytes of a block.
+
+        """
+        ranges = [range(*along.indices(n)) for along, n in zip(self.ascending, shape, strict=True)]
+        if not all(ranges):
+            return []
+        if order == "F":
+            ranges, shape = ranges[::-1], shape[::-1]
+        strides = [element * math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+        # The last dimensions are one run where it has no gaps, or none that a block fits in.
+        tail, start, length = len(ranges), 0, element
+        while tail:
+            along, stride = ranges[tail - 1], strides[tail - 1]
+            reach = (along[-1] - along[0]) * stride + length
+            if len(along) > 1 and along.step * stride != length and reach > block:
+                break
+            tail, start, length = tail - 1, start + along[0] * stride, reach
+        # How many more runs are in a block than in the one before it.
+        more = np.zeros(-(-element * math.prod(shape) // block) + 1, np.int64)
+        inner, stride = (ranges[tail - 1], strides[tail - 1]) if tail else (range(1), 0)
+        steps = stride * np.arange(inner.start, inner.stop, inner.step, dtype=np.int64) + start
+        for outer in _sums(ranges[: max(0, tail - 1)], strides):
+            np.add.at(more, (steps + outer) // block, 1)
+            np.add.at(more, (steps + outer + length - 1) // block + 1, -1)
+        return [int(number) for number in np.flatnonzero(np.cumsum(more))]
+
+
+def _sums(ranges: Sequence[range], strides: Sequence[int]) -> Iterator[int]:
+    """The sum of strides for each combination of indices."""
+    if not ranges:
+        yield 0
+        return
+    for index in ranges[0]:
+        for rest in _sums(ranges[1:], strides[1:]):
+            yield index * strides[0] + rest
+
+
+def selected(key: Any, shape: Sequence[int]) -> Selection:
+    """What a key of numpy's basic slicing selects.
+
+    Raises:
+        IsthmusError: it is none: it has too many indices, a list, or an index out of range.
+
+    """
+    words = key if isinstance(key, tuple) else (key,)
+    if sum(word is Ellipsis for word in words) > 1:
+        raise IsthmusError("index: more than one ellipsis (...)")
+    given = [word for word in words if word is not Ellipsis]
+    if len(given) > len(shape):
+        raise IsthmusError(f"index: {len(given)} of them; the array has {len(shape)} dimensions")
+    at = next((place for place, word in enumerate(words) if word is Ellipsis), len(words))
+    rest = [slice(None)] * (len(shape) - len(given))
+    whole = [*given[:at], *rest, *given[at:]]
+    ascending: list[slice] = []
+    after: list[Any] = []
+    for dim, (word, extent) in enumerate(zip(whole, shape, strict=True)):
+        if isinstance(word, slice):
+            try:
+                along = range(*word.indices(extent))
+            except (TypeError, ValueError) as error:
+                raise IsthmusError(f"index of dimension {dim}: {shown(word)}: {error}") from error
+            forward = along if along.step > 0 else along[::-1]
+            ascending.append(slice(forward.start, max(forward.start, forward.stop), forward.step))
+            after.append(slice(None, None, 1 if along.step > 0 else -1))
+            continue
+        try:
+            index = operator.index(word)
+        except TypeError:
+            raise IsthmusError(
+                f"index of dimension {dim}: {shown(word)}; give whole numbers and slices"
+            ) from None
+        if not -extent <= index < extent:
+            raise OutOfRangeError(f"index {index} of dimension {dim}, which has {extent}")
+        index %= extent
+        ascending.append(slice(index, index + 1, 1))
+        after.append(0)
+    return Selection(tuple(ascending), tuple(after))

@@ -1,0 +1,222 @@
+"""What is written beside its name, and gets it when it is whole.
+
+The temporary name follows from the final one, and is locked while its program lives: a second
+writer is told, and what a killed one has left is removed by the next.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from isthmus.errors import IsthmusError
+from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unwritable
+
+TEMPORARY = "isthmus-part"
+"""How the name ends under which a file or folder is written."""
+FORMER = "isthmus-former"
+"""How the name ends that a folder has while another one takes its place."""
+
+
+def hidden(path: Path, end: str) -> Path:
+    """A hidden name beside a path."""
+    return path.with_name(f".{path.name[:NAME_MAX]}.{end}")
+
+
+class Temporary:
+    """A file, or a folder, under its temporary name, locked."""
+
+    def __init__(self, path: Path, *, folder: bool = False) -> None:
+        """Make it.
+
+        Raises:
+            IsthmusError: another program is writing it, something is in the way, or nothing can be
+                written there.
+
+        """
+        self.path = path
+        self.place = hidden(path, TEMPORARY)
+        self._folder = folder
+        if not path.parent.is_dir():
+            raise IsthmusError(f"{path}: there is no folder {path.parent}; make it first")
+        if folder:
+            recover(path)
+            _refuse_unless_folder(path)
+        else:
+            refuse_unless_file(path)
+        try:
+            self.handle = self._made()
+        except OSError as error:
+            raise unwritable(path.parent, error) from error
+
+    def finish(self, *, sync: bool) -> None:
+        """Give it its name.
+
+        Raises:
+            IsthmusError: the name cannot be given; what was there is as it was.
+
+        """
+        with telling_of(self.path, "cannot be written"):
+            if self._folder:
+                self._swap()
+            else:
+                refuse_unless_file(self.path)
+                self.place.replace(self.path)
+            if sync:
+                sync_one(self.path.parent)
+        self._free()
+
+    def discard(self) -> None:
+        """Remove it, unless it has its name."""
+        if self.handle >= 0:
+            with suppress(OSError):
+                _remove(self.place)
+            self._free()
+
+    def _free(self) -> None:
+        """Close it: its lock goes with it."""
+        os.close(self.handle)
+        self.handle = -1
+
+    def _made(self) -> int:
+        while True:
+            try:
+                if self._folder:
+                    self.place.mkdir()
+                else:
+                    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+                    os.close(os.open(self.place, flags, 0o666))
+                new = True
+            except FileExistsError:
+                new = False
+            handle = _locked(self.place, self.path)
+            if handle is None:
+                # It got its name, or was removed, since.
+                continue
+            if new:
+                return handle
+            # Nobody holds it: its program was killed. Ranks that have not heard of it yet may still
+            # write to it, so that it is not written to again.
+            _remove(self.place)
+            os.close(handle)
+
+    def _swap(self) -> None:
+        former = hidden(self.path, FORMER)
+        _refuse_unless_folder(self.path)
+        if not self.path.exists():
+            self.place.rename(self.path)
+            return
+        # Whoever finds nothing under the name puts the former folder back, but not while it is
+        # locked.
+        lock = _locked(self.path, self.path)
+        try:
+            self.path.rename(former)
+            try:
+                self.place.rename(self.path)
+            except OSError:
+                former.rename(self.path)
+                raise
+            with suppress(OSError):
+                shutil.rmtree(former)
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+
+def recover(path: Path) -> None:
+    """Put a folder back that was on its way out when the program that wrote another was killed.
+
+    Raises:
+        IsthmusError: another program is exchanging them just now, or it cannot be put back.
+
+    """
+    former = hidden(path, FORMER)
+    if not former.is_dir() or former.is_symlink():
+        return
+    handle = _locked(former, path)
+    if handle is None:
+        return
+    try:
+        with telling_of(path, f"cannot be put back from {former.name}"):
+            if os.path.lexists(path):
+                shutil.rmtree(former)
+            else:
+                former.rename(path)
+    finally:
+        os.close(handle)
+
+
+def sync_one(place: Path) -> None:
+    """Have a file, or the names in a folder, kept through a power cut."""
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path, turn: int, turns: int) -> None:
+    """Have every `turns`-th file and folder below a folder kept through a power cut.
+
+    Raises:
+        FileError: one cannot be.
+
+    """
+    places = [folder, *sorted(folder.rglob("*"))]
+    for place in places[turn::turns]:
+        with telling_of(place, "cannot be written"):
+            sync_one(place)
+
+
+def _locked(place: Path, path: Path) -> int | None:
+    """A file or folder open and locked; nothing if it is there no more.
+
+    Raises:
+        IsthmusError: another program holds the lock.
+
+    """
+    import fcntl
+
+    way = os.O_RDONLY if place.is_dir() else os.O_RDWR
+    try:
+        handle = os.open(place, way | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise IsthmusError(
+            f"{path}: another program is writing it ({place.name} is locked); wait until it has "
+            "ended, or give another name"
+        ) from None
+    except OSError:
+        os.close(handle)
+        raise
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), place.lstat()):
+            return handle
+    os.close(handle)
+    return None
+
+
+def _refuse_unless_folder(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        what = "a file" if stat.S_ISREG(mode) else kind_of(mode)
+        raise IsthmusError(f"{path}: {what} is there; an array of zarr is a folder")
+    if any(path.iterdir()) and not (path / "zarr.json").is_file():
+        raise IsthmusError(f"{path}: a folder that is no array of zarr is there; give another name")
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)

@@ -1,0 +1,212 @@
+"""An array written to a file that is whole, or as it was before."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.arrays import memory
+from isthmus.arrays.files import sums
+from isthmus.arrays.files.domains import Box
+from isthmus.arrays.files.formats import Described, same_shape
+from isthmus.arrays.files.region import Writer
+from isthmus.arrays.files.team import Alone
+from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_tree
+from isthmus.errors import IsthmusError
+from isthmus.files import telling_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.files.access import Access
+    from isthmus.arrays.layouts import Layout
+
+    Part = NDArray[Any]
+
+
+def write(access: Access, held: Any, layout: Layout) -> Described:
+    """Write what ranks hold.
+
+    Args:
+        access: to the file.
+        held: by this rank, or in order of ranks where one process holds what all do.
+        layout: who holds what.
+
+    Returns:
+        The array in the file.
+
+    Raises:
+        IsthmusError: on all ranks alike, if it cannot be written; the file is as it was.
+
+    """
+    team = access.team
+    array = _agreed(access, held, layout)
+    begun: list[_Begun] = []
+
+    def begin() -> Described:
+        begun.append(_Begun(access, array))
+        return begun[0].array
+
+    try:
+        array = team.first(begin)
+        place = hidden(access.path, TEMPORARY)
+        by_rank = _moved(access, array, place, held, layout)
+        team.first(lambda: begun[0].finish(by_rank))
+    except BaseException:
+        for temporary in begun:
+            temporary.discard()
+        raise
+    return array
+
+
+def _agreed(access: Access, held: Any, layout: Layout) -> Described:
+    """The array that all ranks together are about to write."""
+    team, given = access.team, access.given
+
+    def look() -> np.dtype[Any] | None:
+        same_shape(access.path, "shape=", given.shape, layout.shape)
+        ranks = access.ranks(layout)
+        if isinstance(team, Alone):
+            by_rank = [memory.parts_of(of_one) for of_one in held]
+            if len(by_rank) != len(ranks):
+                raise IsthmusError(f"held: of {len(by_rank)} ranks; the layout has {len(ranks)}")
+        else:
+            by_rank = [[] if held is None else memory.parts_of(held)]
+            if not ranks and by_rank[0]:
+                raise IsthmusError("held: the layout does not have this rank")
+        for rank, parts in zip(ranks, by_rank, strict=False):
+            memory.check(layout, rank, parts, "held")
+        kind = memory.one_type([part for parts in by_rank for part in parts], "held")
+        if kind is not None and given.dtype is not None and kind != given.dtype:
+            raise IsthmusError(
+                f"{access.path}: held: elements of type {kind}; the file is to have {given.dtype}"
+            )
+        return kind
+
+    kinds = team.everyone(team.together(look))
+    known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
+    if not known:
+        raise IsthmusError("held: no rank holds any array")
+    first, dtype = known[0]
+    for rank, kind in known:
+        if kind != dtype:
+            raise IsthmusError(
+                f"held: elements of type {dtype} on rank {first}, of type {kind} on rank {rank}; "
+                "all are of one"
+            )
+    return Described(layout.shape, dtype, given.order or "C")
+
+
+def _moved(
+    access: Access, array: Described, place: Path, held: Any, layout: Layout
+) -> list[dict[int, int]]:
+    """Bring all elements to their place; on rank 0 the sums of each rank."""
+    team, aggregator = access.team, access.aggregator
+    if array.offset is None:
+        _in_chunks(access, array, place, held, layout)
+        return []
+    together = access.block // array.dtype.itemsize
+    block = max(1, together) * array.dtype.itemsize if access.block else 0
+    domains = access.stretches(array, block)
+    writer = team.together(
+        lambda: (
+            None if aggregator is None else Writer(access.path, place, array, domains, aggregator)
+        )
+    )
+
+    def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+        assert writer is not None
+        writer.put(number, data, block)
+
+    try:
+        access.rounds(array, domains).write(layout, held, put)
+        team.together(lambda: None if writer is None or not access.sync else writer.sync())
+    finally:
+        if writer is not None:
+            writer.close()
+    return team.to_first({} if writer is None else writer.sums)
+
+
+def _in_chunks(access: Access, array: Described, place: Path, held: Any, layout: Layout) -> None:
+    team, aggregator = access.team, access.aggregator
+    pieces = team.together(
+        lambda: (
+            None
+            if aggregator is None
+            else access.form.pieces(place, access.given, team.rank, write=True)
+        )
+    )
+
+    def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+        assert pieces is not None
+        with telling_of(access.path, "cannot be written"):
+            for box, part in zip(boxes, parts, strict=True):
+                pieces.put(box, part)
+
+    domains = access.chunks(array)
+    access.rounds(array, domains).write(layout, held, put)
+    turns = len(access.aggregators)
+    if access.sync:
+        team.together(lambda: None if aggregator is None else sync_tree(place, aggregator, turns))
+
+
+class _Begun:
+    """What rank 0 does for a file besides its elements."""
+
+    def __init__(self, access: Access, array: Described) -> None:
+        self._access = access
+        path, folder = access.path, access.form.folder
+        self._sums = hidden(sums.beside(path), TEMPORARY)
+        self._temporary = Temporary(path, folder=folder)
+        try:
+            with telling_of(path, "cannot be written"):
+                self._sums.unlink(missing_ok=True)
+                if folder:
+                    self.array = access.form.create(
+                        self._temporary.place, array, access.given, path
+                    )
+                else:
+                    self.array = self._room(array)
+        except BaseException:
+            self._temporary.discard()
+            raise
+
+    def _room(self, array: Described) -> Described:
+        """Make the file as long as it will be."""
+        access, place = self._access, self._temporary.place
+        told = os.statvfs(place)
+        free = told.f_bavail * told.f_frsize
+        if free < array.size:
+            raise IsthmusError(
+                f"{access.path}: cannot be written (No space left on device): {array.size} bytes "
+                f"are needed beside what is there, {free} are free"
+            )
+        os.truncate(place, array.size)
+        os.truncate(place, 0)
+        made = access.form.create(place, array, access.given, access.path)
+        if made.offset is not None and place.stat().st_size < made.offset + made.size:
+            os.truncate(place, made.offset + made.size)
+        return made
+
+    def finish(self, by_rank: list[dict[int, int]]) -> None:
+        """Give the file its name, and its sums theirs."""
+        path, array, block = self._access.path, self.array, self._access.block
+        if not self._access.form.folder:
+            if block and array.offset is not None:
+                block = max(1, block // array.dtype.itemsize) * array.dtype.itemsize
+                told = sums.gathered(array.offset, array.size, block, by_rank)
+                told.save(self._sums)
+            with telling_of(sums.beside(path), "cannot be removed"):
+                sums.beside(path).unlink(missing_ok=True)
+        self._temporary.finish(sync=self._access.sync)
+        with suppress(FileNotFoundError):
+            self._sums.replace(sums.beside(path))
+
+    def discard(self) -> None:
+        """Remove all that was begun."""
+        self._temporary.discard()
+        with suppress(OSError):
+            self._sums.unlink(missing_ok=True)

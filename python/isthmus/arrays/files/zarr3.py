@@ -1,0 +1,111 @@
+"""Arrays of zarr, version 3, through the zarr library, which encodes and decodes chunks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.arrays.files.domains import Box, slices
+from isthmus.arrays.files.formats import Described, Format, Given, Pieces, refuse_order
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Zarr(Format):
+    """A folder with a file for each chunk, or for each shard of several."""
+
+    name = "zarr"
+    folder = True
+    sums = True
+    takes = frozenset({"chunks", "shards"})
+    module = "zarr"
+
+    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+        found = _opened(path, "r")
+        return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
+
+    def create(  # noqa: D102
+        self, place: Path, array: Described, given: Given, path: Path
+    ) -> Described:
+        import zarr
+        from zarr.codecs import Crc32cCodec, ZstdCodec
+
+        refuse_order(self.name, array.order)
+        keywords: dict[str, Any] = {}
+        if given.checksums:
+            keywords["compressors"] = (ZstdCodec(), Crc32cCodec())
+        if given.chunks is not None:
+            keywords["chunks"] = given.chunks
+        if given.shards is not None:
+            keywords["shards"] = given.shards
+        with _telling(path), _quiet():
+            made = zarr.create_array(
+                store=place,
+                shape=array.shape,
+                dtype=array.dtype,
+                zarr_format=3,
+                **keywords,
+            )
+        return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
+
+    def pieces(self, path: Path, given: Given, rank: int, *, write: bool = False) -> Pieces:  # noqa: D102
+        return _Pieces(path, "r+" if write else "r", rank)
+
+
+class _Pieces(Pieces):
+    def __init__(self, path: Path, mode: str, rank: int) -> None:
+        self._path, self._rank = path, rank
+        self._array = _opened(path, mode)
+
+    def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        region = ", ".join(f"{along.start}:{along.stop}" for along in where)
+        with _telling(self._path, f"in [{region}], as rank {self._rank} reads it: "):
+            into[...] = self._array[where]
+
+    def put(self, box: Box, part: NDArray[Any]) -> None:
+        with _telling(self._path):
+            self._array[slices(box)] = part
+
+    def close(self) -> None:
+        pass
+
+
+def _opened(path: Path, mode: Any) -> Any:
+    import zarr
+
+    if not path.is_dir():
+        with path.open("rb"):
+            raise IsthmusError(f"{path}: a file; an array of zarr is a folder")
+    with _telling(path), _quiet():
+        return zarr.open_array(store=path, mode=mode)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings about types of elements that only this library has so far."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")
+        yield
+
+
+@contextmanager
+def _telling(path: Path, where: str = "") -> Iterator[None]:
+    try:
+        yield
+    except IsthmusError:
+        raise
+    except OSError as error:
+        if error.strerror:
+            raise
+        raise IsthmusError(f"{path}: {where}{error}") from error
+    except Exception as error:
+        # The library has many classes of errors, most of which are ValueErrors.
+        raise IsthmusError(f"{path}: {where}{error}") from error
+
+
+FORMATS = {"zarr": Zarr}

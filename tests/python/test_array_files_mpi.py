@@ -1,0 +1,251 @@
+"""Arrays in files, between the ranks of real MPI programs."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mpi4py", exc_type=ImportError)
+
+import isthmus
+from array_file_cases import SUFFIXES
+from test_arrays_mpi import HERE, mpiexec
+
+
+def names(folder):
+    return sorted(place.name for place in folder.iterdir())
+
+
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 80), (3, 24), (1, 8)])
+def test_random_files(ranks, cases, tmp_path):
+    done = mpiexec(ranks, str(HERE / "array_file_ranks.py"), str(cases), str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    assert re.search(rf"{cases} files on {ranks} ranks", done.stdout)
+    assert len([name for name in names(tmp_path) if not name.endswith(".crc32c")]) == cases
+
+
+FAULTS = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus import IsthmusError
+from isthmus.arrays import Layout
+comm, folder = MPI.COMM_WORLD, Path(sys.argv[1])
+rank = comm.rank
+blocks = Layout.block_cyclic((40, 60), (2, 2), (4, 5))
+whole = np.arange(2400.0).reshape(40, 60)
+(mine,) = blocks.scatter(whole)[rank]
+small = {"buffer": "1 KiB", "stripe": "256 B", "comm": comm}
+
+def refused(what, function):
+    try:
+        function()
+    except IsthmusError as error:
+        words = str(error).replace(str(folder) + "/", "")
+        if len(set(comm.allgather(words))) > 1:
+            words = f"NOT THE SAME {comm.allgather(words)}"
+    else:
+        words = "NOT REFUSED"
+    if rank == 0:
+        print(f"<{what}: {words}>")
+
+def write(name, held=mine, layout=blocks, **settings):
+    with isthmus.open_array(folder / name, "w", **{**small, **settings}) as file:
+        file.write(held, layout)
+
+def read(name, change=lambda: None, out=None, **settings):
+    with isthmus.open_array(folder / name, **{**small, **settings}) as file:
+        comm.Barrier()
+        if rank == 0:
+            change()
+        comm.Barrier()
+        return file.read(blocks, out)
+
+write("a.npy", checksums="1 kB")
+refused("missing", lambda: read("none.npy"))
+refused("held", lambda: write("a.npy", mine[:-1] if rank == 2 else mine))
+refused("dtype", lambda: write("a.npy", mine.astype("f4") if rank == 3 else mine))
+refused("nothing", lambda: write("a.npy", None if rank == 1 else mine))
+refused("ranks", lambda: write("a.npy", mine, blocks.on_ranks([0, 1, 2, 4])))
+refused("out", lambda: read("a.npy", out=np.zeros_like(mine, "i4" if rank == 1 else "f8")))
+refused("other way", lambda: read("a.npy", buffer=f"{1 + rank // 2} kB"))
+refused("option", lambda: read("a.npy", stripe="1 kB" if rank else "1000"))
+refused("aggregators", lambda: read("a.npy", aggregators=5))
+refused("cut", lambda: read("a.npy", lambda: os.truncate(folder / "a.npy", 18000)))
+assert rank or (folder / "a.npy").unlink() is None
+write("a.npy", checksums="1 kB", aggregators=[3, 1])
+
+def spoil():
+    with (folder / "a.npy").open("r+b") as file:
+        file.seek(128 + 12_345)
+        file.write(b"?")
+
+refused("sum", lambda: read("a.npy", spoil, aggregators=[0, 2]))
+
+def stop(done, of):
+    if rank == 1 and done > of // 2:
+        raise ValueError("enough")
+
+refused("progress", lambda: write("a.npy", progress=stop))
+refused("shape", lambda: write("a.npy", shape=(60, 40)))
+with isthmus.open_array(folder / "a.npy", comm=comm, verify=False) as file:
+    again = file.read(blocks)[0]
+    assert (again != mine).sum() == (1 if rank == RANK_OF_SPOILT else 0)
+    assert np.array_equal(file[rank], whole[rank])
+if rank == 0:
+    print("<left:", sorted(place.name for place in folder.iterdir()), ">")
+"""
+
+
+def test_all_ranks_say_the_same(tmp_path):
+    # Byte 12,345 is in element 1543, in row 25 and column 43: of rank 0 by blocks of 4 x 5.
+    row, column = divmod(1543, 60)
+    spoilt = row // 4 % 2 * 2 + column // 5 % 2
+    done = mpiexec(4, "-c", FAULTS.replace("RANK_OF_SPOILT", str(spoilt)), str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = dict(re.findall(r"<([a-z ]+): (.*)>", done.stdout))
+    for what, words in {
+        "missing": "none.npy: cannot be read (No such file or directory)",
+        "held": "rank 2: held of rank 2: an array of shape (19, 30); the layout gives it (20, 30)",
+        "dtype": "held: elements of type float64 on rank 0, of type float32 on rank 3",
+        "nothing": "rank 1: held of rank 1: 0 arrays; the layout gives it 1",
+        "ranks": "the layout has rank 4, but the communicator has 4 ranks",
+        "out": "rank 1: a.npy: elements of type float64; out of rank 1 has int32",
+        "other way": "rank 2: opened in another way than on rank 0",
+        "option": 'rank 0: stripe: "1000": the unit is missing',
+        "aggregators": "aggregators: 5; there are 1 to 4",
+        "cut": "cut short: 19328 bytes expected, 18000 found",
+        "progress": "rank 1: ValueError: enough",
+        "shape": "rank 0: a.npy: an array of shape (40, 60); shape= has (60, 40)",
+        "sum": "a.npy: block 12 (bytes 12128 to 13127) is not what rank 1 wrote: CRC-32C",
+    }.items():
+        assert words in told[what], (what, told[what])
+    assert told["left"] == "['a.npy', 'a.npy.crc32c'] "
+
+
+TEAMS = """
+import sys
+from pathlib import Path
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout
+world, path = MPI.COMM_WORLD, Path(sys.argv[1])
+side = world.rank // 2
+team = world.Split(side)
+layout = Layout.row_swath((40, 60), 2)
+mine = np.full((20, 60), float(side))
+met = []
+
+def meet(done, of):
+    # The others try while this team is in the middle.
+    if not met:
+        met.append(done)
+        world.Barrier()
+        world.Barrier()
+
+if side == 0:
+    with isthmus.open_array(path, "w", comm=team, progress=meet) as file:
+        file.write(mine, layout)
+else:
+    world.Barrier()
+    try:
+        with isthmus.open_array(path, "w", comm=team) as file:
+            file.write(mine, layout)
+    except isthmus.IsthmusError as error:
+        print(f"<{world.rank}: {error}>", flush=True)
+    world.Barrier()
+world.Barrier()
+assert (isthmus.open_array(path)[...] == 0).all()
+"""
+
+
+@pytest.mark.parametrize("suffix", [".npy", *(s for s in SUFFIXES if s == ".zarr")])
+def test_the_second_of_two_teams_is_told(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    done = mpiexec(4, "-c", TEAMS, str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = f"{path}: another program is writing it (.a{suffix}.isthmus-part is locked); wait until"
+    told = sorted(re.findall(r"<(\d: .*?) until", done.stdout))
+    assert told == [f"{rank}: {words.removesuffix(' until')}" for rank in (2, 3)]
+    assert names(tmp_path) == [path.name]
+
+
+DYING = """
+import os, signal, sys
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout
+comm, path = MPI.COMM_WORLD, sys.argv[1]
+blocks = Layout.block_cyclic((200, 300), (2, 2), (4, 5))
+
+def progress(done, of):
+    if comm.rank == int(sys.argv[2]) and done > of // 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+how = {"buffer": "8 KiB", "stripe": "1 KiB", "aggregators": 4, "progress": progress}
+if path.endswith(".zarr"):
+    how["chunks"] = (20, 30)
+with isthmus.open_array(path, "w", comm=comm, **how) as file:
+    file.write(np.full(blocks.extents(comm.rank)[0], 7.0), blocks)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".zarr"])
+@pytest.mark.parametrize("rank", [0, 2])
+def test_a_rank_that_dies(tmp_path, suffix, rank):
+    if suffix not in SUFFIXES:
+        pytest.skip("the zarr library of version 3 needs Python 3.11")
+    path, before = tmp_path / f"a{suffix}", np.arange(600.0).reshape(20, 30)
+    with isthmus.open_array(path, "w") as file:
+        file.write(before)
+    done = mpiexec(4, "-c", DYING, str(path), str(rank))
+    assert done.returncode != 0
+    by_launcher = rf"rank {rank}\b[^.]*signal\s{signal.SIGKILL:d}\b"
+    assert re.search(rf"{by_launcher}|in vain for rank {rank}: ended", done.stderr), done.stderr
+    with isthmus.open_array(path) as file:
+        assert np.array_equal(file[...], before)
+    # What is left is removed by whoever writes next.
+    done = mpiexec(4, "-c", DYING, str(path), "5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with isthmus.open_array(path) as file:
+        assert (file[...] == np.full((200, 300), 7.0)).all()
+    assert names(tmp_path) == [path.name]
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout
+comm, path = MPI.COMM_WORLD, sys.argv[1]
+blocks = Layout.block_cyclic((200, 300), (2, 2), (4, 5))
+if comm.rank == 3:
+    # Not found out before data move: of this rank alone.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+how = {"buffer": "8 KiB", "stripe": "1 KiB", "aggregators": 4, "comm": comm}
+try:
+    with isthmus.open_array(path, "w", **how) as file:
+        file.write(np.full(blocks.extents(comm.rank)[0], 7.0), blocks)
+except isthmus.IsthmusError as error:
+    print(f"<{error}>", flush=True)
+"""
+
+
+def test_a_disk_that_is_full_in_the_middle(tmp_path):
+    path, before = tmp_path / "a.npy", np.arange(600.0).reshape(20, 30)
+    np.save(path, before)
+    done = mpiexec(4, "-c", FULL, str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = f"rank 3: {path}: cannot be written (File too large)"
+    assert re.findall(r"<(.*?)>", done.stdout) == [words] * 4
+    assert np.array_equal(np.load(path), before)
+    assert names(tmp_path) == ["a.npy"]
