@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ranks import alone, mpiexec
-
 from isthmus.arrays.mpi import FORMS
+from ranks import alone, mpiexec
 
 HERE = Path(__file__).parent
 
