@@ -99,8 +99,8 @@ Rows = dict[str, list[tuple[float, float]]]
 """By what was measured, ``""`` if it has no name, seconds of the slowest rank and CPU seconds."""
 
 
-def measured(command: Sequence[str]) -> Rows:
-    """What a program prints of its runs: lines ``[WHAT ]SECONDS CPU``.
+def launched(command: Sequence[str]) -> str:
+    """What a program prints.
 
     Raises:
         RuntimeError: it failed; with its last words.
@@ -117,8 +117,18 @@ def measured(command: Sequence[str]) -> Rows:
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def measured(command: Sequence[str]) -> Rows:
+    """What a program prints of its runs: lines ``[WHAT ]SECONDS CPU``.
+
+    Raises:
+        RuntimeError: it failed; with its last words.
+
+    """
     rows: Rows = {}
-    for line in done.stdout.splitlines():
+    for line in launched(command).splitlines():
         *what, seconds, cpu = line.split()
         rows.setdefault(" ".join(what), []).append((float(seconds), float(cpu)))
     return rows

@@ -18,6 +18,7 @@ import caminos
 import plot
 from array_files import array
 from crosscheck import crosscheck
+from exchanges import crossover, prediction
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
@@ -303,6 +304,8 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         redistribute,
         plan,
         array,
+        prediction,
+        crossover,
         crosscheck,
     )
 }
