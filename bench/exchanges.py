@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 import sys
 import tempfile
@@ -158,10 +157,6 @@ def _draw_crossover(points: list[dict[str, Any]], path: Path) -> None:
         [f"{2**power} B" if power < 10 else f"{2 ** (power - 10)} KiB" for power in range(3, 14, 2)]
     )
     axes.minorticks_off()
-    low = min(
-        point[name]["rate_mb_per_s"]["min"] for point in points for name in point if name[0] != "b"
-    )
-    axes.set_ylim(10 ** math.floor(math.log10(low)))
     axes.set_xlabel("block")
     axes.set_ylabel("MB/s")
     axes.set_title("4 ranks write one file on tmpfs", loc="left")
