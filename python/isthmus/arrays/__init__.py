@@ -23,6 +23,7 @@ Between the ranks of an MPI program (``mpi4py``)::
 
 from __future__ import annotations
 
+from isthmus.arrays.descriptions import Description, load
 from isthmus.arrays.interface import IoDistribution, TransferUnit, io_distribution
 from isthmus.arrays.layouts import (
     Layout,
@@ -33,6 +34,7 @@ from isthmus.arrays.layouts import (
 from isthmus.arrays.plans import Plan
 
 __all__ = [
+    "Description",
     "IoDistribution",
     "Layout",
     "Plan",
@@ -41,4 +43,5 @@ __all__ = [
     "cuts",
     "cyclic",
     "io_distribution",
+    "load",
 ]

@@ -9,9 +9,12 @@ import numpy as np
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.arrays.descriptions import Description
     from isthmus.arrays.layouts import Layout
     from isthmus.arrays.plans import Plan
 
+INDICES_MAX = 1 << 24
+"""Most indices of a dimension that is drawn, since each is looked at."""
 CELLS_MAX = 1024
 """Most elements along a dimension of a picture; of more, every second, third, ... is drawn."""
 
@@ -29,6 +32,11 @@ def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    if max(layout.shape) > INDICES_MAX:
+        raise IsthmusError(
+            f"a dimension of {max(layout.shape):,} indices is not drawn; the most are "
+            f"{INDICES_MAX:,}"
+        )
     shape = (*layout.shape, 1)[:2]
     steps = [-(-extent // CELLS_MAX) for extent in shape]
     owner = np.full([-(-extent // step) for extent, step in zip(shape, steps, strict=True)], -1)
@@ -98,3 +106,29 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
             axis.set_ticks(range(len(ranks)), [str(rank) for rank in ranks])
         axis.set_label_text(f"{which} rank")
     return ax
+
+
+def draw_redistribution(told: Description) -> Any:
+    """Draw who holds what before, who sends what to whom, and who holds what then.
+
+    Args:
+        told: what a file says, between at most 1,024 ranks on each side.
+
+    Returns:
+        The figure.
+
+    """
+    from matplotlib.figure import Figure
+
+    from isthmus.plots.style import styled
+
+    with styled():
+        figure = Figure(figsize=(14, 4.4), layout="constrained")
+        before, between, after = figure.subplots(1, 3)
+        draw_layout(told.from_, ax=before).set_title("before")
+        draw_plan(told.plan, ax=between).set_title("moved")
+        draw_layout(told.to, ax=after).set_title("after")
+        for ax in (before, between, after):
+            ax.grid(visible=False)
+        figure.suptitle(told.title)
+    return figure
