@@ -146,7 +146,7 @@ class Given:
             raise self.expected(what, example)
         question = {"texts": [[f"1 {unit}", self.value]]}
         (told,) = json.loads(ask(_core.quantities, json.dumps(question)))
-        if told["numbers"] is None:
+        if not told["numbers"] or told["numbers"][1] is None:
             problem = f'"{cut(flat(self.value))}" is not {what}'
             raise self.wrong(problem, f"write a number and its unit, {example}")
         found = float(told["numbers"][1])
