@@ -109,6 +109,13 @@ def test_elements_of_several_fields():
     assert told.dtype == np.dtype([("x", "f8"), ("at", [("i", "i4"), ("j", "i4")])])
 
 
+def test_a_block_may_be_longer_than_the_array():
+    told = read(GOOD, "p.toml", ["from.blocks=[9007199254740993, 4]"])
+    assert [len(each) for each in told.from_.indices(0)[0]] == [16, 8]
+    assert told.from_.extents(3) == [(0, 8)]
+    assert [len(each) for each in told.from_.indices(3)[0]] == [0, 8]
+
+
 def test_load_reads_a_file(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text(GOOD)
@@ -176,6 +183,8 @@ WRONG = [
         "outstanding = 0",
         ":19: io.outstanding: 0 is out of range; give 1 to 65536",
     ),
+    ('"64 KiB"', '"1e20 B"', ':17: io.stripe: "1e20 B" is too much; give 1e+18 B or less'),
+    ('"64 KiB"', '"1e400 B"', ':17: io.stripe: "1e400 B" is not an amount of data; write a number'),
     ("[io]", "[io", ":16: not TOML: "),
     ("[io]", "nodes = true\n[io]", ":16: costs.nodes: no such field; known here: message_overhead"),
     ('title = "Panels"', "nodes = true", ":1: nodes: true where a set of nodes is expected"),

@@ -146,7 +146,8 @@ def test_scenarios_graphs_and_changes_are_judged_and_told(tmp_path):
     rows = {
         line.split()[0]: [int(cell) for cell in line.split()[1:4]]
         for line in done.stdout.splitlines()
-        if line.startswith(("scenario ", "override ", "graph ", "redistribution ")) and " s " in line
+        if line.startswith(("scenario ", "override ", "graph ", "redistribution "))
+        and " s " in line
     }
     assert set(rows) == {"scenario", "override", "graph", "redistribution"}
     assert sum(made for made, _, _ in rows.values()) == 80

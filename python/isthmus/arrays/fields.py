@@ -23,11 +23,11 @@ LIST_MAX = 1 << 20
 """Most items of one list."""
 
 _UNITS = {
-    "an amount of data": ("B", '"64 KiB"'),
-    "a time": ("s", '"10 us"'),
-    "a bandwidth": ("B/s", '"5 GB/s"'),
+    "an amount of data": ("B", '"64 KiB"', 1e18),
+    "a time": ("s", '"10 us"', 86_400),
+    "a bandwidth": ("B/s", '"5 GB/s"', 1e18),
 }
-"""What quantities are called, the unit that they are told in, and an example."""
+"""What quantities are called, the unit that they are told in, an example, and the most."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Given:
         """
         from isthmus import _core
 
-        unit, example = _UNITS[what]
+        unit, example, most = _UNITS[what]
         if self.kind in ("integer", "number"):
             raise self.wrong(
                 f"the unit of {self.value} is missing",
@@ -153,6 +153,10 @@ class Given:
         if found < least:
             smallest = "above 0" if 0 < least < 1 else f"{least:g} {unit} or more"
             raise self.wrong(f'"{cut(flat(self.value))}" is too little', f"give {smallest}")
+        if found > most:
+            raise self.wrong(
+                f'"{cut(flat(self.value))}" is too much', f"give {most:g} {unit} or less"
+            )
         return found
 
     def data(self, least: int = 1) -> int:

@@ -568,5 +568,7 @@ def _spread(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
     if count == 0:
         return np.empty(0, np.int64)
     firsts = start + stride * np.arange(count, dtype=np.int64)
-    spread = (firsts[:, None] + np.arange(length, dtype=np.int64)).ravel()
-    return spread[: (count - 1) * length + last]
+    # A block may be longer than the array, where it is the only one.
+    whole = np.arange(length if count > 1 else 0, dtype=np.int64)
+    end = firsts[-1] + np.arange(last, dtype=np.int64)
+    return np.concatenate([(firsts[:-1, None] + whole).ravel(), end])
