@@ -203,6 +203,11 @@ def test_each_mistake_has_its_line_and_field(right, wrong, told):
 
 WRONG_LAYOUTS = [
     (
+        'kind = "darray"\ndistributions = ["cyclic", "block"]\n'
+        'arguments = [4611686018427387904, "default"]\nprocesses = [2, 2]',
+        ":10: to: dimension 0: blocks of 4611686018427387904 on 2 processes; a round over all has",
+    ),
+    (
         'kind = "hpf"\ndistribution = ["BLOK", "*"]\ngrid = [2]',
         ':10: to: dimension 0: "BLOK"; it is',
     ),

@@ -83,6 +83,16 @@ def test_a_plan_for_programs(isthmus):
     assert json.loads(good(changed))["messages"] < 12
 
 
+def test_a_plan_in_which_nothing_moves(isthmus, tmp_path):
+    head, _, _ = FILE.partition("[to]")
+    before = head.partition("[from]")[2]
+    (tmp_path / "p.toml").write_text(f"{head}[to]{before}")
+    shown = good(isthmus("redistribute", "plan", "p.toml"))
+    assert "between ranks   nothing" in shown
+    moved = isthmus("redistribute", "run", "p.toml", "--repeat", "1", "--json")
+    assert json.loads(good(moved))["checked"] == 64 * 48
+
+
 def test_a_plan_between_very_many_ranks_is_not_counted(isthmus):
     words = ["array.shape=[1000000, 1000000]", "to.ranks=100000", "from.grid=[100, 100]"]
     shown = good(isthmus("redistribute", "plan", "p.toml", *words))

@@ -205,6 +205,39 @@ def test_the_same_seed_gives_the_same():
     assert found[0].whole.seconds == pytest.approx(found[2].whole.seconds, rel=0.2)
 
 
+KINDS = {
+    "fat-tree": "arity = 4\nlevels = 2\n" + SERVERS,
+    "graph": RING + "\n" + SERVERS,
+    # I/O nodes are the servers there.
+    "hypercube": "dimension = 3\nlanes = { io_link = 1 }",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_on_every_kind_of_machine(kind):
+    text = f'version = 1\nname = "m"\n[machine]\nkind = "{kind}"\n{KINDS[kind]}\n'
+    told = described(
+        'shape = [32, 32]\ndtype = "float64"',
+        'kind = "block-cyclic"\ngrid = [2, 2]\nblocks = [2, 2]',
+        'kind = "row-swath"\nranks = 4',
+        '[costs]\nmessage_overhead = "20 us"\n[io]\nstripe = "1 KiB"',
+    )
+    found = predict(told, Machine.read(text, "m.toml", [], "all", None))
+    assert (found.move.messages, found.move.bytes) == (12, 6144)
+    assert (found.direct.messages, found.direct.bytes) == (512, 8192)
+    assert (found.after.messages, found.after.bytes) == (8, 8192)
+    # Each rank hands over its messages one after the other.
+    for time, count in ((found.move, 3), (found.direct, 128), (found.after, 2)):
+        assert time.low > count * 20e-6
+    assert found.verdict == "reshuffle"
+
+
+def test_fabrics_of_rings_are_refused():
+    text = 'version = 1\nname = "m"\n[machine]\nkind = "sci"\nfabric = "ring"\nsize = 8\n'
+    with pytest.raises(IsthmusError, match="are not simulated on SCI fabrics"):
+        Machine.read(text, "m.toml", [], "all", None)
+
+
 def of(low: float, high: float) -> Time:
     return Time((low + high) / 2, low, high, 1, 1)
 

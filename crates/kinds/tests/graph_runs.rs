@@ -148,6 +148,19 @@ fn listed_messages_that_are_none() {
     }
 }
 
+/// The engine of rings has no moment at which all nodes begin.
+#[test]
+fn listed_messages_are_refused_on_rings() {
+    let text = "version = 1\nname = \"r\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 3\n\
+        [workload.jobs.p]\ntraffic = \"listed\"\nmessages = [[0, 1, \"1 KiB\"]]\n";
+    let error = KINDS.parse(text, "r.toml", &[]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "r.toml:8: workload.jobs.p.traffic: listed messages, whose rounds begin at all nodes at once, are not \
+         simulated on SCI fabrics; set another kind of traffic, or another kind of machine"
+    );
+}
+
 /// Of uniform traffic on a ring of n switches with a node each, n/8 links per packet for every one that
 /// a direction has: all links are full at 8/n of a link's bandwidth, more than a node can send for
 /// n = 8 but for its own link.
