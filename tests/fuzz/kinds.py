@@ -235,7 +235,7 @@ class Redistribution(Kind):
                 ["plan"],
                 ["plan", "--json"],
                 ["run", "--repeat", "1", "--threads", "1", "--memory", "100 MB"],
-                ["predict", "--machine", "machine.toml", "--most", "1 MB", "--jobs", "1"],
+                ["predict", "--machine", "machine.toml", "--most", "50 kB", "--jobs", "1"],
             ]
         )
         return Mutant("command", ["redistribute", words[0], "plan.toml", *words[1:]], done)

@@ -108,6 +108,11 @@ def _pieces(told: Description, layout: Layout, rank: int) -> Iterator[tuple[int,
         while cut > 0 and len(along[cut]) == shape[cut]:
             cut -= 1
         starts, lengths = _runs(along[cut])
+        if cut == 0:
+            # There may be many, of which only the first are asked for.
+            for start, length in zip(starts, lengths, strict=True):
+                yield int(start) * strides[0], int(length) * strides[0]
+            continue
         pairs = [
             (int(start) * strides[cut], int(length) * strides[cut])
             for start, length in zip(starts, lengths, strict=True)
