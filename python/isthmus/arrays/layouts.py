@@ -116,15 +116,6 @@ class Layout:
         ]
         extents = _whole("grid", grid, 1 << 32)
         shape = _whole("shape", shape, 1 << 64)
-        for dim, told in enumerate(along):
-            # A round over the processes is counted in the core.
-            if isinstance(told, tuple) and len(told) == 3 and told[0] < len(extents):
-                axis, size, _ = told
-                if isinstance(size, int) and size * extents[axis] >= 1 << 63:
-                    raise IsthmusError(
-                        f"dimension {dim}: blocks of {size} on {extents[axis]} processes; a round "
-                        "over all has fewer than 2^63 indices"
-                    )
         core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
         return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 

@@ -50,6 +50,15 @@ pub enum LayoutError {
         /// Which dimension.
         dim: usize,
     },
+    /// Blocks so large that places in a round over all coordinates cannot be counted.
+    Round {
+        /// Which dimension.
+        dim: usize,
+        /// Indices of a block.
+        block: u64,
+        /// Coordinates of the axis.
+        over: u32,
+    },
     /// The first block is given to a coordinate beyond the axis.
     Source {
         /// Which dimension.
@@ -135,6 +144,11 @@ impl fmt::Display for LayoutError {
             Self::NoBlock { dim } => write!(
                 f,
                 "blocks of dimension {dim} have no indices: they have at least 1"
+            ),
+            Self::Round { dim, block, over } => write!(
+                f,
+                "blocks of {block} indices of dimension {dim} on {over} processes: a round over all has fewer than \
+                 2^63 indices"
             ),
             Self::Source { dim, source, over } => write!(
                 f,

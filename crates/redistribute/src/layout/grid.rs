@@ -5,6 +5,9 @@ use super::{Part, RANKS_MAX};
 use crate::comb::Comb;
 use std::sync::Arc;
 
+/// Indices of a round of blocks over all coordinates of an axis stay below this.
+const ROUND: u128 = 1 << 63;
+
 /// In which order the processes of a grid are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GridOrder {
@@ -136,6 +139,9 @@ impl Grid {
             }
             match spread {
                 Spread::Cyclic { block: 0, .. } => return Err(LayoutError::NoBlock { dim }),
+                &Spread::Cyclic { block, .. } if u128::from(block) * u128::from(over) >= ROUND => {
+                    return Err(LayoutError::Round { dim, block, over });
+                }
                 &Spread::Cyclic { source, .. } if source >= over => {
                     return Err(LayoutError::Source { dim, source, over });
                 }
