@@ -29,6 +29,7 @@ __all__ = [
     "compare",
     "crc32c",
     "differences",
+    "fence",
     "fields",
     "gather",
     "json_schema",
@@ -550,6 +551,11 @@ class Share:
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
     ) -> None:
         """Read pieces, each from a message or from the parts of the rank that it comes from."""
+
+def fence() -> None:
+    """Have other processes that share memory see what was written before it before what is written
+    after it.
+    """
 
 def crc32c(data: NDArray[np.uint8], before: int = 0) -> int:
     """The CRC-32C of bytes that follow others, of which it is `before`."""

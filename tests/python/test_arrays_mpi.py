@@ -14,6 +14,8 @@ import pytest
 
 pytest.importorskip("mpi4py", exc_type=ImportError)
 
+from isthmus.arrays.mpi import FORMS
+
 HERE = Path(__file__).parent
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 QUIET = {
@@ -69,16 +71,24 @@ def test_all_ranks_say_which_of_them_is_wrong():
     ]
 
 
-def test_the_program_of_the_guide(tmp_path):
+def of_the_guide(folder, title):
     page = (HERE.parents[1] / "docs" / "arrays.md").read_text(encoding="utf-8")
-    program = re.search(r'```python title="reshuffle.py"\n(.*?)```', page, re.DOTALL)[1]
-    (tmp_path / "reshuffle.py").write_text(program)
-    done = mpiexec(4, str(tmp_path / "reshuffle.py"))
+    program = re.search(rf'```python title="{title}"\n(.*?)```', page, re.DOTALL)[1]
+    (folder / title).write_text(program)
+    done = mpiexec(4, str(folder / title))
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_programs_of_the_guide(tmp_path):
     # A swath of 250 rows has blocks of all ranks.
-    assert sorted(done.stdout.splitlines()) == [
+    assert sorted(of_the_guide(tmp_path, "reshuffle.py").splitlines()) == [
         f"{rank} (250, 1000) [0. 1. 2. 3.]" for rank in range(4)
     ]
+    form, seconds, unit = of_the_guide(tmp_path, "steps.py").split()
+    assert form in FORMS
+    assert 0 < float(seconds) < 10
+    assert unit == "s"
 
 
 AGAIN = """

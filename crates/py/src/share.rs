@@ -184,6 +184,12 @@ fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
         .collect()
 }
 
+/// Has other processes that share memory see what was written before it before what is written after it.
+#[pyfunction]
+pub(crate) fn fence() {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
 /// The CRC-32C (Castagnoli, as in RFC 3720) of bytes that follow others, of which it is `before`.
 #[pyfunction]
 #[pyo3(signature = (data, before = 0))]

@@ -23,6 +23,8 @@ Between the ranks of an MPI program (``mpi4py``)::
 
 from __future__ import annotations
 
+from isthmus.arrays.calibration import calibrate_threads
+from isthmus.arrays.costs import Rates
 from isthmus.arrays.interface import IoDistribution, TransferUnit, io_distribution
 from isthmus.arrays.layouts import (
     Layout,
@@ -36,8 +38,10 @@ __all__ = [
     "IoDistribution",
     "Layout",
     "Plan",
+    "Rates",
     "TransferUnit",
     "block",
+    "calibrate_threads",
     "cuts",
     "cyclic",
     "io_distribution",

@@ -55,15 +55,19 @@ def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Ra
 
 
 def repeated(
-    move: Callable[[], None], seconds: float, agree: Callable[[float], float] = float
+    move: Callable[[], None],
+    seconds: float,
+    agree: Callable[[float], float] = float,
+    *,
+    least: int = 3,
 ) -> float:
-    """The median time of something that is done for about so long, at least three times.
+    """The median time of something that is done for about so long, at least so often.
 
     With ranks that do it together `agree` tells all of them the longest time.
     """
     move()
     times: list[float] = []
-    while len(times) < 3 or (sum(times) < seconds and len(times) < 50):
+    while len(times) < least or (sum(times) < seconds and len(times) < 50):
         begin = time.perf_counter()
         move()
         times.append(agree(time.perf_counter() - begin))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isthmus.arrays import memory
+    from isthmus.arrays.costs import Rates
 
     Part = NDArray[Any]
 
@@ -152,6 +153,28 @@ class Plan:
         from isthmus.arrays.drawing import draw_plan
 
         return draw_plan(self, **keywords)
+
+    def describe(
+        self, rates: Rates, dtype: Any, *, orders: tuple[Literal["C", "F"], ...] = ("C", "C")
+    ) -> str:
+        """Tell what goes from whom to whom, for people, and how long it takes on a machine.
+
+        Args:
+            rates: of the machine.
+            dtype: of the elements.
+            orders: in memory, of arrays before and after.
+
+        """
+        before, after = orders
+        seconds = {
+            form: rates.predict(self, dtype, orders=(before, after), form=form)
+            for form in rates.forms
+        }
+        listed = ", ".join(
+            f"{form} {seconds[form] * 1e3:.3g} ms"
+            for form in sorted(seconds, key=seconds.__getitem__)
+        )
+        return f"{self}\npredicted: {listed}"
 
     def __str__(self) -> str:
         """What goes from whom to whom, for people."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.files.domains import Box
     from isthmus.arrays.files.formats import Described
     from isthmus.arrays.mpi import Ranks
-    from isthmus.arrays.mpi.forms.window import Shared
+    from isthmus.arrays.mpi.shared import Shared
 
     Part = NDArray[Any]
 

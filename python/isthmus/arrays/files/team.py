@@ -21,7 +21,7 @@ from isthmus.errors import IsthmusError
 if TYPE_CHECKING:
     from isthmus.arrays.files.formats import Described
     from isthmus.arrays.mpi import Ranks
-    from isthmus.arrays.mpi.forms.window import Shared
+    from isthmus.arrays.mpi.shared import Shared
 
 T = TypeVar("T")
 
@@ -143,11 +143,10 @@ class Crew(Team):
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
         if not self._ranks.is_one_node:
             return ByMessages(array, aggregators, self._ranks, room)
-        from isthmus.arrays.mpi.forms.window import Shared
+        from isthmus.arrays.mpi.shared import Shared
 
         (room,) = self._ranks.most(room)
         if self._shared is None or room > self._room:
-            self._release()
             size = BUFFERS * room if self.rank in aggregators else 0
             self._shared, self._room = Shared(self._ranks.node, size), room
         return InSharedMemory(array, aggregators, self.rank, self._shared, self._room)
@@ -162,7 +161,7 @@ class Crew(Team):
         return [(ranks, len(usable[chief])) for chief, ranks in places.items()]
 
     def close(self) -> None:  # noqa: D102
-        self._release()
+        self._shared = None
         if self._owned:
             self._ranks.close()
 
@@ -170,11 +169,6 @@ class Crew(Team):
         """All go on, or none; on one node they see then what others have written to buffers."""
         with self._ranks.watch:
             self._ranks.agree(0, problem)
-
-    def _release(self) -> None:
-        if self._shared is not None:
-            self._shared.close()
-            self._shared = None
 
 
 def team_of(comm: Any) -> Team:

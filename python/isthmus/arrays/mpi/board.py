@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus import _core
+from isthmus.arrays.mpi.shared import Shared
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -34,23 +36,21 @@ class Board:
     """A row of numbers for each rank of a node, which the rank writes and all read."""
 
     def __init__(self, comm: Any, node: Any) -> None:
-        from mpi4py import MPI
-
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
         """By row the number of the rank in the communicator."""
-        size = COLUMNS * 8 * node.size if node.rank == 0 else 0
-        self._window = MPI.Win.Allocate_shared(size, 8, comm=node)
-        self._window.Lock_all()
-        shared: Any = self._window.Shared_query(0)[0]
-        self.rows: NDArray[np.int64] = np.frombuffer(shared, np.int64).reshape(-1, COLUMNS)
+        if node.size > 1:
+            shared = Shared(node, COLUMNS * 8 * node.size if node.rank == 0 else 0).of[0]
+        else:
+            shared = np.zeros(COLUMNS * 8, np.uint8)
+        self.rows: NDArray[np.int64] = shared.view(np.int64).reshape(-1, COLUMNS)
         self.mine = self.rows[node.rank]
         self.mine[:] = 0
         self.mine[PROCESS], self.mine[STARTED] = os.getpid(), _started(os.getpid())
         self._met = self.rows[:, MET]
         self._flags = [self.rows[:, FLAGS + turn] for turn in range(2)]
         self._number = 0
-        self._window.Sync()
+        _core.fence()
         node.Barrier()
 
     def meet(self, flags: int = 0) -> int:
@@ -66,11 +66,11 @@ class Board:
         self._number = number = self._number + 1
         # Nobody writes a turn's flags again before all have met once more, having read them.
         self.mine[FLAGS + number % 2] = flags
-        self._window.Sync()
+        _core.fence()
         self.mine[MET] = number
         if self._met.min() < number:
             self._wait(number)
-        self._window.Sync()
+        _core.fence()
         return int(np.bitwise_or.reduce(self._flags[number % 2]))
 
     def _wait(self, number: int) -> None:
@@ -106,12 +106,6 @@ class Board:
     def ended(self) -> list[int]:
         """Those ranks that have ended."""
         return [rank for rank, row in self._rows() if _has_ended(row)]
-
-    def close(self) -> None:
-        """Give it back; all ranks of the node do together."""
-        del self.rows, self.mine, self._met, self._flags
-        self._window.Unlock_all()
-        self._window.Free()
 
 
 def named(ranks: list[int]) -> str:

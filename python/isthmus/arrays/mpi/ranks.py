@@ -9,6 +9,7 @@ import numpy as np
 from isthmus.arrays import memory
 from isthmus.arrays.mpi.board import Board, RankEndedError
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
+from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
 from isthmus.errors import IsthmusError
 
@@ -48,7 +49,7 @@ class Ranks:
         Args:
             comm: the communicator.
             buffer_bytes: memory that a rank sets aside for each form in which it exchanges. Without
-                it 2 MiB for windows, which stay in the caches of processors, and 32 MiB for
+                it 8 MiB for windows, which stay in the caches of processors, and 32 MiB for
                 messages. An exchange in place sets aside as much as a rank sends.
             patience_s: after so many seconds a rank that waits for others says for whom, once an
                 exchange.
@@ -68,7 +69,12 @@ class Ranks:
         self.comm = comm.Dup()
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
+        if not can_share(self.node):
+            # As if each were on a node of its own.
+            self.node.Free()
+            self.node = comm.Split(comm.rank)
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
+        """Whether all see memory of one another."""
         self.board = Board(self.comm, self.node)
         self.watch = Watch(self.comm, self.board, patience_s, tell)
         self.rates: Rates | None = None
@@ -88,7 +94,6 @@ class Ranks:
             way.close()
         self._ways = {}
         self.watch.close()
-        self.board.close()
         self.node.Free()
         self.comm.Free()
 

@@ -9,6 +9,7 @@ import numpy as np
 from isthmus.arrays import memory
 from isthmus.arrays.mpi.forms.way import OVERLAPS, PACKED, SHARED, Course, Way
 from isthmus.arrays.mpi.share import Pieces, aligned
+from isthmus.arrays.mpi.shared import Shared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,32 +21,8 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Part = NDArray[Any]
 
-BUFFER_BYTES = 2 << 20
+BUFFER_BYTES = 8 << 20
 """What all ranks pack at a time stays in the caches until it is read."""
-
-
-class Shared:
-    """Memory of each rank of a node that all of them see."""
-
-    def __init__(self, node: Any, size: int) -> None:
-        from mpi4py import MPI
-
-        self._node = node
-        self._window = MPI.Win.Allocate_shared(size, 1, comm=node)
-        self._window.Lock_all()
-        self.of: list[Bytes] = [self._of(rank) for rank in range(node.size)]
-        """By rank its memory."""
-
-    def _of(self, rank: int) -> Bytes:
-        shared: Any = self._window.Shared_query(rank)[0]
-        return np.frombuffer(shared, np.uint8)
-
-    def close(self) -> None:
-        """Give it back; all ranks do together, and nobody looks at it any more."""
-        self._node.Barrier()
-        self.of = []
-        self._window.Unlock_all()
-        self._window.Free()
 
 
 class Window(Way):
@@ -68,13 +45,8 @@ class Window(Way):
     def reach(self, half: int) -> None:
         """Have outboxes of at least so many bytes; all ranks ask for the same."""
         if half > self.half:
-            self.memory.close()
             self.half = aligned(half)
             self.memory = Shared(self.ranks.node, 2 * self.half)
-
-    def close(self) -> None:
-        """Give back the outboxes; all ranks do together."""
-        self.memory.close()
 
 
 class _Through(Course):
@@ -221,12 +193,6 @@ class _Through(Course):
             begin = sum(aligned(message.elements * item) for message in before)
             arrive.append(((number, 0, size), outboxes.of[peer][begin : begin + size * item]))
         share.unpack(arrive, brought)
-        leave.clear()
-        arrive.clear()
-        outboxes.close()
 
     def close(self) -> None:
-        self.known, self.known_for = {}, None
-        if self.shared is not None:
-            self.shared.close()
-            self.shared = None
+        self.known, self.known_for, self.shared = {}, None, None

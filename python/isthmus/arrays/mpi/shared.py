@@ -1,0 +1,76 @@
+"""Memory that the ranks of a node share."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+
+class Shared:
+    """Memory of each rank of a node that all of them see; it is there as long as anybody looks."""
+
+    def __init__(self, node: Any, size: int) -> None:
+        """Set it aside; all ranks of the node do.
+
+        Args:
+            node: their communicator.
+            size: bytes of this rank, which need not be as many as those of others.
+
+        Raises:
+            IsthmusError: on all of them alike: a rank has not enough memory, or cannot see that of
+                another.
+
+        """
+        problem, own, mine = "", -1, (0, 0, 0)
+        try:
+            own = os.memfd_create("isthmus")
+            # Now rather than at the first touch, where there would be nobody to tell.
+            os.posix_fallocate(own, 0, max(size, 1))
+            mine = (os.getpid(), own, max(size, 1))
+        except OSError as error:
+            problem = f"{size:,} bytes of shared memory: {error.strerror}"
+        told = node.allgather((problem, mine))
+        self.of: list[Bytes] = []
+        """By rank its memory."""
+        if not any(problem for problem, _ in told):
+            try:
+                self.of = [_seen(*one) for _, one in told]
+            except OSError as error:
+                problem = f"memory of another rank of the node: {error.strerror}"
+            told = node.allgather((problem, mine))
+        if own >= 0:
+            os.close(own)
+        for rank, (problem, _) in enumerate(told):
+            if problem:
+                raise IsthmusError(f"rank {rank} of the node: {problem}")
+
+
+def _seen(process: int, file: int, size: int) -> Bytes:
+    """The memory of another process."""
+    opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        return np.frombuffer(mmap.mmap(opened, size), np.uint8)
+    finally:
+        os.close(opened)
+
+
+def can_share(node: Any) -> bool:
+    """Whether the ranks of a node can share memory so; all of them ask."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        Shared(node, 1)
+    except IsthmusError:
+        return False
+    return True
