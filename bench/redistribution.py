@@ -1,27 +1,23 @@
 """Redistribution of a matrix of doubles, from blocks over 2 x 2 ranks to panels of columns.
 
 Peers: a plain copy by as many threads; Alltoallv by hand (``mpi/hand.c``); ScaLAPACK's ``pdgemr2d``
-(``mpi/gemr2d.c``), if there is a ScaLAPACK for the MPI at hand: ``SCALAPACK`` names its library.
-Ours and the peers take turns, on one MPI.
+(``mpi/gemr2d.c``), if there is a ScaLAPACK for an MPI at hand: ``SCALAPACK`` names its library,
+``SCALAPACK_MPICH`` that for the MPI that ``MPICH`` names. Ours and the peers take turns, on each
+MPI; a line is of the MPI on which its peer is fastest, and keeps what it is on the others.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from measure import ROOT, Engine, Line, run, spread
+from measure import Engine, Line
+from mpis import RANKS, Mpi, beside, installed, ratios, turns
 
-HERE = ROOT / "bench" / "mpi"
-BUILT = ROOT / "out" / "bench-mpi"
-RANKS = 4
 COMMAND = "python bench/run.py redistribute"
+Programs = dict[tuple[str, Mpi], list[str]]
+"""The commands of ours and of the peers, on each MPI."""
 
 
 def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -39,12 +35,13 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
             command=COMMAND,
             detail={"peer": "a plain copy by 2 threads", **report},
         )
-    mpi = _programs()
-    if mpi is None:
+    programs = {key: command for mpi in installed() for key, command in _programs(mpi).items()}
+    if not programs:
         return
+    side, runs = (2048, 5) if quick else (8192, 11)
     for block in (16,) if quick else (2, 16, 128):
-        yield from _ranks(mpi, f"nb{block}.mpi", 2048 if quick else 8192, block, 5 if quick else 11)
-    yield from _ranks(mpi, "small", 256, 16, 5 if quick else 11, repeats=100)
+        yield from _ranks(programs, f"nb{block}.mpi", side, block, runs)
+    yield from _ranks(programs, "small", 256, 16, runs, repeats=100)
 
 
 def plan(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -62,76 +59,43 @@ def plan(engine: Engine, quick: bool) -> Iterator[Line]:
     )
 
 
-def _programs() -> dict[str, list[str]] | None:
-    """By name the commands of ours and of the peers; nothing without an MPI."""
-    folder = Path(sys.executable).parent
-    tools = {name: _found(folder, name) for name in ("mpiexec", "mpicc")}
-    if not all(tools.values()) or importlib.util.find_spec("mpi4py") is None:
-        return None
-    BUILT.mkdir(parents=True, exist_ok=True)
-    found = {"ours": [sys.executable, str(HERE / "ours.py")]}
-    compiler = [str(tools["mpicc"]), "-O3", "-march=native"]
-    run([*compiler, str(HERE / "hand.c"), "-o", str(BUILT / "hand")])
-    found["hand"] = [str(BUILT / "hand")]
-    library = os.environ.get("SCALAPACK")
-    if library:
-        linked = [library, f"-Wl,-rpath,{Path(library).parent}", "-Wl,--allow-shlib-undefined"]
-        run([*compiler, str(HERE / "gemr2d.c"), "-o", str(BUILT / "gemr2d"), *linked])
-        found["gemr2d"] = [str(BUILT / "gemr2d")]
-    # Open MPI asks for this where one is root, and where there are more ranks than cores.
-    os.environ |= {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
-    launch = [str(tools["mpiexec"]), "-n", str(RANKS)]
-    return {name: [*launch, *words] for name, words in found.items()}
-
-
-def _found(folder: Path, name: str) -> str | None:
-    return shutil.which(name, path=str(folder)) or shutil.which(name)
+def _programs(mpi: Mpi) -> Programs:
+    """By name and MPI the commands of ours and of the peers."""
+    found = {"ours": mpi.ours("ours.py"), "hand": mpi.built("hand")}
+    if mpi.scalapack:
+        folder = Path(mpi.scalapack).parent
+        linked = [mpi.scalapack, f"-Wl,-rpath,{folder}", "-Wl,--allow-shlib-undefined"]
+        found["gemr2d"] = mpi.built("gemr2d", *linked)
+    return {(name, mpi): [*mpi.launch(), *words] for name, words in found.items()}
 
 
 def _ranks(
-    mpi: dict[str, list[str]], what: str, side: int, block: int, runs: int, repeats: int = 3
+    programs: Programs, what: str, side: int, block: int, runs: int, repeats: int = 3
 ) -> Iterator[Line]:
     """Ours and each peer in turns: a run is the median of its repetitions."""
-    seconds: dict[str, list[float]] = {name: [] for name in mpi}
-    cpu: dict[str, list[float]] = {name: [] for name in mpi}
-    for _ in range(runs):
-        for name, words in mpi.items():
-            form = ["window"] if name == "ours" else []
-            done = subprocess.run(
-                [*words, str(side), str(block), str(repeats), *form],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
-            rows = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
-            seconds[name].append(statistics.median(row[0] for row in rows))
-            cpu[name].append(statistics.median(row[1] for row in rows))
+    words = [str(side), str(block), str(repeats)]
+    times = turns(
+        {
+            (name, mpi): [*command, *words, *(["window"] if name == "ours" else [])]
+            for (name, mpi), command in programs.items()
+        },
+        runs,
+    )
     moved = side * side * 8
-    for peer in (name for name in mpi if name != "ours"):
-        ratios = [
-            theirs / ours for ours, theirs in zip(seconds["ours"], seconds[peer], strict=True)
-        ]
-        rates = {name: [moved / took / 1e6 for took in seconds[name]] for name in ("ours", peer)}
+    for peer in dict.fromkeys(name for name, _ in programs if name != "ours"):
+        on = {mpi: found[""] for (name, mpi), found in times.items() if name == peer}
+        best = max(on, key=lambda mpi: on[mpi].rate(moved))
+        ours = {mpi: times["ours", mpi][""] for mpi in on}
         yield Line(
             id=f"redistribute.{what}.{peer}",
             name=f"{moved / 2**20:g} MiB, {RANKS} ranks of MPI, blocks of {block}, against {peer}",
-            ours=statistics.median(rates["ours"]),
-            peer=statistics.median(rates[peer]),
+            ours=ours[best].rate(moved),
+            peer=on[best].rate(moved),
             unit="MB/s",
-            ratio=statistics.median(ratios),
+            ratio=statistics.median(ratios(ours[best], on[best])),
             command=COMMAND,
             detail={
-                "ratio": spread(ratios),
-                "rate": {name: spread(found) for name, found in rates.items()},
-                "cpu_s_per_gb": {
-                    name: spread([took / moved * 1e9 for took in cpu[name]])
-                    for name in ("ours", peer)
-                },
+                "mpi": best.name,
+                "by_mpi": {mpi.name: beside(ours[mpi], on[mpi], moved) for mpi in on},
             },
         )

@@ -16,7 +16,9 @@ from typing import Any
 import booksim
 import caminos
 import plot
+from array_files import array
 from crosscheck import crosscheck
+from exchanges import crossover, prediction
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
@@ -301,6 +303,9 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         dragonfly,
         redistribute,
         plan,
+        array,
+        prediction,
+        crossover,
         crosscheck,
     )
 }

@@ -4,49 +4,27 @@
  * from the ranks that a column comes from, so that the panel is written in order. The layout is worked out once.
  *
  * mpiexec -n 4 hand SIDE BLOCK RUNS: prints seconds of the slowest rank, and CPU seconds of all, run by run. */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static double cpu_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec + 1e-9 * now.tv_nsec;
-}
-
-/* Indices below `end` that coordinate `at` of `over` holds in blocks of `block`. */
-static long held(long end, long block, int over, int at) {
-    long turn = block * over, rest = end % turn - at * block;
-    if (rest < 0) rest = 0;
-    if (rest > block) rest = block;
-    return end / turn * block + rest;
-}
+#include "matrix.h"
 
 int main(int count, char **words) {
     MPI_Init(&count, &words);
-    int rank, size, across = 1;
+    int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    while (across * across < size) across++;
-    long side = atol(words[1]), block = atol(words[2]);
-    int runs = atoi(words[3]), row = rank / across, column = rank % across;
+    if (count != 4) fail("arguments", "SIDE BLOCK RUNS");
+    int across = side_of(size);
+    long side = number(words[1]), block = number(words[2]);
+    int runs = number(words[3]), row = rank / across, column = rank % across;
     long rows = held(side, block, across, row), columns = held(side, block, across, column);
     long width = (side + size - 1) / size, first = rank * width, last = first + width;
     if (last > side) last = side;
-    double *mine = malloc(sizeof(double) * rows * columns);
-    double *panel = malloc(sizeof(double) * side * (last - first));
-    double *mail = malloc(sizeof(double) * side * (last - first));
-    int *sends = calloc(4 * size, sizeof(int)), *send_at = sends + size;
+    double *mine = memory(sizeof(double) * rows * columns);
+    double *panel = memory(sizeof(double) * side * (last - first));
+    double *mail = memory(sizeof(double) * side * (last - first));
+    int *sends = memory(4 * size * sizeof(int)), *send_at = sends + size;
     int *gets = sends + 2 * size, *get_at = sends + 3 * size;
-    for (long j = 0; j < columns; j++)
-        for (long i = 0; i < rows; i++) {
-            long global_i = (i / block * across + row) * block + i % block;
-            long global_j = (j / block * across + column) * block + j % block;
-            mine[j * rows + i] = global_i + (double)side * global_j;
-        }
-    long *starts = calloc(size, sizeof(long));
+    fill(mine, side, block, across, row, column);
+    long *starts = memory(size * sizeof(long));
     for (int other = 0; other < size; other++) {
         long from = other * width, to = from + width;
         if (to > side) to = side;
@@ -86,18 +64,11 @@ int main(int count, char **words) {
                 i += run_len;
             }
         }
-        double took = MPI_Wtime() - begin, most, all;
+        double took = MPI_Wtime() - begin;
         cpu = cpu_s() - cpu;
-        MPI_Reduce(&took, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-        MPI_Reduce(&cpu, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-        if (rank == 0 && run > 0) printf("%.9f %.9f\n", most, all), fflush(stdout);
+        if (run > 0) tell("", took, cpu);
     }
-    for (long j = first; j < last; j++)
-        for (long i = 0; i < side; i++)
-            if (panel[(j - first) * side + i] != i + (double)side * j) {
-                fprintf(stderr, "an element is out of its place\n");
-                MPI_Abort(MPI_COMM_WORLD, 1);
-            }
+    look(panel, side, first, last);
     MPI_Finalize();
     return 0;
 }

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mpi4py", exc_type=ImportError)
-
 from isthmus.arrays.mpi import FORMS
+from ranks import alone, mpiexec
 
 HERE = Path(__file__).parent
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-QUIET = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
-
-
-def mpiexec(
-    ranks: int, *words: str, launcher: Sequence[str] = ()
-) -> subprocess.CompletedProcess[str]:
-    if MPIEXEC is None:
-        pytest.skip("no mpiexec")
-    command = [MPIEXEC, *launcher, "-n", str(ranks), sys.executable, *words]
-    environment = {**os.environ, **QUIET}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, env=environment
-    )
 
 
 @pytest.mark.parametrize(("ranks", "cases"), [(4, 200), (3, 60), (1, 30)])
@@ -197,13 +173,12 @@ with Exchange(comm, plan, "f8", form=form) as exchange:
         print(f"[{error}]", flush=True)
         os._exit(3)
 """
-# A launcher that leaves the other ranks alone: they find out themselves.
-ALONE = ("--runtime-options", "continuous")
 
 
 @pytest.mark.parametrize("form", ["window", "alltoall", "pairwise", "datatype"])
 def test_a_rank_that_dies_is_named(form):
-    done = mpiexec(4, "-c", DIES, form, "before", launcher=ALONE)
+    # The launcher leaves the other ranks alone: they find out themselves.
+    done = mpiexec(4, "-c", DIES, form, "before", launcher=alone())
     assert done.returncode != 0
     told = re.findall(r"\[rank (\d) waits in vain for rank 2: ended\]", done.stdout)
     assert told  # all, or those who were not ended by another's end before
@@ -212,12 +187,13 @@ def test_a_rank_that_dies_is_named(form):
 
 @pytest.mark.parametrize("form", ["alltoall", "pairwise"])
 def test_a_rank_that_dies_while_others_wait_in_mpi_is_named(form):
-    done = mpiexec(4, "-c", DIES, form, "within", launcher=ALONE)
+    done = mpiexec(4, "-c", DIES, form, "within", launcher=alone())
     assert done.returncode != 0
     assert re.search(r"isthmus: rank [013] waits in vain for rank 2: ended", done.stderr)
 
 
 def test_the_launcher_names_the_rank_that_died():
+    alone()  # left out where the launcher does not
     done = mpiexec(4, "-c", DIES, "alltoall", "before")
     assert done.returncode != 0
     assert re.search(r"rank 2\b.*exited on\s+signal 9", done.stderr, re.DOTALL)

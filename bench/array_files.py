@@ -1,0 +1,220 @@
+"""A matrix of doubles, in blocks over 2 x 2 ranks, to one file on tmpfs and back.
+
+Peers: MPI's own collectives through a view (``mpi/romio.c``), by ROMIO or Open MPI's OMPIO, and a
+shuffle by hand with large contiguous writes (``mpi/hand_file.c``). Each is tried in many forms and
+takes part in its best, on each MPI; a line is of the MPI on which its peer is fastest. A file may
+be there already: peers write over it, ours beside it, as it is to stay as it was if anything goes
+wrong. Both are measured, with a file and without, and the best of the peer counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from measure import Engine, Line, rounded
+from mpis import RANKS, Mpi, Times, beside, installed, measured, ratios, turns
+
+COMMAND = "python bench/run.py array"
+BLOCK = 16
+STATES = ("over", "new")
+"""There is a file already; there is none."""
+MOUNTS = Path("/proc/mounts")
+
+ALL = ("cb_config_list=*:4", "cb_nodes=4")
+"""All four ranks are aggregators; ROMIO takes one for each node if nothing is said."""
+HINTS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("cb_buffer_size=4194304",),
+    ALL,
+    (*ALL, "striping_unit=4194304"),
+    (*ALL, "romio_no_indep_rw=true"),
+    ("romio_cb_read=disable",),
+    ("romio_cb_read=disable", "ind_rd_buffer_size=67108864"),
+)
+PIECES = (("0", "write"), ("64", "write"), ("256", "write"), ("0", "map"), ("64", "map"))
+"""Columns that are shuffled and written at a time, 0 is all, and how they get to the file."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A program in one of its forms, on one MPI."""
+
+    program: str
+    mpi: Mpi
+    state: str
+    words: tuple[str, ...]
+    """After the state of the file: hints, or how pieces are written."""
+    options: tuple[str, ...] = ()
+    """Of ``mpiexec``."""
+
+    def __str__(self) -> str:
+        return " ".join((*self.options, *self.words)) or "nothing said"
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is written and read, and where."""
+
+    side: int
+    path: Path
+    commands: dict[tuple[str, Mpi], list[str]]
+
+    @property
+    def bytes(self) -> int:
+        """Of the matrix."""
+        return self.side * self.side * 8
+
+    def command(self, form: Form, runs: int) -> list[str]:
+        """What measures a form so many times, after once that does not count."""
+        program = self.commands[form.program, form.mpi]
+        words = [str(self.side), str(BLOCK), str(runs), str(self.path), form.state]
+        return [*form.mpi.launch(*form.options), *program, *words, *form.words]
+
+
+def array(_engine: Engine, quick: bool) -> Iterator[Line]:
+    """One file, written and read by four ranks of an MPI program."""
+    side, count = (1024, 2) if quick else (8192, 7)
+    mpis = installed()
+    # Ours has two files for a moment, and memory that ranks share is of tmpfs as well.
+    place = tmpfs(4 * side * side * 8)
+    if not mpis or place is None:
+        missing = "tmpfs with enough room" if mpis else "MPI with mpi4py and a compiler"
+        sys.stdout.write(f"array: left out, there is no {missing}\n")
+        return
+    with tempfile.TemporaryDirectory(dir=place, prefix="isthmus-bench-") as folder:
+        commands = {
+            (name, mpi): command
+            for mpi in mpis
+            for name, command in {
+                "ours": mpi.ours("ours_file.py"),
+                "romio": mpi.built("romio"),
+                "hand": mpi.built("hand_file"),
+            }.items()
+        }
+        yield from _lines(Load(side, Path(folder) / "matrix", commands), mpis, count, quick)
+
+
+def tmpfs(room: int) -> Path | None:
+    """Where a tmpfs is mounted that has room for so many bytes, ``/dev/shm`` before others."""
+    mounts = [line.split() for line in MOUNTS.read_text().splitlines()] if MOUNTS.exists() else []
+    places = [Path(words[1]) for words in mounts if words[2] == "tmpfs"]
+    for place in sorted(places, key=lambda place: place != Path("/dev/shm")):
+        if os.access(place, os.W_OK) and _free(place) >= room:
+            return place
+    return None
+
+
+def _free(place: Path) -> int:
+    found = os.statvfs(place)
+    return found.f_bavail * found.f_frsize
+
+
+def _forms(mpi: Mpi, states: Sequence[str], quick: bool) -> Iterator[Form]:
+    """All that a peer is tried with. Which hints are best does not hang on what was there."""
+    romio = ("--mca", "io", "romio341") if mpi.is_open_mpi else ()
+    for hints in HINTS[:1] if quick else HINTS:
+        yield Form("romio", mpi, states[0], hints, romio)
+    if mpi.is_open_mpi and not quick:
+        yield Form("romio", mpi, states[0], (), ("--mca", "io", "ompio"))
+    for state in states:
+        for piece in PIECES[1:2] if quick else PIECES:
+            yield Form("hand", mpi, state, piece)
+
+
+Tried = dict[Form, dict[str, float]]
+"""By form the seconds of writing and reading; nothing for one that failed."""
+
+
+def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
+    tried: Tried = {}
+    for form in forms:
+        load.path.unlink(missing_ok=True)
+        try:
+            rows = measured(load.command(form, runs))
+        except RuntimeError:
+            # Some hints are too much for some versions: a form of the peer less.
+            rows = {}
+        tried[form] = {
+            what: statistics.median(took for took, _ in found) for what, found in rows.items()
+        }
+    return tried
+
+
+def _best(tried: Tried, program: str, what: str, mpi: Mpi, state: str) -> Form:
+    """The form in which a peer takes part."""
+    came = {
+        form: took[what]
+        for form, took in tried.items()
+        if (form.program, form.mpi) == (program, mpi) and what in took
+        if program == "romio" or form.state == state
+    }
+    if not came:
+        raise SystemExit(f"{program} fails on {mpi.name} in each of its forms")
+    return replace(min(came, key=lambda form: came[form]), state=state)
+
+
+ASKED = (("romio", "write"), ("romio", "read"), ("hand", "write"))
+
+
+def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Line]:
+    # A new file is what a short form can do without having one.
+    states = STATES[1:] if quick else STATES
+    tried = _tried(
+        load, (form for mpi in mpis for form in _forms(mpi, states, quick)), 1 if quick else 3
+    )
+    places = [(mpi, state) for mpi in mpis for state in states]
+    ours = {(mpi, state): Form("ours", mpi, state, ()) for mpi, state in places}
+    best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
+    # A form that is best of several is measured once.
+    forms = dict.fromkeys([*ours.values(), *best.values()])
+    times = turns({form: load.command(form, 1) for form in forms}, count)
+    for program, what in ASKED:
+        found = {place: best[(program, what, *place)] for place in places}
+        told = {
+            place: {
+                "form": str(form),
+                **_beside(times[ours[place]], times[form], what, load.bytes),
+            }
+            for place, form in found.items()
+        }
+        at = max(places, key=lambda place: times[found[place]][what].rate(load.bytes))
+        own, peer = times[ours[at]][what], times[found[at]][what]
+        yield Line(
+            id=f"array.{what}.nb{BLOCK}.{program}",
+            name=f"{load.bytes / 2**20:g} MiB in blocks of {BLOCK}, {RANKS} ranks of MPI, one file "
+            f"on tmpfs: {what}, against {program}",
+            ours=own.rate(load.bytes),
+            peer=peer.rate(load.bytes),
+            unit="MB/s",
+            ratio=statistics.median(ratios(own, peer)),
+            command=COMMAND,
+            detail={
+                "mpi": at[0].name,
+                "file": at[1],
+                "form": str(found[at]),
+                "by_mpi": {mpi.name: {state: told[mpi, state] for state in states} for mpi in mpis},
+                "tried_mb_per_s": {
+                    f"{form.mpi.name}, {form.state}: {form}": rounded(load.bytes / took[what] / 1e6)
+                    if took
+                    else "failed"
+                    for form, took in tried.items()
+                    if form.program == program
+                },
+            },
+        )
+
+
+def _beside(
+    ours: dict[str, Times], peer: dict[str, Times], what: str, moved: int
+) -> dict[str, Any]:
+    """From opening to having closed the file, and the one call alone where both tell of it."""
+    call = f"{what}_call"
+    told = beside(ours[what], peer[what], moved)
+    return told | ({"call": beside(ours[call], peer[call], moved)} if call in peer else {})

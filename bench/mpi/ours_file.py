@@ -1,0 +1,78 @@
+"""A matrix of doubles in blocks, written to one file column by column and read again.
+
+``mpiexec -n 4 python ours_file.py SIDE BLOCK RUNS PATH over|new``: prints, run by run, lines
+``write SECONDS CPU`` and ``read SECONDS CPU``, from opening the file to having closed it, and
+``write_call`` and ``read_call``, the same of the call alone: seconds of the slowest rank, CPU
+seconds of all. With ``over`` there is a file already, with ``new`` there is none.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import isthmus
+from isthmus.arrays import Layout
+
+
+@contextmanager
+def timed(spans: dict[str, tuple[float, float]], what: str) -> Iterator[None]:
+    """Keep the seconds and CPU seconds that this rank takes for something."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    yield
+    spans[what] = (time.perf_counter() - begin, time.process_time() - cpu)
+
+
+def main() -> None:
+    """Measure, and look whether each element is in its place."""
+    side, block, runs = map(int, sys.argv[1:4])
+    path, is_new = Path(sys.argv[4]), sys.argv[5] == "new"
+    comm = MPI.COMM_WORLD
+    across = round(comm.size**0.5)
+    blocks = Layout.block_cyclic((side, side), (across, across), (block, block))
+    rows, columns = blocks.indices(comm.rank)[0]
+    # Each element says where in the matrix it belongs.
+    held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
+    again = np.zeros_like(held, order="F")
+    # Data need not be on disk, as those of the peers need not.
+    to_write = {"dtype": "f8", "shape": (side, side), "order": "F", "sync": False, "format": "raw"}
+    to_read = {"dtype": "f8", "shape": (side, side), "order": "F", "format": "raw"}
+    for number in range(runs + 1):
+        if is_new and comm.rank == 0:
+            with suppress(FileNotFoundError):
+                path.unlink()
+        spans: dict[str, tuple[float, float]] = {}
+        comm.Barrier()
+        with (
+            timed(spans, "write"),
+            isthmus.open_array(path, "w", comm=comm, **to_write) as file,
+            timed(spans, "write_call"),
+        ):
+            file.write(held, blocks)
+        comm.Barrier()
+        with (
+            timed(spans, "read"),
+            isthmus.open_array(path, comm=comm, **to_read) as file,
+            timed(spans, "read_call"),
+        ):
+            file.read(blocks, [again])
+        for what, (took, cpu) in spans.items():
+            most, whole = comm.allreduce(took, op=MPI.MAX), comm.allreduce(cpu)
+            if comm.rank == 0 and number > 0:
+                print(what, most, whole, flush=True)
+    assert np.array_equal(again, held), "what is read is not what was written"
+    # The file is the matrix, column by column, whoever reads it.
+    assert path.stat().st_size == side * side * 8
+    first, last = comm.rank * side // comm.size, (comm.rank + 1) * side // comm.size
+    panel = np.fromfile(path, "f8", (last - first) * side, offset=first * side * 8)
+    wanted = np.arange(first * side, last * side, dtype=float)
+    assert np.array_equal(panel, wanted), "an element is out of its place"
+
+
+main()

@@ -1,0 +1,186 @@
+"""The MPIs that programs of the benchmarks run on.
+
+That of this Python, or of the path; and, if there is one, that in the folder that ``MPICH`` names:
+the ``bin`` of an environment of its own with mpich, mpi4py and what isthmus needs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from measure import ROOT, run, spread
+
+HERE = ROOT / "bench" / "mpi"
+BUILT = ROOT / "out" / "bench-mpi"
+RANKS = 4
+VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
+# Open MPI asks for this where one is root, and where there are more ranks than cores.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI: how programs for it are made and started."""
+
+    name: str
+    """With its version."""
+    python: str
+    mpiexec: str
+    mpicc: str
+    scalapack: str | None
+    """The library of a ScaLAPACK for it."""
+
+    @property
+    def is_open_mpi(self) -> bool:
+        """Whether options such as ``--mca`` mean something to it."""
+        return self.name.startswith("Open MPI")
+
+    def built(self, name: str, *linked: str) -> list[str]:
+        """The command of a program of ``mpi/``, compiled now."""
+        folder = BUILT / re.sub(r"[^a-z0-9.]+", "-", self.name.lower())
+        folder.mkdir(parents=True, exist_ok=True)
+        program = str(folder / name)
+        compiler = [self.mpicc, "-O3", "-march=native", "-Wall", "-Wextra"]
+        run([*compiler, str(HERE / f"{name}.c"), "-o", program, *linked])
+        return [program]
+
+    def ours(self, name: str) -> list[str]:
+        """The command of a Python program of ``mpi/``."""
+        return [self.python, str(HERE / name)]
+
+    def launch(self, *options: str) -> list[str]:
+        """What starts the ranks of a program."""
+        return [self.mpiexec, *options, "-n", str(RANKS)]
+
+
+def installed() -> list[Mpi]:
+    """The MPIs that are there, that of this Python first; none without mpi4py or a compiler."""
+    found = [_mpi(Path(sys.executable).parent, sys.executable, os.environ.get("SCALAPACK"))]
+    if folder := os.environ.get("MPICH"):
+        other = Path(folder)
+        mpi = _mpi(other, str(other / "python"), os.environ.get("SCALAPACK_MPICH"), alone=True)
+        if mpi is None:
+            raise SystemExit(
+                f"MPICH={folder}: mpiexec, mpicc, and a python that has mpi4py, are wanted in it"
+            )
+        found.append(mpi)
+    return [mpi for mpi in found if mpi is not None]
+
+
+def _mpi(folder: Path, python: str, scalapack: str | None, *, alone: bool = False) -> Mpi | None:
+    tools = [_found(folder, name, alone) for name in ("mpiexec", "mpicc")]
+    if not all(tools) or not Path(python).exists():
+        return None
+    asked = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=False)
+    words = re.match(r"(Open MPI|MPICH)\D*([\d.]+\w*)", asked.stdout)
+    if asked.returncode or words is None:
+        return None
+    return Mpi(f"{words[1]} {words[2]}", python, str(tools[0]), str(tools[1]), scalapack)
+
+
+def _found(folder: Path, name: str, alone: bool) -> str | None:
+    return shutil.which(name, path=str(folder)) or (None if alone else shutil.which(name))
+
+
+Rows = dict[str, list[tuple[float, float]]]
+"""By what was measured, ``""`` if it has no name, seconds of the slowest rank and CPU seconds."""
+
+
+def launched(command: Sequence[str]) -> str:
+    """What a program prints.
+
+    Raises:
+        RuntimeError: it failed; with its last words.
+
+    """
+    # Isthmus is the one beside this file, whichever Python runs it.
+    path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def measured(command: Sequence[str]) -> Rows:
+    """What a program prints of its runs: lines ``[WHAT ]SECONDS CPU``.
+
+    Raises:
+        RuntimeError: it failed; with its last words.
+
+    """
+    rows: Rows = {}
+    for line in launched(command).splitlines():
+        *what, seconds, cpu = line.split()
+        rows.setdefault(" ".join(what), []).append((float(seconds), float(cpu)))
+    return rows
+
+
+@dataclass
+class Times:
+    """Seconds and CPU seconds of a program, one of each for every turn that it had."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def add(self, rows: list[tuple[float, float]]) -> None:
+        """Count a turn, which is the median of its runs."""
+        self.seconds.append(statistics.median(row[0] for row in rows))
+        self.cpu.append(statistics.median(row[1] for row in rows))
+
+    def told(self, moved: int) -> dict[str, Any]:
+        """The rate at which so many bytes were moved, and what a gigabyte of them cost."""
+        return {
+            "rate_mb_per_s": spread([moved / took / 1e6 for took in self.seconds]),
+            "cpu_s_per_gb": spread([took / moved * 1e9 for took in self.cpu]),
+        }
+
+    def rate(self, moved: int) -> float:
+        """MB/s, the median."""
+        return statistics.median(moved / took for took in self.seconds) / 1e6
+
+
+def turns(commands: Mapping[Any, Sequence[str]], count: int) -> dict[Any, dict[str, Times]]:
+    """What programs take, one after the other, again and again; by program and what it names."""
+    times: dict[Any, dict[str, Times]] = {name: {} for name in commands}
+    for _ in range(count):
+        for name, command in commands.items():
+            try:
+                rows = measured(command)
+            except RuntimeError as error:
+                raise SystemExit(str(error)) from None
+            for what, found in rows.items():
+                times[name].setdefault(what, Times()).add(found)
+    return times
+
+
+def ratios(ours: Times, peer: Times) -> list[float]:
+    """How many times as quick ours was, turn by turn."""
+    return [b / a for a, b in zip(ours.seconds, peer.seconds, strict=True)]
+
+
+def beside(ours: Times, peer: Times, moved: int) -> dict[str, Any]:
+    """Ours and a peer on one MPI, as kept."""
+    return {
+        "ratio": spread(ratios(ours, peer)),
+        "ours": ours.told(moved),
+        "peer": peer.told(moved),
+    }
