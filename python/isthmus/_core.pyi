@@ -33,9 +33,11 @@ __all__ = [
     "fields",
     "gather",
     "json_schema",
+    "memory_bound",
     "model",
     "peak",
     "place",
+    "placed",
     "processors",
     "quantities",
     "rings",
@@ -86,6 +88,11 @@ def check(text: str, file: str, overrides: list[str]) -> str:
         ScenarioError: the scenario or an override makes no sense.
         KeyboardInterrupt: Ctrl-C; no further machine is built.
 
+    """
+
+def memory_bound() -> int:
+    """Bytes that what this process does may take if nobody says how many: half of what it may
+    use, control groups included.
     """
 
 def fields() -> str:
@@ -333,6 +340,19 @@ def differences(question: str) -> str:
     first | null, "differs": bool}``, both in the form of an operand, with intervals of that
     confidence. That any pair is said to differ where none does has a chance of 1 - confidence at
     most. Raises ValueError.
+    """
+
+def placed(text: str, file: str, overrides: list[str]) -> str:
+    """Read a TOML file that is no scenario, with changes ``key=value``.
+
+    Returns JSON: a tree of values, each ``{"at": text (what an error begins with, "plan.toml:3" or
+    the change), KIND: ...}``, where KIND is ``table`` (a list of ``[key, place, value]`` in the
+    order of the text), ``list``, ``text``, ``integer``, ``number``, ``flag``, or ``other`` (words
+    that describe it).
+
+    Raises:
+        ScenarioError: it is not TOML, or a change is of no use.
+
     """
 
 def settings(spec_json: str) -> str:

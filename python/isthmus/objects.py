@@ -754,6 +754,7 @@ class Job(Described):
             "all-to-all",
             "all-reduce",
             "neighbours",
+            "listed",
             "checkpoint",
             "io",
             "hot-spot",
@@ -763,9 +764,9 @@ class Job(Described):
     ) = key("traffic")
     """What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an
     offset; exchange with each other one; combine a vector; exchange with their neighbours in a
-    grid; write to the I/O servers at every period; read from and write to them (section 3.4); read
-    from and write to one node (section 4.3); send to a partner (sections 4.1 and 4.2). Must be
-    given or swept."""
+    grid; send what is listed for them, in rounds; write to the I/O servers at every period; read
+    from and write to them (section 3.4); read from and write to one node (section 4.3); send to a
+    partner (sections 4.1 and 4.2). Must be given or swept."""
     nodes: str | Sequence[int | str] | None = key("nodes")
     """Where the job runs: on all nodes that are available, which with a dedicated mapping are those
     that are no servers; on one of several equal runs of them; on these, in this order. If left out:
@@ -774,7 +775,8 @@ class Job(Described):
     """Length of a message, or its mean: section 3.5 has 256 KB between compute nodes and 1 MB to
     servers. For all-reduce the length of the vector; for a checkpoint that of one of its messages;
     only a ping may be empty. If left out: 262144 B; 1 MB for checkpoint, io, hot-spot and ping.
-    Range: 0 B to 1099511627776 B."""
+    Range: 0 B to 1099511627776 B. Only with workload.jobs.NAME.traffic = "uniform", "shift",
+    "all-to-all", "all-reduce", "neighbours", "checkpoint", "io", "hot-spot" or "ping"."""
     sizes: Literal["fixed", "exponential", "uniform"] | None = key("sizes")
     """How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
     uniform up to twice the mean. If left out: "fixed" if workload.jobs.NAME.traffic = "uniform",
@@ -789,10 +791,10 @@ class Job(Described):
     """Messages of a node of the job that may be under way, from being handed to its interface until
     the last byte is there (with circuits and on SCI rings: is acknowledged; with a device behind
     the server: until its answer is there); the next in order is handed over when it has been asked
-    for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1; for neighbours,
-    and with arrivals = "open" but on networks of circuits, "unlimited". Range: 1 to 65536, or
-    "unlimited". Only with workload.jobs.NAME.traffic = "uniform", "shift", "all-to-all",
-    "neighbours", "checkpoint", "io", "hot-spot" or "ping"."""
+    for and fewer are. Of an all-to-all exchanges, within a round. If left out: 1; for neighbours
+    and listed, and with arrivals = "open" but on networks of circuits, "unlimited". Range: 1 to
+    65536, or "unlimited". Only with workload.jobs.NAME.traffic = "uniform", "shift", "all-to-all",
+    "neighbours", "listed", "checkpoint", "io", "hot-spot" or "ping"."""
     load: str | float | None = key("load")
     """Data that each node of the job asks to move: a bandwidth, or a share of what a node can send.
     If left out: workload.load. Range: 1 bit/s or more; above 0, to 1 of what a node can send. Only
@@ -805,7 +807,8 @@ class Job(Described):
     Only with workload.jobs.NAME.arrivals = "closed"."""
     pause: str | None = key("pause")
     """From the end of a round, or of a ping, to the next one. If left out: "0 s". Range: 0 s to 24
-    h. Only with workload.jobs.NAME.traffic = "all-to-all", "all-reduce", "neighbours" or "ping"."""
+    h. Only with workload.jobs.NAME.traffic = "all-to-all", "all-reduce", "neighbours", "listed" or
+    "ping"."""
     read_ratio: float | str | None = key("read_ratio")
     """Share of messages that are reads (section 4.4: 0.5); the rest are writes. If left out: 0.
     Range: 0 to 1. Only with workload.jobs.NAME.traffic = "io" or "hot-spot"."""
@@ -841,6 +844,17 @@ class Job(Described):
     """From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
     dragonfly the nodes of a group are the worst for minimal routes. Must be given or swept. Range:
     1 to 1048576. Only with workload.jobs.NAME.traffic = "shift"."""
+    messages: Sequence[Sequence[int | str]] | None = key("messages")
+    """The messages of a round, in the order in which each node sends its own: the rank of the
+    sender in the job, that of the receiver or an I/O server ("server 2", the first is "server 0"),
+    the length, and how many there are one after another (1 if left out). All go to nodes of the
+    job, or all to servers. A round begins at all nodes at once, when the last has sent and received
+    all of the one before. Must be given or swept. Range: [from, to, length] or [from, to, length,
+    times] each; at most 2^24 messages of 1 B to 2^40 B. Only with workload.jobs.NAME.traffic =
+    "listed"."""
+    overhead: str | None = key("overhead")
+    """Time of its processor that each message takes, one after the other, before it is handed over.
+    If left out: "0 s". Range: 0 s to 24 h. Only with workload.jobs.NAME.traffic = "listed"."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "check", "report", "topology", "place", "balance", "papers"]
+    "command", ["run", "check", "report", "topology", "place", "balance", "papers", "redistribute"]
 )
 def test_every_command_teaches_by_example(isthmus, command):
     done = isthmus(command, "--help")

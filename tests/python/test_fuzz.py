@@ -138,18 +138,19 @@ def test_every_mutation_occurs_and_keeps_to_its_size():
 
 
 def test_scenarios_graphs_and_changes_are_judged_and_told(tmp_path):
-    words = [sys.executable, FUZZ / "run.py", "--seed", "5", "--count", "60", "--jobs", "2"]
-    for kind in ("scenario", "override", "graph"):
+    words = [sys.executable, FUZZ / "run.py", "--seed", "5", "--count", "80", "--jobs", "2"]
+    for kind in ("scenario", "override", "graph", "redistribution"):
         words += ["--kind", kind]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "60 mutants in " in done.stdout, done.stderr
+    assert "80 mutants in " in done.stdout, done.stderr
     rows = {
         line.split()[0]: [int(cell) for cell in line.split()[1:4]]
         for line in done.stdout.splitlines()
-        if line.startswith(("scenario ", "override ", "graph ")) and " s " in line
+        if line.startswith(("scenario ", "override ", "graph ", "redistribution "))
+        and " s " in line
     }
-    assert set(rows) == {"scenario", "override", "graph"}
-    assert sum(made for made, _, _ in rows.values()) == 60
+    assert set(rows) == {"scenario", "override", "graph", "redistribution"}
+    assert sum(made for made, _, _ in rows.values()) == 80
     assert all(refused for _, refused, _ in rows.values())
     assert sum(accepted for _, _, accepted in rows.values()) > 5
     assert done.returncode == 0, done.stdout

@@ -36,6 +36,7 @@ pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
 pub use journal::JournalError;
 pub use kind::{Flaw, Kind, Kinds, Row};
+pub use memory::default_bound as memory_bound;
 pub use processors::processors;
 pub use progress::Progress;
 pub use run::{Experiment, Options};

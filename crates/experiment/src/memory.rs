@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const UNKNOWN: u64 = 8_000_000_000;
 
 /// Half of what this process may use.
-pub(crate) fn default_bound() -> u64 {
+pub fn default_bound() -> u64 {
     available(Path::new("/")).unwrap_or(UNKNOWN) / 2
 }
 

@@ -55,6 +55,112 @@ fn a_ping_takes_its_way() {
     }
 }
 
+/// Ten packets one behind the other, the header of the first through two switches: bytes over the bandwidth and
+/// the latency of a header. A message that shares the last link comes right behind.
+#[test]
+fn listed_messages_take_what_their_links_take() {
+    let machine = format!("graph = \"ring\"\nswitches = 8\ndelay = \"50 ns\"\n{PLAIN}");
+    let phase = |messages: &str| {
+        let work = format!(
+            "[workload.jobs.p]\ntraffic = \"listed\"\nnodes = [0, 1, 2]\nmessages = {messages}\n\
+             pause = \"1 us\"\n[stop]\nrule = \"fixed\"\nmessages = 50\nwarmup = \"none\"\nreplications = 2"
+        );
+        let result = run(&machine, &work);
+        let phase = measure(&result, "p.phase");
+        // Rounds begin anew on a machine that is empty.
+        let (low, high) = (phase.low.unwrap(), phase.high.unwrap());
+        let mean = phase.mean.unwrap();
+        assert!((high - low).abs() < 1e-9 * mean, "{low} {high}");
+        mean
+    };
+    let header = 2.0 * 0.01 + 0.05;
+    let one = phase("[[0, 1, \"960 B\"]]");
+    assert!((one / (1.0 + header) - 1.0).abs() < 1e-9, "{one}");
+    let two = phase("[[0, 1, \"960 B\"], [2, 1, \"480 B\", 2]]");
+    assert!((two / (2.0 + header) - 1.0).abs() < 0.02, "{two}");
+}
+
+/// What cannot be sent is refused at its line.
+#[test]
+fn listed_messages_that_are_none() {
+    let error = |messages: &str| {
+        let work = format!(
+            "[workload.jobs.p]\ntraffic = \"listed\"\nnodes = [0, 1, 2]\nmessages = {messages}"
+        );
+        let error = experiment("graph = \"ring\"\nswitches = 8", &work).unwrap_err();
+        let error = error.to_string();
+        let place = "g.toml:11: workload.jobs.p.messages: ";
+        let told = error.strip_prefix(place).map(str::to_owned);
+        told.unwrap_or(error)
+    };
+    let row = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times]";
+    for (messages, told) in [
+        ("[]", "no message at all; list one or more".to_owned()),
+        (
+            "\"all\"",
+            "the text \"all\" where a list of messages is expected; write [[0, 1, \"64 KiB\"]]".to_owned(),
+        ),
+        ("[[0, 1]]", format!("a message of 2 values; {row}")),
+        ("[3]", format!("the number 3 where a message is expected; {row}")),
+        (
+            "[[0, 1, 64]]",
+            "the unit of 64 is missing; write an amount of data with its unit, for example \"64 B\""
+                .to_owned(),
+        ),
+        (
+            "[[0, 1, \"0 B\"]]",
+            "zero is no data; give 1 B to 1099511627776 B".to_owned(),
+        ),
+        (
+            "[[0, 1, \"1 B\", 0]]",
+            "0 is out of range; give 1 to 16777216".to_owned(),
+        ),
+        (
+            "[[0, 1, \"1 B\", 16777216], [0, 1, \"1 B\"]]",
+            "more than 2^24 messages; list fewer, or longer ones".to_owned(),
+        ),
+        (
+            "[[0, \"node 1\", \"1 B\"]]",
+            "\"node 1\" is no receiver; write the rank of a node, 1, or \"server 0\"".to_owned(),
+        ),
+        (
+            "[[0, 1, \"1 B\"], [0, \"server 0\", \"1 B\"]]",
+            "some messages go to nodes of the job and some to I/O servers; list one sort, and the other in \
+             a job of its own"
+                .to_owned(),
+        ),
+        (
+            "[[0, 3, \"1 B\"]]",
+            "there is no rank 3; the job has 3 nodes; give ranks 0 to 2, or the job more nodes".to_owned(),
+        ),
+        (
+            "[[0, \"server 0\", \"1 B\"]]",
+            "there is no server 0; there are 0 I/O servers; set workload.servers.placement and \
+             workload.servers.count"
+                .to_owned(),
+        ),
+        (
+            "[[2, 2, \"1 B\"]]",
+            "a message of rank 2 goes to its own node; leave out what stays where it is".to_owned(),
+        ),
+    ] {
+        assert_eq!(error(messages), told, "{messages}");
+    }
+}
+
+/// The engine of rings has no moment at which all nodes begin.
+#[test]
+fn listed_messages_are_refused_on_rings() {
+    let text = "version = 1\nname = \"r\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 3\n\
+        [workload.jobs.p]\ntraffic = \"listed\"\nmessages = [[0, 1, \"1 KiB\"]]\n";
+    let error = KINDS.parse(text, "r.toml", &[]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "r.toml:8: workload.jobs.p.traffic: listed messages, whose rounds begin at all nodes at once, are not \
+         simulated on SCI fabrics; set another kind of traffic, or another kind of machine"
+    );
+}
+
 /// Of uniform traffic on a ring of n switches with a node each, n/8 links per packet for every one that
 /// a direction has: all links are full at 8/n of a link's bandwidth, more than a node can send for
 /// n = 8 but for its own link.

@@ -161,7 +161,7 @@ fn devices_of_large_cubes_are_told() {
     );
     for start in [
         "What is asked of channels is left out on machines of more than 1024 PEs.",
-        "Collectives and pings are left out",
+        "Collectives, listed messages and pings are left out",
         "With 1 message of 1000000 B under way at a time",
     ] {
         let told = found.remarks.iter().any(|remark| remark.starts_with(start));

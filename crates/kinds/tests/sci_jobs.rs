@@ -108,7 +108,9 @@ fn what_links_are_asked_for_by_hand() {
     assert!(closed.parts.iter().all(|part| part.at_most));
     let collective = capacity("[workload.jobs.all]\ntraffic = \"all-to-all\"\n");
     assert!(collective.parts[0].demand.is_none());
-    assert!(collective.remarks[0].starts_with("Collectives and pings are left out"));
+    assert!(
+        collective.remarks[0].starts_with("Collectives, listed messages and pings are left out")
+    );
 }
 
 fn mean(result: &RunResult, point: usize, name: &str) -> f64 {

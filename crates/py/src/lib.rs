@@ -67,6 +67,12 @@ fn processors() -> usize {
     isthmus_experiment::processors()
 }
 
+/// Bytes that what this process does may take if nobody says how many: half of what it may use.
+#[pyfunction]
+fn memory_bound() -> u64 {
+    isthmus_experiment::memory_bound()
+}
+
 /// The fields of a scenario file, as a JSON list.
 #[pyfunction]
 fn fields() -> PyResult<String> {
@@ -77,6 +83,15 @@ fn fields() -> PyResult<String> {
 #[pyfunction]
 fn json_schema() -> PyResult<String> {
     json(&KINDS.formats().json_schema())
+}
+
+/// A TOML file that is no scenario, with changes, as a tree in JSON that says where each value was written.
+#[pyfunction]
+fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
+    match isthmus_scenario::placed(text, file, &overrides) {
+        Ok(tree) => json(&tree),
+        Err(error) => Err(ScenarioError::new_err(error.to_string())),
+    }
 }
 
 /// `value` as JSON text.
@@ -93,8 +108,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CoreError", py.get_type::<CoreError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(processors, module)?)?;
+    module.add_function(wrap_pyfunction!(memory_bound, module)?)?;
     module.add_function(wrap_pyfunction!(fields, module)?)?;
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(placed, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(model::model, module)?)?;

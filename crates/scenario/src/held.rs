@@ -3,7 +3,7 @@
 use crate::value::{Addressed, Kind, Value};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;
-use isthmus_workload::jobs::spec::JobNodes;
+use isthmus_workload::jobs::spec::{JobNodes, Listed};
 
 /// A value that one field may hold.
 pub trait Held: Sized {
@@ -39,6 +39,7 @@ held! {
     Bandwidth: Kind::Bandwidth, Bandwidth;
     Rate: Kind::Rate, Rate;
     JobNodes: Kind::JobNodes, JobNodes;
+    Vec<Listed>: Kind::Messages, Messages;
     Vec<u32>: Kind::Nodes, Nodes | Sizes | Counts;
     Vec<(u32, u32)>: Kind::Links { directed: false }, Links;
     Vec<Vec<u32>>: Kind::Rings(Addressed::ALL), Rings;

@@ -54,6 +54,20 @@ pub(crate) fn of_kind(kind: Kind) -> Value {
             {"type": "string", "pattern": r"^\s*(all|part\s+\d+\s+of\s+\d+)\s*$"},
             list(&json!({"anyOf": [node(), text(r"\s*\d+\s*-\s*\d+\s*")]}), 1),
         ]}),
+        Kind::Messages => json!({
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "array",
+                "minItems": 3,
+                "maxItems": 4,
+                "items": {"anyOf": [
+                    node(),
+                    text(r"\s*server\s+\d+\s*"),
+                    quantity(BYTES, false),
+                ]},
+            },
+        }),
         Kind::Grid => dimensions(1),
         Kind::Levels => json!({"type": "array", "items": {"type": "integer", "minimum": 1}}),
         Kind::NameSet => list(&text(NAME), 1),

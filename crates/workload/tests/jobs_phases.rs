@@ -4,7 +4,8 @@ use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Destinations, Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic,
+    AllReduce, Destinations, Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers,
+    Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Phase};
 use isthmus_workload::storage::StorageSpec;
@@ -159,6 +160,110 @@ fn phases_keep_their_order_with_several_messages_under_way() {
         };
         compare(&with(outstanding, checkpoint), |d| d.asked);
     }
+}
+
+fn sends(from: u32, to: ListedTo, bytes: u64, times: u32) -> Listed {
+    Listed {
+        from,
+        to,
+        bytes: Bytes::new(bytes),
+        times,
+    }
+}
+
+fn listed(messages: Vec<Listed>) -> Traffic {
+    Traffic::Listed {
+        messages,
+        overhead: Time::from_ns(3),
+        pause: Time::from_ns(20),
+    }
+}
+
+/// Rank 3 sends nothing, rank 5 sends and gets nothing, rank 1 sends the same twice.
+fn some_messages() -> Vec<Listed> {
+    let to = ListedTo::Rank;
+    vec![
+        sends(0, to(1), 4_000, 1),
+        sends(1, to(0), 64, 2),
+        sends(0, to(3), 9_000, 1),
+        sends(2, to(6), 1, 3),
+        sends(4, to(6), 500, 1),
+        sends(6, to(4), 500, 1),
+        sends(0, to(1), 200, 1),
+    ]
+}
+
+#[test]
+fn listed_messages_are_sent_round_by_round() {
+    for outstanding in [
+        Outstanding::ONE,
+        Outstanding::AtMost(2),
+        Outstanding::Unlimited,
+    ] {
+        let traffic = with(outstanding, listed(some_messages()));
+        compare(&traffic, |d| d.step);
+        let (all, phases) = run(&mut source(&traffic), 40_000);
+        for (round, phase) in phases.iter().enumerate() {
+            let of_round: Vec<&Demand> = all.iter().filter(|d| d.step == round as u64).collect();
+            assert_eq!(of_round.len(), 10);
+            // All nodes ask at once, a pause of 200 ticks after the last has ended the round before.
+            assert!(of_round.iter().all(|d| d.asked == phase.begun));
+            if round > 0 {
+                assert_eq!(phase.begun, phases[round - 1].ended + 200);
+            }
+            // Each sends its own in order, no sooner than 30 ticks one after the other.
+            let sent = |rank: u32| of_round.iter().filter(move |d| d.process == rank);
+            let bytes: Vec<(u32, u64)> = sent(0).map(|d| (d.to, d.bytes)).collect();
+            assert_eq!(bytes, [(1, 4_000), (3, 9_000), (1, 200)]);
+            for rank in 0..7 {
+                let times: Vec<Cycles> = sent(rank).map(|d| d.time).collect();
+                let first = times.first().copied();
+                assert!(first.is_none_or(|first| first == phase.begun + 30));
+                assert!(
+                    times.windows(2).all(|pair| pair[1] >= pair[0] + 30),
+                    "{times:?}"
+                );
+                if outstanding == Outstanding::Unlimited {
+                    assert!(times.windows(2).all(|pair| pair[1] == pair[0] + 30));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn listed_messages_to_servers_are_waited_for_by_their_senders_only() {
+    let to = ListedTo::Server;
+    let messages = vec![sends(0, to(1), 4_000, 2), sends(3, to(0), 64, 1)];
+    let mut traffic = only(listed(messages));
+    compare(&traffic, |d| d.step);
+    let (all, _) = run(&mut source(&traffic), 4_000);
+    // Servers 0 and 1 are nodes 7 and 8.
+    assert_eq!((all[0].to, all[1].to), (8, 7));
+    // Also where the servers are nodes of the job.
+    traffic.mapping = Mapping::Shared;
+    compare(&traffic, |d| d.step);
+}
+
+#[test]
+fn listed_messages_must_have_both_ends() {
+    let error = |messages: Vec<Listed>| {
+        let error = Layout::new(&only(listed(messages)), 9).unwrap_err();
+        assert_eq!(error.job(), Some(0));
+        error.to_string()
+    };
+    let (rank, server) = (ListedTo::Rank, ListedTo::Server);
+    let there = "there is no rank 7; the job has 7 nodes";
+    assert_eq!(error(vec![sends(7, rank(0), 1, 1)]), there);
+    assert_eq!(error(vec![sends(0, rank(7), 1, 1)]), there);
+    assert_eq!(
+        error(vec![sends(0, server(2), 1, 1)]),
+        "there is no server 2; there are 2 I/O servers"
+    );
+    assert_eq!(
+        error(vec![sends(1, rank(2), 1, 1), sends(4, rank(4), 1, 1)]),
+        "a message of rank 4 goes to its own node"
+    );
 }
 
 #[test]

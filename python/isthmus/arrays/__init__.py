@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from isthmus.arrays.calibration import calibrate_threads
 from isthmus.arrays.costs import Rates
+from isthmus.arrays.descriptions import Description, load
 from isthmus.arrays.interface import IoDistribution, TransferUnit, io_distribution
 from isthmus.arrays.layouts import (
     Layout,
@@ -35,6 +36,7 @@ from isthmus.arrays.layouts import (
 from isthmus.arrays.plans import Plan
 
 __all__ = [
+    "Description",
     "IoDistribution",
     "Layout",
     "Plan",
@@ -45,4 +47,5 @@ __all__ = [
     "cuts",
     "cyclic",
     "io_distribution",
+    "load",
 ]

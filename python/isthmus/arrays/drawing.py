@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.arrays.descriptions import Description
     from isthmus.arrays.layouts import Layout
     from isthmus.arrays.plans import Plan
+    from isthmus.arrays.prediction import Prediction
 
+INDICES_MAX = 1 << 24
+"""Most indices of a dimension that is drawn, since each is looked at."""
 CELLS_MAX = 1024
 """Most elements along a dimension of a picture; of more, every second, third, ... is drawn."""
 
@@ -29,6 +34,11 @@ def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    if max(layout.shape) > INDICES_MAX:
+        raise IsthmusError(
+            f"a dimension of {max(layout.shape):,} indices is not drawn; the most are "
+            f"{INDICES_MAX:,}"
+        )
     shape = (*layout.shape, 1)[:2]
     steps = [-(-extent // CELLS_MAX) for extent in shape]
     owner = np.full([-(-extent // step) for extent, step in zip(shape, steps, strict=True)], -1)
@@ -98,3 +108,68 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
             axis.set_ticks(range(len(ranks)), [str(rank) for rank in ranks])
         axis.set_label_text(f"{which} rank")
     return ax
+
+
+def draw_redistribution(told: Description) -> Any:
+    """Draw who holds what before, who sends what to whom, and who holds what then.
+
+    Args:
+        told: what a file says, between at most 1,024 ranks on each side.
+
+    Returns:
+        The figure.
+
+    """
+    from matplotlib.figure import Figure
+
+    from isthmus.plots.style import styled
+
+    with styled():
+        figure = Figure(figsize=(14, 4.4), layout="constrained")
+        before, between, after = figure.subplots(1, 3)
+        draw_layout(told.from_, ax=before).set_title("before")
+        draw_plan(told.plan, ax=between).set_title("moved")
+        draw_layout(told.to, ax=after).set_title("after")
+        for ax in (before, between, after):
+            ax.grid(visible=False)
+        figure.suptitle(told.title)
+    return figure
+
+
+def draw_blocks(told: Description, found: Sequence[tuple[int, Description, Prediction]]) -> Any:
+    """Draw how long an array takes to the I/O servers of a machine, by the size of its blocks.
+
+    Args:
+        told: what a file says.
+        found: for each size of blocks what was predicted, as `prediction.with_blocks` returns it.
+
+    Returns:
+        The figure.
+
+    """
+    from matplotlib.figure import Figure
+
+    from isthmus.plots.style import styled
+
+    blocks = [size for size, _, _ in found]
+    lines = [("redistribution alone", [one.move for _, _, one in found])]
+    if told.io is not None:
+        lines += [
+            ("small requests at once", [one.direct for _, _, one in found if one.direct]),
+            ("reshuffled first", [one.whole for _, _, one in found if one.whole]),
+        ]
+    with styled():
+        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+        ax = figure.subplots()
+        for label, times in lines:
+            (line,) = ax.plot(blocks, [of.seconds for of in times], marker="o", label=label)
+            ends = [of.low for of in times], [of.high for of in times]
+            ax.fill_between(blocks, *ends, color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        ax.set_xticks(blocks, [str(size) for size in blocks])
+        ax.set_xlabel("indices of a block")
+        ax.set_ylabel("time (s)")
+        ax.set_title(told.title)
+        ax.legend()
+    return figure

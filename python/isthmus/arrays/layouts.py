@@ -116,6 +116,15 @@ class Layout:
         ]
         extents = _whole("grid", grid, 1 << 32)
         shape = _whole("shape", shape, 1 << 64)
+        for dim, told in enumerate(along):
+            # A round over the processes is counted in the core.
+            if isinstance(told, tuple) and len(told) == 3 and told[0] < len(extents):
+                axis, size, _ = told
+                if isinstance(size, int) and size * extents[axis] >= 1 << 63:
+                    raise IsthmusError(
+                        f"dimension {dim}: blocks of {size} on {extents[axis]} processes; a round "
+                        "over all has fewer than 2^63 indices"
+                    )
         core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
         return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 
@@ -571,5 +580,7 @@ def _spread(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
     if count == 0:
         return np.empty(0, np.int64)
     firsts = start + stride * np.arange(count, dtype=np.int64)
-    spread = (firsts[:, None] + np.arange(length, dtype=np.int64)).ravel()
-    return spread[: (count - 1) * length + last]
+    # A block may be longer than the array, where it is the only one.
+    whole = np.arange(length if count > 1 else 0, dtype=np.int64)
+    end = firsts[-1] + np.arange(last, dtype=np.int64)
+    return np.concatenate([(firsts[:-1, None] + whole).ravel(), end])

@@ -198,7 +198,7 @@ class Plan:
         for message in messages:
             lengths.update(self.runs(message.from_rank, message.to_rank, element=1))
         table = {(m.from_rank, m.to_rank): f"{m.elements:,}" for m in messages}
-        width = max(6, *(len(cell) + 1 for cell in table.values()))
+        width = max([6, *(len(cell) + 1 for cell in table.values())])
         rows = [
             f"  {rank:>6} " + "".join(f"{table.get((rank, to), '-'):>{width}}" for to in receivers)
             for rank in senders

@@ -20,6 +20,7 @@ COMMANDS = {
     "faults": "Study what failures leave of fabrics of SCI rings.",
     "place": "Place I/O nodes on a hypercube or on any graph.",
     "balance": "Size the I/O side for an application.",
+    "redistribute": "Move a distributed array from one layout to another.",
     "examples": "List, print or copy the examples that come with the package.",
     "papers": "Run a paper's experiments and compare them with what it says.",
     "completion": "Print what makes a shell complete the words of isthmus.",
@@ -51,6 +52,7 @@ Without a scenario:
   isthmus topology --fabric ring --size 8    rings, distances, deadlock check
   isthmus place --dimension 5                fewest I/O nodes within one hop
   isthmus balance sorting --pes 128          how much I/O a machine needs
+  isthmus redistribute plan panels.toml      who sends which part of an array
   isthmus papers                             the papers that can be run again
 
 Exit status: 0 done (a paper's claims are judged in the table, not here), 1 a run failed or its

@@ -46,7 +46,7 @@ pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = Foretold<'
 pub(crate) fn left_out(traffic: &JobsTraffic) -> Option<String> {
     let active = traffic.jobs.iter().filter(|job| job.active).count();
     (foretold(traffic).count() < active).then(|| {
-        "Collectives and pings are left out: what they ask for follows from what they get."
+        "Collectives, listed messages and pings are left out: what they ask for follows from what they get."
             .to_owned()
     })
 }

@@ -38,6 +38,7 @@ fn has_phases(job: &Job) -> bool {
         Traffic::AllToAll { .. }
             | Traffic::AllReduce { .. }
             | Traffic::Neighbours { .. }
+            | Traffic::Listed { .. }
             | Traffic::Checkpoint { .. }
     )
 }

@@ -30,9 +30,10 @@ impl Message {
             } => (*sizes, 0.0, think(arrivals)),
             Traffic::Checkpoint { message, .. } => (Sizes::fixed(*message), 0.0, Time::ZERO),
             Traffic::Ping { message, pause, .. } => (Sizes::fixed(*message), 0.0, *pause),
-            Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
-                return None;
-            }
+            Traffic::AllToAll { .. }
+            | Traffic::AllReduce { .. }
+            | Traffic::Neighbours { .. }
+            | Traffic::Listed { .. } => return None,
         };
         Some(Self {
             sizes,

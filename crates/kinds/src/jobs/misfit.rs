@@ -88,6 +88,27 @@ pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutE
             problem,
             format!("give another number, such as {}", nodes / 2),
         ),
+        LayoutError::RankOutside { nodes, .. } => (
+            key("messages"),
+            problem,
+            format!(
+                "give ranks 0 to {}, or the job more nodes",
+                nodes.max(1) - 1
+            ),
+        ),
+        LayoutError::NoSuchServer { servers, .. } => (
+            key("messages"),
+            problem,
+            match servers {
+                0 => "set workload.servers.placement and workload.servers.count".to_owned(),
+                _ => format!("give servers 0 to {}", servers - 1),
+            },
+        ),
+        LayoutError::ToOwnNode { .. } => (
+            key("messages"),
+            problem,
+            "leave out what stays where it is".to_owned(),
+        ),
         LayoutError::OddNodes { .. } => (
             key("nodes"),
             problem,

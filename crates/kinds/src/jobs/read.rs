@@ -144,6 +144,7 @@ impl TrafficTable {
             | Self::HotSpot { asking, .. } => asking.under_way.outstanding,
             Self::AllToAll { under_way, .. }
             | Self::Neighbours { under_way, .. }
+            | Self::Listed { under_way, .. }
             | Self::Checkpoint { under_way, .. }
             | Self::Ping { under_way, .. } => under_way.outstanding,
             Self::AllReduce { .. } => None,
@@ -205,6 +206,16 @@ impl JobReader<'_> {
                 message: self.message(COMPUTE_MESSAGE)?,
                 pause: rest.pause,
             },
+            TrafficTable::Listed {
+                messages,
+                overhead,
+                rest,
+                ..
+            } => Traffic::Listed {
+                messages,
+                overhead,
+                pause: rest.pause,
+            },
             TrafficTable::Checkpoint {
                 period, volume, to, ..
             } => Traffic::Checkpoint {
@@ -258,7 +269,7 @@ impl JobReader<'_> {
         };
         let Some(given) = given else {
             return Ok(match traffic {
-                Traffic::Neighbours { .. } => Outstanding::Unlimited,
+                Traffic::Neighbours { .. } | Traffic::Listed { .. } => Outstanding::Unlimited,
                 _ if open && !self.nodes.one_by_one => Outstanding::Unlimited,
                 _ => Outstanding::ONE,
             });

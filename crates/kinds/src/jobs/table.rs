@@ -4,7 +4,7 @@
 use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
-use isthmus_workload::jobs::spec::{AllReduce, Destinations, JobNodes, Mapping, Spread};
+use isthmus_workload::jobs::spec::{AllReduce, Destinations, JobNodes, Listed, Mapping, Spread};
 
 const COUNT: Kind = Kind::whole(1, NODES_MAX as u64);
 const NODE: Kind = Kind::whole(0, (NODES_MAX - 1) as u64);
@@ -116,12 +116,15 @@ pub(super) struct Count {
     period,
     volume,
     both_ways,
-    offset
+    offset,
+    messages,
+    overhead
 ))]
 pub(crate) struct JobTable {
     /// What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an offset;
     /// exchange with each
-    /// other one; combine a vector; exchange with their neighbours in a grid; write to the I/O servers
+    /// other one; combine a vector; exchange with their neighbours in a grid; send
+    /// what is listed for them, in rounds; write to the I/O servers
     /// at every period; read from and write to them (section 3.4); read from and write to one node
     /// (section 4.3); send to a partner (sections 4.1 and 4.2).
     #[describe(choice, example = "\"uniform\"")]
@@ -136,7 +139,18 @@ pub(crate) struct JobTable {
     #[describe(
         kind = Kind::Bytes { min: 0, max: 1 << 40 },
         derived = "262144 B; 1 MB for checkpoint, io, hot-spot and ping",
-        example = "\"1 MB\""
+        example = "\"1 MB\"",
+        only(
+            traffic = "uniform",
+            "shift",
+            "all-to-all",
+            "all-reduce",
+            "neighbours",
+            "checkpoint",
+            "io",
+            "hot-spot",
+            "ping"
+        )
     )]
     pub(super) message: Option<Bytes>,
 }
@@ -179,6 +193,22 @@ pub(super) enum TrafficTable {
         /// Whether the last node of each line of the grid is a neighbour of the first.
         #[describe(label = "wrap-around", default = true)]
         wrap: bool,
+        #[describe(flatten)]
+        rest: Pause,
+    },
+    Listed {
+        #[describe(flatten)]
+        under_way: UnderWay,
+        /// The messages of a round, in the order in which each node sends its own: the rank of the sender
+        /// in the job, that of the receiver or an I/O server ("server 2", the first is "server 0"), the
+        /// length, and how many there are one after another (1 if left out). All go to nodes of the job, or
+        /// all to servers. A round begins at all nodes at once, when the last has sent and received all of
+        /// the one before.
+        #[describe(kind = Kind::Messages, example = "[[0, 1, \"64 KiB\"], [1, 0, \"64 KiB\"]]")]
+        messages: Vec<Listed>,
+        /// Time of its processor that each message takes, one after the other, before it is handed over.
+        #[describe(kind = Kind::span("us"), default = "0 s")]
+        overhead: Time,
         #[describe(flatten)]
         rest: Pause,
     },
@@ -281,7 +311,7 @@ pub(super) struct UnderWay {
     /// fewer are. Of an all-to-all exchanges, within a round.
     #[describe(
         label = "messages under way",
-        derived = "1; for neighbours, and with arrivals = \"open\" but on networks of circuits, \"unlimited\"",
+        derived = "1; for neighbours and listed, and with arrivals = \"open\" but on networks of circuits, \"unlimited\"",
         example = "16"
     )]
     pub(super) outstanding: Option<Outstanding>,

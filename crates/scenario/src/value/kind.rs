@@ -109,6 +109,8 @@ pub enum Kind {
     },
     /// The nodes of a job: all, a part of them, or a list of nodes and runs.
     JobNodes,
+    /// Messages of a job: sender, receiver, length, and how many there are.
+    Messages,
     /// Nodes in each dimension of a grid: `16` or `"4x4"`.
     Grid,
     /// Whole numbers, one for each level of a tree.
@@ -182,6 +184,7 @@ impl Kind {
             Self::Percentiles => "a list of percentiles",
             Self::Measures { .. } => "a list of measures",
             Self::JobNodes => "a set of nodes",
+            Self::Messages => "a list of messages",
             Self::Grid => "a grid",
             Self::Levels => "a list of whole numbers",
             Self::NameSet => "a list of names",
@@ -213,6 +216,7 @@ impl Kind {
             Self::Percentiles => "[50, 90, 99]".to_owned(),
             Self::Measures { example, .. } => example.to_owned(),
             Self::JobNodes => "\"part 1 of 2\" or [0, \"8-15\"]".to_owned(),
+            Self::Messages => "[[0, 1, \"64 KiB\"]]".to_owned(),
             Self::Grid => "\"4x4\"".to_owned(),
             Self::Levels => "[4, 4, 4]".to_owned(),
             Self::NameSet => "[\"io\"]".to_owned(),
@@ -292,6 +296,11 @@ impl Kind {
             Self::Measures { .. } => "names of measures, none twice".to_owned(),
             Self::JobNodes => {
                 "\"all\", \"part I of N\", or node numbers and runs of them, none twice".to_owned()
+            }
+            Self::Messages => {
+                "[from, to, length] or [from, to, length, times] each; at most 2^24 messages of 1 B \
+                 to 2^40 B"
+                    .to_owned()
             }
             Self::Grid => "nodes in each dimension, 1 or more".to_owned(),
             Self::Levels => "1 or more for each level, that of the leaf switches first".to_owned(),

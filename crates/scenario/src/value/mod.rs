@@ -3,12 +3,13 @@
 mod jobs;
 mod kind;
 mod lists;
+mod messages;
 
 use crate::document::{Node, Tree, shown};
 use crate::error::Problem;
 use crate::suggest;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
-use isthmus_workload::jobs::spec::JobNodes;
+use isthmus_workload::jobs::spec::{JobNodes, Listed};
 use std::fmt::Display;
 
 pub use kind::{
@@ -45,6 +46,8 @@ pub enum Value {
     Rings(Vec<Vec<u32>>),
     /// The nodes of a job.
     JobNodes(JobNodes),
+    /// Messages of a job, one by one.
+    Messages(Vec<Listed>),
     /// Whole numbers, each 1 or more.
     Counts(Vec<u32>),
     /// Numbers.
@@ -87,6 +90,7 @@ impl Kind {
             Self::Measures { example, named } => reader.measures(example, named),
             Self::NodeLoad => reader.node_load(),
             Self::JobNodes => reader.job_nodes(),
+            Self::Messages => reader.messages(),
             Self::Grid => reader.grid(),
             Self::Levels => reader.levels(),
             Self::NameSet => reader.name_set(),

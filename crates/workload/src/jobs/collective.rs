@@ -1,6 +1,6 @@
 //! Steps of collective operations: what each rank sends, and how many messages it waits for.
 
-use crate::jobs::spec::AllReduce;
+use crate::jobs::spec::{AllReduce, Listed, ListedTo};
 
 /// The steps of one round, the same for all members of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,21 @@ pub(super) enum Plan {
     RecursiveDoubling { ranks: u32, core: u32, bytes: u64 },
     /// One step: to the neighbours of each rank.
     Neighbours { of: Vec<Vec<u32>>, bytes: u64 },
+    /// One step: by rank the messages that it sends, each so often, and how many it waits for.
+    Listed {
+        sends: Vec<Vec<Sends>>,
+        awaited: Vec<u32>,
+        /// Whether they go to servers, which count after the ranks.
+        to_servers: bool,
+    },
+}
+
+/// Messages to one place: where, how long and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sends {
+    to: u32,
+    bytes: u64,
+    times: u32,
 }
 
 impl Plan {
@@ -40,6 +55,50 @@ impl Plan {
         }
     }
 
+    pub(super) fn listed(messages: &[Listed], ranks: u32) -> Self {
+        let mut sends = vec![Vec::new(); ranks as usize];
+        let mut awaited = vec![0; ranks as usize];
+        let mut to_servers = false;
+        for message in messages {
+            let to = match message.to {
+                ListedTo::Rank(rank) => {
+                    awaited[rank as usize] += message.times;
+                    rank
+                }
+                ListedTo::Server(server) => {
+                    to_servers = true;
+                    ranks + server
+                }
+            };
+            sends[message.from as usize].push(Sends {
+                to,
+                bytes: message.bytes.get(),
+                times: message.times,
+            });
+        }
+        Self::Listed {
+            sends,
+            awaited,
+            to_servers,
+        }
+    }
+
+    /// Whether messages go to servers, so that no rank waits for any.
+    pub(super) fn to_servers(&self) -> bool {
+        matches!(
+            self,
+            Self::Listed {
+                to_servers: true,
+                ..
+            }
+        )
+    }
+
+    /// Whether a round begins at all ranks at once, when all have ended the one before.
+    pub(super) fn together(&self) -> bool {
+        matches!(self, Self::Listed { .. })
+    }
+
     /// Number of steps of a round.
     pub(super) fn steps(&self) -> u64 {
         match self {
@@ -48,7 +107,7 @@ impl Plan {
             Self::RecursiveDoubling { ranks, core, .. } => {
                 u64::from(core.ilog2()) + if ranks > core { 2 } else { 0 }
             }
-            Self::Neighbours { .. } => 1,
+            Self::Neighbours { .. } | Self::Listed { .. } => 1,
         }
     }
 
@@ -59,22 +118,43 @@ impl Plan {
             Self::AllToAll { .. } => self.steps(),
             Self::Ring { .. } | Self::RecursiveDoubling { .. } => 1,
             Self::Neighbours { of, .. } => of.iter().map(|of| of.len() as u64).max().unwrap_or(0),
+            Self::Listed { sends, .. } => {
+                let each = sends.iter();
+                let counts = each.map(|sends| sends.iter().map(|to| u64::from(to.times)).sum());
+                counts.max().unwrap_or(0)
+            }
         }
     }
 
-    /// Length of every message.
+    /// Length of a message: of every one, or their mean.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::AllToAll { bytes, .. }
             | Self::Ring { bytes, .. }
             | Self::RecursiveDoubling { bytes, .. }
             | Self::Neighbours { bytes, .. } => *bytes,
+            Self::Listed { sends, .. } => {
+                let (mut bytes, mut count) = (0_u128, 0_u128);
+                for to in sends.iter().flatten() {
+                    bytes += u128::from(to.bytes) * u128::from(to.times);
+                    count += u128::from(to.times);
+                }
+                bytes.div_ceil(count.max(1)) as u64
+            }
         }
     }
 
-    /// Hands the ranks that `rank` sends to in `step` to `send`, and returns how many messages it
-    /// waits for.
-    pub(super) fn step(&self, rank: u32, step: u64, send: &mut impl FnMut(u32)) -> u32 {
+    /// Hands the ranks that `rank` sends to in `step` to `send`, with the length of each message, and
+    /// returns how many messages it waits for.
+    pub(super) fn step(&self, rank: u32, step: u64, tell: &mut impl FnMut(u32, u64)) -> u32 {
+        if let Self::Listed { sends, awaited, .. } = self {
+            for to in &sends[rank as usize] {
+                (0..to.times).for_each(|_| tell(to.to, to.bytes));
+            }
+            return awaited[rank as usize];
+        }
+        let bytes = self.bytes();
+        let mut send = |to| tell(to, bytes);
         // Steps of a round are fewer than 2^33, and less than the ranks where they are cast.
         match self {
             Self::AllToAll { ranks, .. } => {
@@ -112,6 +192,7 @@ impl Plan {
                 neighbours.iter().copied().for_each(send);
                 neighbours.len() as u32
             }
+            Self::Listed { .. } => unreachable!("told above"),
         }
     }
 }
@@ -178,7 +259,7 @@ mod tests {
                 let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
                 let mut expected = BTreeMap::new();
                 for rank in 0..ranks {
-                    let awaited = plan.step(rank, step, &mut |to| {
+                    let awaited = plan.step(rank, step, &mut |to, _| {
                         assert!(to < ranks && to != rank);
                         *sent.entry(to).or_default() += 1;
                     });
@@ -197,7 +278,7 @@ mod tests {
         for step in 0..plan.steps() {
             let before = known.clone();
             for rank in 0..ranks {
-                plan.step(rank, step, &mut |to| {
+                plan.step(rank, step, &mut |to, _| {
                     known[to as usize] |= before[rank as usize];
                 });
             }
@@ -224,7 +305,7 @@ mod tests {
         let plan = Plan::AllToAll { ranks: 5, bytes: 8 };
         let mut to = Vec::new();
         for step in 0..plan.steps() {
-            plan.step(3, step, &mut |rank| to.push(rank));
+            plan.step(3, step, &mut |rank, _| to.push(rank));
         }
         assert_eq!(to, [4, 0, 1, 2]);
     }

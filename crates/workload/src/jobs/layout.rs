@@ -1,6 +1,8 @@
 //! The nodes of servers and jobs on a machine of a given size.
 
-use crate::jobs::spec::{Job, JobNodes, JobsTraffic, Mapping, Servers, Targets, Traffic};
+use crate::jobs::spec::{
+    Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers, Targets, Traffic,
+};
 use thiserror::Error;
 
 /// Why jobs do not fit on a machine. Jobs are told by their place in the list.
@@ -123,6 +125,34 @@ pub enum LayoutError {
         /// Its nodes.
         nodes: usize,
     },
+    /// A listed message from or to a rank that is not there.
+    #[error("there is no rank {rank}; the job has {nodes} nodes")]
+    RankOutside {
+        /// The job.
+        job: usize,
+        /// The rank.
+        rank: u32,
+        /// Its nodes.
+        nodes: usize,
+    },
+    /// A listed message to a server that is not there.
+    #[error("there is no server {server}; there are {servers} I/O servers")]
+    NoSuchServer {
+        /// The job.
+        job: usize,
+        /// The server, by its place.
+        server: u32,
+        /// How many there are.
+        servers: usize,
+    },
+    /// A listed message to the node that it is from.
+    #[error("a message of rank {rank} goes to its own node")]
+    ToOwnNode {
+        /// The job.
+        job: usize,
+        /// The sender.
+        rank: u32,
+    },
     /// A node without a partner.
     #[error("{nodes} nodes do not make pairs")]
     OddNodes {
@@ -151,6 +181,9 @@ impl LayoutError {
             | Self::HotNodeOutside { job, .. }
             | Self::Grid { job, .. }
             | Self::ToItself { job, .. }
+            | Self::RankOutside { job, .. }
+            | Self::NoSuchServer { job, .. }
+            | Self::ToOwnNode { job, .. }
             | Self::OddNodes { job, .. } => Some(job),
         }
     }
@@ -399,7 +432,44 @@ fn check_traffic(
             Targets::Servers(_) => check_clients(number, nodes, servers),
         },
         Traffic::Checkpoint { .. } => check_clients(number, nodes, servers),
+        Traffic::Listed { messages, .. } => check_listed(number, messages, nodes, servers),
     }
+}
+
+/// Every message must have a sender and another node that it goes to.
+fn check_listed(
+    job: usize,
+    messages: &[Listed],
+    nodes: &[u32],
+    servers: &[u32],
+) -> Result<(), LayoutError> {
+    let node = |rank: u32| {
+        (nodes.get(rank as usize).copied()).ok_or(LayoutError::RankOutside {
+            job,
+            rank,
+            nodes: nodes.len(),
+        })
+    };
+    for message in messages {
+        let to = match message.to {
+            ListedTo::Rank(rank) => node(rank)?,
+            ListedTo::Server(server) => {
+                let place = servers.get(server as usize).copied();
+                place.ok_or(LayoutError::NoSuchServer {
+                    job,
+                    server,
+                    servers: servers.len(),
+                })?
+            }
+        };
+        if node(message.from)? == to {
+            return Err(LayoutError::ToOwnNode {
+                job,
+                rank: message.from,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Somebody must have a server other than itself.

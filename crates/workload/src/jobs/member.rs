@@ -14,6 +14,8 @@ pub(super) struct Sent {
     pub(super) time: Cycles,
     /// The receiver's rank.
     pub(super) to: u32,
+    /// Its length.
+    pub(super) bytes: u64,
     /// Its step, counted over all rounds.
     pub(super) step: u64,
 }
@@ -23,6 +25,10 @@ pub(super) struct Sent {
 pub(super) struct Pace {
     /// Between two rounds.
     pub(super) pause: Cycles,
+    /// Time of the processor that each message takes before it is handed over.
+    overhead: Cycles,
+    /// Whether a round begins at all ranks at once.
+    pub(super) together: bool,
     /// Steps of a round that may be under way.
     steps: u32,
     /// Messages that may be.
@@ -31,7 +37,12 @@ pub(super) struct Pace {
 
 impl Pace {
     /// That of a plan of which a rank may have so many messages under way.
-    pub(super) fn new(plan: &Plan, pause: Cycles, outstanding: Outstanding) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        pause: Cycles,
+        overhead: Cycles,
+        outstanding: Outstanding,
+    ) -> Self {
         let (steps, messages) = match plan {
             // A message to each of the others, none of which needs another one.
             Plan::AllToAll { .. } => (
@@ -39,12 +50,14 @@ impl Pace {
                 Outstanding::Unlimited,
             ),
             // One step, of several messages.
-            Plan::Neighbours { .. } => (1, outstanding),
+            Plan::Neighbours { .. } | Plan::Listed { .. } => (1, outstanding),
             // Each step sends what the one before has brought.
             Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
         };
         Self {
             pause,
+            overhead,
+            together: plan.together(),
             steps,
             messages,
         }
@@ -93,8 +106,8 @@ pub(super) struct Member {
     unfinished: u32,
     /// Messages that have come in early: for the first step that has not begun, the next and so on.
     early: VecDeque<u32>,
-    /// Messages asked for and not handed over: when, to whom, and of which step.
-    waiting: VecDeque<(Cycles, u32, u64)>,
+    /// Messages asked for and not handed over, as they will be.
+    waiting: VecDeque<Sent>,
     /// Messages handed over and not complete.
     under_way: u32,
     /// When the last that it waited for was there.
@@ -104,6 +117,10 @@ pub(super) struct Member {
     last: (Cycles, u64),
     /// When its present round began.
     round: Cycles,
+    /// When its processor has done with the last message that was handed over.
+    free: Cycles,
+    /// Whether it has ended a round and waits until all have.
+    held: bool,
 }
 
 impl Member {
@@ -139,6 +156,13 @@ impl Member {
         done
     }
 
+    /// All have ended the round: it begins the next at `time`.
+    pub(super) fn release(&mut self, time: Cycles) {
+        self.held = false;
+        self.ready = time;
+        self.round = time;
+    }
+
     /// Begins all steps and hands over all messages that it may; tells of the rounds that have
     /// ended.
     pub(super) fn go_on(
@@ -149,6 +173,9 @@ impl Member {
         mut send: impl FnMut(Sent),
         mut end: impl FnMut(Round),
     ) {
+        if self.held {
+            return;
+        }
         let steps = plan.steps();
         let mut time = self.ready;
         loop {
@@ -161,6 +188,10 @@ impl Member {
                         begun: self.round,
                         ended: time,
                     });
+                    if pace.together {
+                        self.held = true;
+                        return;
+                    }
                     time += pace.pause;
                     self.round = time;
                 }
@@ -183,14 +214,14 @@ impl Member {
             }
         }
         while pace.messages.admits(self.under_way)
-            && let Some((asked, to, step)) = self.waiting.pop_front()
+            && let Some(next) = self.waiting.pop_front()
         {
             self.under_way += 1;
+            // A processor sees to one message after the other.
+            self.free = time.max(self.free) + pace.overhead;
             send(Sent {
-                asked,
-                time,
-                to,
-                step,
+                time: self.free,
+                ..next
             });
         }
     }
@@ -199,8 +230,14 @@ impl Member {
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;
-        let expected = plan.step(rank, step % plan.steps(), &mut |to| {
-            waiting.push_back((time, to, step));
+        let expected = plan.step(rank, step % plan.steps(), &mut |to, bytes| {
+            waiting.push_back(Sent {
+                asked: time,
+                time,
+                to,
+                bytes,
+                step,
+            });
         });
         let unsent = (self.waiting.len() - before) as u32;
         let already = self.early.pop_front().unwrap_or(0);

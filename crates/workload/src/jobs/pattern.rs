@@ -35,7 +35,10 @@ impl Layout {
     pub fn partners(&self, number: usize, job: &Job) -> Vec<Partners> {
         let collective = matches!(
             job.traffic,
-            Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. }
+            Traffic::AllToAll { .. }
+                | Traffic::AllReduce { .. }
+                | Traffic::Neighbours { .. }
+                | Traffic::Listed { .. }
         );
         if collective {
             return Vec::new();

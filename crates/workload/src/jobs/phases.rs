@@ -40,6 +40,11 @@ impl Phases {
         }
     }
 
+    /// How many processes there are.
+    pub(super) fn processes(&self) -> u32 {
+        self.processes
+    }
+
     /// A process has ended phase `number`, counted from 0. Answers when it was begun and ended if
     /// it was the last.
     pub(super) fn end(

@@ -38,11 +38,22 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
             message,
             pause,
         } => Some((Plan::neighbours(grid, *wrap, message.get()), *pause)),
+        Traffic::Listed {
+            messages, pause, ..
+        } => Some((Plan::listed(messages, ranks), *pause)),
         Traffic::Uniform { .. }
         | Traffic::Shift { .. }
         | Traffic::Checkpoint { .. }
         | Traffic::Io(_)
         | Traffic::Ping { .. } => None,
+    }
+}
+
+/// Time of its processor that each message of a member of a collective operation takes.
+pub(super) fn overhead(traffic: &Traffic) -> Time {
+    match traffic {
+        Traffic::Listed { overhead, .. } => *overhead,
+        _ => Time::ZERO,
     }
 }
 
@@ -125,7 +136,10 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
                 ..writes(Asking::closed(*pause, tick), Sizes::fixed(*message))
             }
         }
-        Traffic::AllToAll { .. } | Traffic::AllReduce { .. } | Traffic::Neighbours { .. } => {
+        Traffic::AllToAll { .. }
+        | Traffic::AllReduce { .. }
+        | Traffic::Neighbours { .. }
+        | Traffic::Listed { .. } => {
             unreachable!("collective operations have a plan")
         }
     }

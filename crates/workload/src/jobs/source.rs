@@ -6,7 +6,7 @@ use crate::jobs::collective::Plan;
 use crate::jobs::layout::Layout;
 use crate::jobs::member::{Member, Pace, Round, Sent};
 use crate::jobs::phases::{Phase, Phases};
-use crate::jobs::roles::{clients, plan};
+use crate::jobs::roles::{clients, overhead, plan};
 use crate::jobs::spec::{Job, JobsTraffic};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
@@ -138,8 +138,16 @@ enum Does {
     Collect {
         plan: Plan,
         pace: Pace,
+        /// Of its ranks, and of the servers that it sends to behind them.
         nodes: Vec<u32>,
     },
+}
+
+impl Does {
+    /// Whether messages go to servers, which wait for nothing.
+    fn to_servers(&self) -> bool {
+        matches!(self, Self::Collect { plan, .. } if plan.to_servers())
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -205,10 +213,11 @@ impl JobsSource {
                     self.states.push(State { runs, kind });
                 }
                 let pause = ticks(pause, tick).round() as Cycles;
+                let overhead = ticks(overhead(&job.traffic), tick).round() as Cycles;
                 Does::Collect {
-                    pace: Pace::new(&plan, pause, job.outstanding),
+                    pace: Pace::new(&plan, pause, overhead, job.outstanding),
                     plan,
-                    nodes: nodes.to_vec(),
+                    nodes: nodes.iter().chain(servers).copied().collect(),
                 }
             }
             None => {
@@ -327,6 +336,10 @@ impl JobsSource {
     #[inline]
     pub fn arrived(&mut self, now: Cycles, demand: &Demand, demands: &mut Vec<Demand>) {
         let runs = &self.jobs[self.states[demand.process as usize].runs as usize];
+        // What goes to servers nobody waits for, even where a server is a node of the job.
+        if runs.does.to_servers() {
+            return;
+        }
         let Some(&process) = runs.process_on.get(demand.to as usize) else {
             return;
         };
@@ -373,17 +386,31 @@ impl JobsSource {
                 job,
                 from: node,
                 to: nodes[sent.to as usize],
-                bytes: plan.bytes(),
+                bytes: sent.bytes,
                 operation: Operation::Write,
                 step: sent.step,
             });
         };
         let (phases, told) = (&mut runs.phases, &mut self.ended);
+        let mut all_ended = None;
         member.go_on(plan, pace, rank, send, |round: Round| {
             if let Some((begun, ended)) = phases.end(round.number, round.begun, round.ended) {
                 told.push(Phase { job, begun, ended });
+                all_ended = Some(ended + pace.pause);
             }
         });
+        let first = runs.first;
+        let members = first..first + runs.phases.processes();
+        if let (Some(next), true) = (all_ended, pace.together) {
+            for process in members.clone() {
+                if let Kind::Member(member) = &mut self.states[process as usize].kind {
+                    member.release(next);
+                }
+            }
+            for process in members {
+                self.go_on(process, demands);
+            }
+        }
     }
 }
 

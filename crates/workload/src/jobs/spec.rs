@@ -153,6 +153,28 @@ pub enum AllReduce {
     RecursiveDoubling,
 }
 
+/// Where a listed message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedTo {
+    /// To another node of the job, by its rank.
+    Rank(u32),
+    /// To an I/O server, by its place among them.
+    Server(u32),
+}
+
+/// Messages that one node of a job sends one after another to the same place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// The rank of the sender among the nodes of the job.
+    pub from: u32,
+    /// Where they go.
+    pub to: ListedTo,
+    /// Length of each.
+    pub bytes: Bytes,
+    /// How many there are, 1 or more.
+    pub times: u32,
+}
+
 /// What the nodes of one job do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
@@ -214,6 +236,16 @@ pub enum Traffic {
         /// To which I/O servers.
         destinations: Destinations,
     },
+    /// Rounds in which each node sends the messages that are listed for it, in their order. A round
+    /// begins at all nodes at once, when the last of them has sent and received all of the one before.
+    Listed {
+        /// The messages: all between nodes of the job, or all to I/O servers.
+        messages: Vec<Listed>,
+        /// Time of its processor that a message takes, one after the other, before it is handed over.
+        overhead: Time,
+        /// Between two rounds.
+        pause: Time,
+    },
     /// Reads and writes.
     Io(Io),
     /// The first node of the list sends to the second one, the third to the fourth and so on
@@ -237,6 +269,9 @@ impl Traffic {
                 Targets::HotNode(hot) => servers.contains(hot),
             },
             Self::Checkpoint { .. } => true,
+            Self::Listed { messages, .. } => {
+                (messages.iter()).any(|message| matches!(message.to, ListedTo::Server(_)))
+            }
             _ => false,
         }
     }

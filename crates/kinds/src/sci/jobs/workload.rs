@@ -9,6 +9,7 @@ use crate::jobs::{Nodes, Parts, check_live, check_start, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 
 /// The jobs, checked against the fabric that they run on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
@@ -29,6 +30,7 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
     };
     let (common, servers) = table.jobs.split();
     let mut traffic = jobs(settings, &common, servers, nodes)?;
+    check_listed(settings, &traffic)?;
     let transactions = Parts {
         field: "workload.transactions",
         name: "transactions",
@@ -52,6 +54,20 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
             transactions: table.transactions,
         },
     })
+}
+
+/// The rounds of listed messages begin at all nodes at once, which the engine of rings does not do: there a
+/// node knows only what has reached it.
+fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Problem> {
+    let is_listed = |job: &&Job| matches!(job.traffic, Traffic::Listed { .. });
+    let Some(job) = traffic.jobs.iter().find(is_listed) else {
+        return Ok(());
+    };
+    Err(settings.problem(
+        &format!("workload.jobs.{}.traffic", job.name),
+        "listed messages, whose rounds begin at all nodes at once, are not simulated on SCI fabrics",
+        "set another kind of traffic, or another kind of machine",
+    ))
 }
 
 /// Data of full packets that one link carries, an idle behind each.

