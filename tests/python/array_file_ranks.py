@@ -22,7 +22,10 @@ def main() -> None:
     count: Counter[str] = Counter()
     few = comm.Split(0 if comm.rank < max(1, comm.size - 1) else 1)
     fewer = max(1, comm.size - 1)
-    with Ranks(comm) as ranks:
+    with Ranks(comm) as ranks, Ranks(comm) as apart:
+        # As they are on several nodes.
+        apart.is_one_node = False
+        means = [comm, ranks, apart]
         for seed in range(int(sys.argv[1])):
             # In turns by all, and by all but one.
             readers = comm.size if seed % 2 else fewer
@@ -33,14 +36,14 @@ def main() -> None:
             mine = before[from_.ranks.index(comm.rank)] if comm.rank in from_.ranks else None
             cut = how(chance, comm.size)
             with isthmus.open_array(
-                path, "w", comm=ranks if seed % 3 else comm, dtype=whole.dtype, **settings, **cut
+                path, "w", comm=means[seed % 3], dtype=whole.dtype, **settings, **cut
             ) as file:
                 file.write(mine, from_)
                 assert (file.shape, file.dtype) == (whole.shape, whole.dtype)
             cut = how(chance, readers)
             right = True
             if comm.rank < readers:
-                team = comm if readers == comm.size else few
+                team = means[seed // 2 % 3] if readers == comm.size else few
                 said = to_read(suffix, settings, whole)
                 with isthmus.open_array(path, comm=team, **said, **cut) as file:
                     found = file.read(to)

@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,7 +140,7 @@ def test_hdf5_files_of_other_programs(tmp_path):
             "give the one to read with dataset=; there are: late, packed, plain, virtual, words",
         ),
         ("rows", "no dataset 'rows'"),
-        ("words", "elements of no fixed length are not read"),
+        ("words", "elements of type object, of no fixed length, are not read"),
     ):
         with pytest.raises(IsthmusError, match=message):
             isthmus.open_array(tmp_path / "a.h5", dataset=dataset)
@@ -283,6 +285,9 @@ def test_sums_are_of_the_file_or_not_there(tmp_path):
         ("a.npy", {"comm": 3}, "comm: 3 (int) is of no use here; give a communicator of mpi4py"),
         ("a.npy", {"verify": 1}, "verify: 1 (int) is of no use here"),
         ("a.npy", {"shape": 3}, "shape: 3 (int) is of no use here"),
+        ("a.npy", {"dtype": "f9"}, "dtype: 'f9' (str) is of no use here"),
+        ("a.raw", {"dtype": object, "shape": (2,)}, "Python objects have no bytes"),
+        ("objects.npy", {}, "elements of type object, of no fixed length, are not read"),
         ("a.raw", {}, "a raw file does not say what is in it; give shape and dtype"),
         ("none.npy", {}, "none.npy: cannot be read (No such file or directory)"),
         ("none.h5", {}, "none.h5: cannot be read (No such file or directory)"),
@@ -298,6 +303,7 @@ def test_what_cannot_be_opened(tmp_path, name, settings, message):
     write(tmp_path / "a.npy")
     write(tmp_path / "a.raw")
     (tmp_path / "folder.npy").mkdir()
+    np.save(tmp_path / "objects.npy", np.array([None]))
     for text in ("text.npy", "text.h5"):
         (tmp_path / text).write_text("no array")
     with pytest.raises(IsthmusError) as error:
@@ -424,21 +430,38 @@ def test_parts_that_there_are_not(tmp_path):
             file.read(Layout.whole((20, 3)))
         with pytest.raises(IsthmusError, match="elements of type float64; out of rank 0 has int64"):
             file.read(Layout.whole((20, 30)), [np.zeros((20, 30), "i8")])
+        with pytest.raises(IsthmusError, match="out: the array is read-only"):
+            file.read(Layout.whole((20, 30)), [np.broadcast_to(np.zeros(1), (20, 30))])
 
 
-def test_nobody_may_write_there(tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("the system lets root write anywhere")
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    write(folder / "a.npy")
-    folder.chmod(0o500)
-    with pytest.raises(IsthmusError, match=r"cannot write here \(Permission denied\)"):
-        write(folder / "a.npy", WHOLE + 1)
-    (folder / "a.npy").chmod(0)
-    with pytest.raises(IsthmusError, match=r"a.npy: cannot be read \(Permission denied\)"):
-        isthmus.open_array(folder / "a.npy")
-    folder.chmod(0o700)
+@pytest.fixture
+def somebody():
+    """For root, whom the system lets do anything, to be somebody else."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+
+
+def test_where_one_may_not(request):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder / "a.npy")
+        write(folder / "secret.npy")
+        (folder / "secret.npy").chmod(0)
+        folder.chmod(0o555)
+        request.getfixturevalue("somebody")
+        with pytest.raises(IsthmusError, match=r"cannot write here \(Permission denied\)"):
+            write(folder / "a.npy", WHOLE + 1)
+        with pytest.raises(IsthmusError, match=r"secret.npy: cannot be read \(Permission denied\)"):
+            isthmus.open_array(folder / "secret.npy")
+        with isthmus.open_array(folder / "a.npy") as file:
+            assert np.array_equal(file[...], WHOLE)
+        if os.getuid() == 0:
+            os.seteuid(0)
+        folder.chmod(0o755)
 
 
 LIMITED = """

@@ -129,6 +129,18 @@ def test_all_ranks_say_the_same(tmp_path):
     assert told["left"] == "['a.npy', 'a.npy.crc32c'] "
 
 
+def test_the_program_of_the_guide(tmp_path):
+    page = (HERE.parents[1] / "docs" / "arrays.md").read_text(encoding="utf-8")
+    program = re.search(r'```python title="checkpoint.py"\n(.*?)```', page, re.DOTALL)[1]
+    (tmp_path / "checkpoint.py").write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{program}")
+    done = mpiexec(4, str(tmp_path / "checkpoint.py"))
+    assert done.returncode == 0, done.stderr
+    # The last columns of the first rows are of the first row of ranks.
+    assert sorted(done.stdout.splitlines()) == [f"{rank} (250, 1000) [0. 1.]" for rank in range(4)]
+    assert names(tmp_path) == ["checkpoint.py", "field.npy", "field.npy.crc32c"]
+    assert set(np.unique(np.load(tmp_path / "field.npy"))) == {0, 1, 2, 3}
+
+
 TEAMS = """
 import sys
 from pathlib import Path

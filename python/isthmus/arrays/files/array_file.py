@@ -267,7 +267,7 @@ def open_array(
             )
         given = Given(
             _shape("shape", shape),
-            None if dtype is None else np.dtype(dtype),
+            None if dtype is None else _dtype(dtype),
             order,
             None if offset is None else bytes_of("offset", offset, 0, OFFSET_MAX),
             dataset,
@@ -295,6 +295,16 @@ def open_array(
     _same_on_all(team, (mode, str(access.path), access.given, aggregators, stripe, buffer, format))
     access = replace(access, aggregators=aggregators_of(team, aggregators))
     return ArrayFile(access, Source(access) if mode == "r" else None)
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    try:
+        dtype: np.dtype[Any] = np.dtype(given)
+    except (TypeError, ValueError) as error:
+        raise arguments.refuse("dtype", given, "a type of elements, such as 'f8'") from error
+    if dtype.hasobject:
+        raise IsthmusError(f"dtype: {dtype}; Python objects have no bytes that a file could hold")
+    return dtype
 
 
 def _shape(name: str, shape: Any) -> tuple[int, ...] | None:

@@ -49,8 +49,6 @@ class Npy(Format):
             except (ValueError, SyntaxError, EOFError) as error:
                 why = str(error).splitlines()[0]
                 raise IsthmusError(f"{path}: not the header of a .npy file ({why})") from error
-            if dtype.hasobject:
-                raise IsthmusError(f"{path}: elements of type {dtype}; Python objects are not read")
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
 
     def create(  # noqa: D102

@@ -39,10 +39,6 @@ class Hdf5(Format):
         with _opened(path) as file:
             found = _dataset(path, file, given.dataset)
             dtype = found.dtype
-            if dtype.hasobject:
-                raise IsthmusError(
-                    f"{path}: dataset {found.name}: elements of no fixed length are not read"
-                )
             array = Described(found.shape, dtype, "C", chunks=found.chunks)
             offset = found.id.get_offset()
             # Only where the bytes in the file are those of numpy's elements.

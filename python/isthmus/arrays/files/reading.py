@@ -106,6 +106,10 @@ class Source:
                 kept = sums.consistent(path, path.stat)
             array = form.describe(path, given)
             here = mark(path.stat())
+        if array.dtype.hasobject:
+            raise IsthmusError(
+                f"{path}: elements of type {array.dtype}, of no fixed length, are not read"
+            )
         same_shape(path, "shape=", given.shape, array.shape)
         if given.dtype is not None and given.dtype != array.dtype:
             raise IsthmusError(f"{path}: elements of type {array.dtype}; dtype= is {given.dtype}")
@@ -144,6 +148,7 @@ class Source:
         for rank, parts in zip(ranks, made, strict=True):
             memory.check(layout, rank, parts, "out")
             for part in parts:
+                memory.to_write(part, "out")
                 if part.dtype != array.dtype:
                     raise IsthmusError(
                         f"{access.path}: elements of type {array.dtype}; out of rank {rank} has "

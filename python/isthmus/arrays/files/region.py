@@ -58,14 +58,11 @@ class Writer:
                 piece = view[done : done + PIECE]
                 done += os.pwrite(self._file.fileno(), piece, self._offset + begin + done)
 
-    def sync(self) -> None:
-        """Have what was written kept through a power cut."""
+    def close(self, *, sync: bool = False) -> None:
+        """Be done; with `sync` what was written is kept through a power cut."""
         with telling_of(self._path, "cannot be written"):
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Be done."""
-        with telling_of(self._path, "cannot be written"):
+            if sync:
+                os.fsync(self._file.fileno())
             self._file.close()
 
 

@@ -43,7 +43,7 @@ def write(access: Access, held: Any, layout: Layout) -> Described:
 
     """
     team = access.team
-    array = _agreed(access, held, layout)
+    held, array = _agreed(access, held, layout)
     begun: list[_Begun] = []
 
     def begin() -> Described:
@@ -62,11 +62,11 @@ def write(access: Access, held: Any, layout: Layout) -> Described:
     return array
 
 
-def _agreed(access: Access, held: Any, layout: Layout) -> Described:
-    """The array that all ranks together are about to write."""
+def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
+    """What this rank brings, and the array that all together are about to write."""
     team, given = access.team, access.given
 
-    def look() -> np.dtype[Any] | None:
+    def look() -> tuple[list[list[Part]], np.dtype[Any] | None]:
         same_shape(access.path, "shape=", given.shape, layout.shape)
         ranks = access.ranks(layout)
         if isinstance(team, Alone):
@@ -84,9 +84,11 @@ def _agreed(access: Access, held: Any, layout: Layout) -> Described:
             raise IsthmusError(
                 f"{access.path}: held: elements of type {kind}; the file is to have {given.dtype}"
             )
-        return kind
+        # Once, rather than in each round.
+        return [[_forwards(part) for part in parts] for parts in by_rank], kind
 
-    kinds = team.everyone(team.together(look))
+    by_rank, mine = team.together(look)
+    kinds = team.everyone(mine)
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
     if not known:
         raise IsthmusError("held: no rank holds any array")
@@ -97,7 +99,12 @@ def _agreed(access: Access, held: Any, layout: Layout) -> Described:
                 f"held: elements of type {dtype} on rank {first}, of type {kind} on rank {rank}; "
                 "all are of one"
             )
-    return Described(layout.shape, dtype, given.order or "C")
+    array = Described(layout.shape, dtype, given.order or "C")
+    return by_rank if isinstance(team, Alone) else by_rank[0], array
+
+
+def _forwards(part: Part) -> Part:
+    return part.copy() if any(stride < 0 for stride in part.strides) else part
 
 
 def _moved(
@@ -123,10 +130,13 @@ def _moved(
 
     try:
         access.rounds(array, domains).write(layout, held, put)
-        team.together(lambda: None if writer is None or not access.sync else writer.sync())
-    finally:
+        # What could not be written may be told only now.
+        team.together(lambda: None if writer is None else writer.close(sync=access.sync))
+    except BaseException:
         if writer is not None:
-            writer.close()
+            with suppress(IsthmusError):
+                writer.close()
+        raise
     return team.to_first({} if writer is None else writer.sums)
 
 
