@@ -47,6 +47,20 @@ def test_views_with_ghost_cells_are_read_and_written_in_place():
         Plan(swath, layout).redistribute(turned, out=[np.zeros((3, 4))[::-1] for _ in range(4)])
 
 
+@pytest.mark.parametrize("shape", [(1, 40_000), (1, 1, 40_000), (40_000, 1), (1, 40_000, 1)])
+def test_large_arrays_with_dimensions_of_one_index(shape):
+    # Larger than what one thread fills at a time.
+    whole = np.arange(40_000.0).reshape(shape)
+    plan = Plan(Layout.whole(shape), Layout.boxes(shape, [[tuple(slice(n) for n in shape)]]))
+    assert same(plan.redistribute([whole])[0][0], whole)
+    flat = Layout.chunks((3, *shape), (1, *shape), 3)
+    stack = np.stack([whole, whole + 1, whole + 2])
+    for order in "CF":
+        parts = Plan(Layout.whole(stack.shape), flat).redistribute([stack], order=order)
+        for number, (part,) in enumerate(parts):
+            assert same(part, stack[number : number + 1])
+
+
 def test_descriptors():
     cyclic_blocks = Layout.block_cyclic((100, 80), (2, 3), (4, 5))
     descriptor = [1, 0, 100, 80, 4, 5, 0, 0, 50]

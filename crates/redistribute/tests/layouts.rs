@@ -41,6 +41,11 @@ fn grids_that_make_no_sense() {
         "dimensions 0 and 1 both go over axis 0 of the process grid: each needs one of its own"
     );
     assert_eq!(
+        grid(&[4], &[2], &[cyclic(0, 1 << 62)]),
+        "blocks of 4611686018427387904 indices of dimension 0 on 2 processes: a round over all has fewer than 2^63 \
+         indices"
+    );
+    assert_eq!(
         grid(&[4], &[2], &[cyclic(0, 0)]),
         "blocks of dimension 0 have no indices: they have at least 1"
     );
@@ -139,4 +144,23 @@ fn arrays_of_one_shape_only() {
         Plan::new(layout(4), layout(5)).unwrap_err().to_string(),
         "data come from an array of shape [4] and go to one of shape [5]: both must be the same"
     );
+}
+
+/// What is of an array for now: elements may be in no box, but in none twice.
+#[test]
+fn some_of_an_array() {
+    let block = |from: u64, to: u64| Block {
+        from: vec![from],
+        to: vec![to],
+    };
+    let some = Layout::some_boxes(&[10], vec![vec![block(2, 4)], vec![block(7, 9)]]).unwrap();
+    let plan = Plan::new(Arc::new(Layout::whole(&[10]).unwrap()), Arc::new(some)).unwrap();
+    let sent: Vec<u64> = plan
+        .sends(0)
+        .iter()
+        .map(|message| message.elements)
+        .collect();
+    assert_eq!(sent, [2, 2]);
+    let twice = Layout::some_boxes(&[10], vec![vec![block(2, 4)], vec![block(3, 9)]]);
+    assert!(matches!(twice, Err(LayoutError::Overlap { index, .. }) if index == [3]));
 }

@@ -10,6 +10,8 @@ pub(super) struct Walk {
     unit: usize,
     /// The slowest first.
     dims: Vec<Along>,
+    /// Which dimension tiles are cut along where the data go to.
+    slowest: usize,
 }
 
 /// One dimension.
@@ -43,11 +45,21 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
+        // Dimensions of a single index have the stride of an element, and may stand before the only one that goes on.
+        let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
+        let widest = along.first().map_or(0, |dim| dim.to);
+        let slowest = along
+            .iter()
+            .take_while(|dim| dim.to == widest)
+            .position(|dim| !dim.families.iter().all(stays));
         let mut walk = Self {
             unit: element as usize,
             dims: along,
+            slowest: slowest.unwrap_or(0),
         };
         walk.join();
+        // If it has become part of the unit, it was at index 0, as is whatever stands before it.
+        walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
 
@@ -143,8 +155,9 @@ impl Walk {
         let dim = &self.dims[number];
         let is_last = number + 1 == self.dims.len();
         let is_dense = dim.from == self.unit && dim.to == self.unit;
+        let here = clip.filter(|_| number == self.slowest);
         for family in &dim.families {
-            each(family, clip, &mut |stretch| {
+            each(family, here, &mut |stretch| {
                 let from_step = stretch.from_step as usize * dim.from;
                 let to_step = stretch.to_step as usize * dim.to;
                 let mut at_from = at.0 + stretch.from as usize * dim.from;
@@ -170,7 +183,7 @@ impl Walk {
                     } else {
                         for index in 0..stretch.len as usize {
                             let at = (at_from + index * dim.from, at_to + index * dim.to);
-                            self.dim(number + 1, None, at, tell);
+                            self.dim(number + 1, clip, at, tell);
                         }
                     }
                     at_from += from_step;
