@@ -14,10 +14,10 @@ from isthmus.core import processors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SIDES = (16, 256, 1024, 2048)
-"""Of the matrices of doubles that are moved: 2 KB to 34 MB, with what they become more than caches
+SIDES = (16, 256, 1024, 3072)
+"""Of the matrices of doubles that are moved: 2 KB to 75 MB, with what they become more than caches
 hold."""
-BLOCKS = (1, 4, 16, 64)
+BLOCKS = (1, 8, 64)
 """Elements of a block; the last one that is measured is as long as a column."""
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 THREADS = "threads"
 """What a plan is carried out by in one process; beside it the forms of MPI."""
 VERSION = 1
+LONGEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -183,13 +184,13 @@ class _Table:
 
     def spent(self, size: int, one: Work) -> float:
         """Seconds that a rank's bytes take where all ranks together have so many."""
+        # What runs as long as can be cost, which is part of all that was measured.
+        base = min(self._at(size, side, LONGEST) for side in ("packed", "unpacked"))
         total = 0.0
         for length, unpacked in one.unpacks.items():
             total += unpacked * self._at(size, "unpacked", length)
         for length, packed in one.packs.items():
-            # In the longest runs packing is part of what was measured with unpacking.
-            dear = self._at(size, "packed", length) - self._at(size, "packed", 1 << 62)
-            total += packed * max(dear, 0.0)
+            total += packed * max(self._at(size, "packed", length) - base, 0.0)
         return total
 
     def _at(self, size: int, side: str, length: int) -> float:

@@ -23,7 +23,7 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
 
     Args:
         ranks: that exchange.
-        forms: that are measured; without it all that these ranks can use.
+        forms: that are measured; without it those that can be the quickest.
         seconds: that it takes, more where three exchanges of each kind take longer.
 
     """
