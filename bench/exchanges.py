@@ -116,7 +116,10 @@ def _save(figure: Any, path: Path) -> None:
 
 def _draw_prediction(cases: list[dict[str, Any]], path: Path) -> None:
     figure, axes = _axes()
-    for form, marker in (("alltoall", "o"), ("pairwise", "s"), ("datatype", "^"), ("window", "D")):
+    marks = {"alltoall": "o", "pairwise": "s", "datatype": "^", "window": "D"}
+    for form, marker in marks.items():
+        if form not in {case["form"] for case in cases}:
+            continue
         of_form = [case for case in cases if case["form"] == form]
         axes.plot(
             [case["predicted_s"] * 1e3 for case in of_form],

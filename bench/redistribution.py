@@ -75,10 +75,7 @@ def _ranks(
     """Ours and each peer in turns: a run is the median of its repetitions."""
     words = [str(side), str(block), str(repeats)]
     times = turns(
-        {
-            (name, mpi): [*command, *words, *(["window"] if name == "ours" else [])]
-            for (name, mpi), command in programs.items()
-        },
+        {(name, mpi): [*command, *words] for (name, mpi), command in programs.items()},
         runs,
     )
     moved = side * side * 8

@@ -1,7 +1,7 @@
 """A matrix of doubles in blocks, made into panels of columns; ``redistribution.py`` calls it.
 
-``mpiexec -n 4 python ours.py SIDE BLOCK RUNS FORM``: prints seconds of the slowest rank, and CPU
-seconds of all, run by run.
+``mpiexec -n 4 python ours.py SIDE BLOCK RUNS [FORM]``: prints seconds of the slowest rank, and CPU
+seconds of all, run by run. Without a form calibration chooses it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import numpy as np
 from mpi4py import MPI
 
 from isthmus.arrays import Layout, Plan
-from isthmus.arrays.mpi import Exchange
+from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
 
 def main() -> None:
     """Measure, and look whether each element is in its place."""
-    side, block, runs, form = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    side, block, runs = map(int, sys.argv[1:4])
+    form = sys.argv[4] if len(sys.argv) > 4 else None
     comm = MPI.COMM_WORLD
     across = round(comm.size**0.5)
     blocks = Layout.block_cyclic((side, side), (across, across), (block, block))
@@ -27,7 +28,10 @@ def main() -> None:
     # Each element says where in the matrix it belongs.
     held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
     out = panels.empty(comm.rank, "f8", order="F")
-    with Exchange(comm, Plan(blocks, panels), "f8", order="F", form=form or None) as exchange:
+    with Ranks(comm) as ranks:
+        if form is None:
+            calibrate(ranks)
+        exchange = Exchange(ranks, Plan(blocks, panels), "f8", order="F", form=form)
         for number in range(runs + 1):
             comm.Barrier()
             begin = time.perf_counter()
@@ -37,6 +41,7 @@ def main() -> None:
             cpu = comm.allreduce(time.process_time() - cpu)
             if comm.rank == 0 and number > 0:
                 print(took, cpu, flush=True)
+        exchange.close()
     rows, columns = panels.indices(comm.rank)[0]
     wanted = rows[:, None] + side * columns[None, :].astype(float)
     assert np.array_equal(out[0], wanted), "an element is out of its place"

@@ -8,6 +8,7 @@ an environment of its own.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,3 +74,14 @@ def mpiexec(
         check=False,
         env={**os.environ, **ENVIRONMENT, **(environment or {})},
     )
+
+
+def of_the_guide(page: str, title: str, folder: Path, ranks: int = 4) -> str:
+    """What a program of a page of the guide prints, run in a folder."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    found = re.search(rf'```python title="{title}"\n(.*?)```', text, re.DOTALL)
+    assert found is not None, title
+    (folder / title).write_text(f"import os\nos.chdir({str(folder)!r})\n{found[1]}")
+    done = mpiexec(ranks, str(folder / title))
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-pytest.importorskip("mpi4py", exc_type=ImportError)
-
 import isthmus
 from array_file_cases import SUFFIXES
-from test_arrays_mpi import HERE, mpiexec
+from ranks import mpiexec, of_the_guide
+
+HERE = Path(__file__).parent
 
 
 def names(folder):
@@ -130,15 +131,20 @@ def test_all_ranks_say_the_same(tmp_path):
 
 
 def test_the_program_of_the_guide(tmp_path):
-    page = (HERE.parents[1] / "docs" / "arrays.md").read_text(encoding="utf-8")
-    program = re.search(r'```python title="checkpoint.py"\n(.*?)```', page, re.DOTALL)[1]
-    (tmp_path / "checkpoint.py").write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{program}")
-    done = mpiexec(4, str(tmp_path / "checkpoint.py"))
-    assert done.returncode == 0, done.stderr
+    told = of_the_guide("arrays.md", "checkpoint.py", tmp_path)
     # The last columns of the first rows are of the first row of ranks.
-    assert sorted(done.stdout.splitlines()) == [f"{rank} (250, 1000) [0. 1.]" for rank in range(4)]
+    assert sorted(told.splitlines()) == [f"{rank} (250, 1000) [0. 1.]" for rank in range(4)]
     assert names(tmp_path) == ["checkpoint.py", "field.npy", "field.npy.crc32c"]
     assert set(np.unique(np.load(tmp_path / "field.npy"))) == {0, 1, 2, 3}
+
+
+def test_from_four_ranks_to_one_file(tmp_path):
+    of_the_guide("array-to-file.md", "write.py", tmp_path)
+    whole = np.load(tmp_path / "field.npy")
+    assert np.array_equal(whole, np.arange(800_000.0).reshape(1000, 800))
+    told = of_the_guide("array-to-file.md", "read.py", tmp_path, ranks=3)
+    shapes = ["(334, 800)", "(334, 800)", "(332, 800)"]
+    assert sorted(told.splitlines()) == [f"{rank} {shapes[rank]} 801.0" for rank in range(3)]
 
 
 TEAMS = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.arrays.mpi import FORMS
-from ranks import alone, mpiexec
+from ranks import alone, mpiexec, of_the_guide
 
 HERE = Path(__file__).parent
 
@@ -47,21 +47,12 @@ def test_all_ranks_say_which_of_them_is_wrong():
     ]
 
 
-def of_the_guide(folder, title):
-    page = (HERE.parents[1] / "docs" / "arrays.md").read_text(encoding="utf-8")
-    program = re.search(rf'```python title="{title}"\n(.*?)```', page, re.DOTALL)[1]
-    (folder / title).write_text(program)
-    done = mpiexec(4, str(folder / title))
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_the_programs_of_the_guide(tmp_path):
     # A swath of 250 rows has blocks of all ranks.
-    assert sorted(of_the_guide(tmp_path, "reshuffle.py").splitlines()) == [
+    assert sorted(of_the_guide("arrays.md", "reshuffle.py", tmp_path).splitlines()) == [
         f"{rank} (250, 1000) [0. 1. 2. 3.]" for rank in range(4)
     ]
-    form, seconds, unit = of_the_guide(tmp_path, "steps.py").split()
+    form, seconds, unit = of_the_guide("arrays.md", "steps.py", tmp_path).split()
     assert form in FORMS
     assert 0 < float(seconds) < 10
     assert unit == "s"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus.errors import IsthmusError
+from isthmus.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +80,7 @@ class Rates:
             form: in which data go; without it the quickest.
 
         Raises:
-            IsthmusError: the form has not been measured.
+            IsthmusError: the form has not been measured, or there were fewer ranks.
 
         """
         if form is None:
@@ -87,18 +88,22 @@ class Rates:
         measured = self.forms.get(form)
         if not measured:
             raise IsthmusError(f"form: {form!r} has not been measured, but {', '.join(self.forms)}")
+        most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
+        if form != THREADS and most > self.ranks:
+            raise IsthmusError(
+                f"rates: measured between {self.ranks} ranks; the plan has {most}, measure with as "
+                "many"
+            )
         return self._of(_Table(measured), work(plan, dtype, orders, direct=form == THREADS))
+
+    def all(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> dict[str, float]:
+        """By form the seconds that an exchange takes, the quickest first."""
+        seconds = {form: self.predict(plan, dtype, orders=orders, form=form) for form in self.forms}
+        return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
         """The form in which an exchange takes the least time."""
-        todo = {
-            direct: work(plan, dtype, orders, direct=direct)
-            for direct in {form == THREADS for form in self.forms}
-        }
-        return min(
-            self.forms,
-            key=lambda form: self._of(_Table(self.forms[form]), todo[form == THREADS]),
-        )
+        return next(iter(self.all(plan, dtype, orders=orders)))
 
     def _of(self, table: _Table, todo: dict[int, Work]) -> float:
         size = max(1, sum(sum(one.unpacks.values()) for one in todo.values()))
@@ -109,9 +114,14 @@ class Rates:
         return table.fixed + max(sum(spent), together * max(spent, default=0.0))
 
     def save(self, path: str | Path) -> None:
-        """Write them to a file, as JSON."""
+        """Write them to a file, as JSON.
+
+        Raises:
+            IsthmusError: it cannot be written.
+
+        """
         told = {"isthmus_rates": VERSION, **asdict(self)}
-        Path(path).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        write_text(Path(path), json.dumps(told, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Rates:

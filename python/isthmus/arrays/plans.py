@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isthmus.arrays import memory
-    from isthmus.arrays.costs import Rates
+    from isthmus.arrays.costs import Orders, Rates
 
     Part = NDArray[Any]
 
@@ -154,9 +154,7 @@ class Plan:
 
         return draw_plan(self, **keywords)
 
-    def describe(
-        self, rates: Rates, dtype: Any, *, orders: tuple[Literal["C", "F"], ...] = ("C", "C")
-    ) -> str:
+    def describe(self, rates: Rates, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
         """Tell what goes from whom to whom, for people, and how long it takes on a machine.
 
         Args:
@@ -165,15 +163,8 @@ class Plan:
             orders: in memory, of arrays before and after.
 
         """
-        before, after = orders
-        seconds = {
-            form: rates.predict(self, dtype, orders=(before, after), form=form)
-            for form in rates.forms
-        }
-        listed = ", ".join(
-            f"{form} {seconds[form] * 1e3:.3g} ms"
-            for form in sorted(seconds, key=seconds.__getitem__)
-        )
+        seconds = rates.all(self, dtype, orders=orders)
+        listed = ", ".join(f"{form} {took * 1e3:.3g} ms" for form, took in seconds.items())
         return f"{self}\npredicted: {listed}"
 
     def __str__(self) -> str:

@@ -117,3 +117,11 @@ def as_json(told: Description, of: Summary | None) -> dict[str, Any]:
         else [[m.from_rank, m.to_rank, m.elements * element] for m in of.messages],
         "runs": None if of.runs is None else [[size, count] for size, count in of.runs.items()],
     }
+
+
+def times(predicted: dict[str, float]) -> list[tuple[str, str]]:
+    """Predicted seconds by form, for people."""
+    if not predicted:
+        return []
+    told = (f"{form} {seconds * 1e3:.3g} ms" for form, seconds in predicted.items())
+    return [("predicted", ", ".join(told))]

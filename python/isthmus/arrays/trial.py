@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus.arrays import made_up
+from isthmus.arrays.calibration import calibrate_threads
+from isthmus.arrays.costs import THREADS, Rates
 from isthmus.arrays.descriptions import Description
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.wording import quantity
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 COPIED_MAX = 1 << 28
 """Most bytes that are copied to see how fast memory is."""
+BUFFERS = 64 << 20
+"""Bytes that a rank of MPI sets aside for messages, at most."""
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
 """What launchers of MPI put into the environment of a rank."""
 
@@ -48,6 +52,9 @@ class Trial:
     """Of all threads or ranks, for each 10^9 bytes of the array."""
     copy_bytes_per_s: float
     """At which as many threads or ranks copy memory, each its own."""
+    predicted_s: float
+    """What it was to take by what was measured of this machine."""
+    rates: Rates
 
     @property
     def bytes_per_s(self) -> float:
@@ -85,7 +92,7 @@ def afford(told: Description, bound: int | None, *, buffers: bool) -> None:
 
     before = held_bytes(told.from_, told.dtype.itemsize)
     after = held_bytes(told.to, told.dtype.itemsize)
-    need = before + after + 2 * max(before, after) * buffers
+    need = before + after + BUFFERS * len(told.ranks) * buffers
     limit = _core.memory_bound() if bound is None else bound
     if need > limit:
         raise IsthmusError(
@@ -95,14 +102,19 @@ def afford(told: Description, bound: int | None, *, buffers: bool) -> None:
         )
 
 
-def by_threads(told: Description, *, threads: int, repeat: int, tell: Tell) -> Trial:
-    """Move made-up data in this process.
+def by_threads(
+    told: Description, *, threads: int, repeat: int, tell: Tell, rates: Rates | None = None
+) -> Trial:
+    """Move made-up data in this process; without rates they are measured before.
 
     Raises:
         RunFailedError: an element is not where it belongs.
 
     """
     kind, order = made_up.element(told.dtype.itemsize), told.order
+    if rates is None:
+        tell("measuring this machine")
+        rates = calibrate_threads(threads)
     tell("making data")
     before = [told.from_.empty(rank, kind, order=order) for rank in told.from_.ranks]
     for rank, parts in zip(told.from_.ranks, before, strict=True):
@@ -135,11 +147,23 @@ def by_threads(told: Description, *, threads: int, repeat: int, tell: Tell) -> T
         seconds=tuple(seconds),
         cpu_s_per_gb=cpu / repeat / (told.bytes / 1e9),
         copy_bytes_per_s=_copy_rate(threads, told.bytes // threads),
+        predicted_s=rates.predict(plan, kind, orders=(order, order), form=THREADS),
+        rates=rates,
     )
 
 
-def by_ranks(comm: Any, told: Description, *, form: Any, repeat: int, tell: Tell) -> Trial | None:
+def by_ranks(
+    comm: Any,
+    told: Description,
+    *,
+    form: Any,
+    repeat: int,
+    tell: Tell,
+    rates: Rates | None = None,
+) -> Trial | None:
     """Move made-up data between the ranks of MPI; what came of it on rank 0.
+
+    Without rates they are measured before, of the form or of those that can be the quickest.
 
     Raises:
         IsthmusError: on all ranks alike.
@@ -147,7 +171,7 @@ def by_ranks(comm: Any, told: Description, *, form: Any, repeat: int, tell: Tell
     """
     from mpi4py import MPI
 
-    from isthmus.arrays.mpi import Exchange
+    from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
     kind, order, rank = made_up.element(told.dtype.itemsize), told.order, comm.rank
     plan = told.plan
@@ -155,7 +179,13 @@ def by_ranks(comm: Any, told: Description, *, form: Any, repeat: int, tell: Tell
     before = told.from_.empty(rank, kind, order=order) if rank in told.from_.ranks else None
     if before is not None:
         made_up.fill(told.from_, rank, before, order)
-    with Exchange(comm, plan, kind, order=order, form=form) as exchange:
+    with Ranks(comm) as ranks:
+        if rates is None:
+            tell("measuring this machine")
+            calibrate(ranks, forms=None if form is None else [form])
+        else:
+            ranks.rates = rates
+        exchange = Exchange(ranks, plan, kind, order=order, form=form)
         tell(f"moving, {repeat} times")
         after = exchange(before)
         seconds, cpu = [], 0.0
@@ -166,7 +196,9 @@ def by_ranks(comm: Any, told: Description, *, form: Any, repeat: int, tell: Tell
             comm.Barrier()
             seconds.append(time.perf_counter() - begun)
             cpu += time.process_time() - used
-        used_form = exchange.form
+        exchange.close()
+        used_form, rates = exchange.form, ranks.rates
+    assert rates is not None
     tell("checking")
     problem, checked = "", 0
     try:
@@ -192,6 +224,8 @@ def by_ranks(comm: Any, told: Description, *, form: Any, repeat: int, tell: Tell
         seconds=tuple(seconds),
         cpu_s_per_gb=cpu / repeat / (told.bytes / 1e9),
         copy_bytes_per_s=rate,
+        predicted_s=rates.predict(plan, kind, orders=(order, order), form=used_form),
+        rates=rates,
     )
 
 

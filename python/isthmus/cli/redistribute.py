@@ -101,6 +101,10 @@ key=value:
   isthmus redistribute plan panels.toml from.blocks='[2, 2]' to.ranks=8
   isthmus redistribute plan panels.toml --plot panels.png
   isthmus redistribute plan panels.toml --json | jq .pairs
+  isthmus redistribute plan panels.toml --rates here.json
+
+With --rates the file that "run" has kept of this machine predicts how long
+it takes here.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -110,10 +114,13 @@ key=value:
     type=click.Path(path_type=Path),
     help="Draw it to FILE (.png or .svg): before, moved, after.",
 )
+@click.option("--rates", type=click.Path(path_type=Path), help="What was measured of this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(file: Path, changes: tuple[str, ...], plot: Path | None, as_json: bool) -> None:
+def plan(
+    file: Path, changes: tuple[str, ...], plot: Path | None, rates: Path | None, as_json: bool
+) -> None:
     """Print a plan."""
-    from isthmus.arrays import summary
+    from isthmus.arrays import Rates, summary
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.cli.waiting import waiting
@@ -122,6 +129,9 @@ def plan(file: Path, changes: tuple[str, ...], plot: Path | None, as_json: bool)
     with waiting("Planning"):
         of = summary.summary(told)
         words = str(told.plan)
+        known = None if rates is None else Rates.load(rates)
+        orders = (told.order, told.order)
+        took = {} if known is None or of is None else known.all(told.plan, told.dtype, orders=orders)
     if plot is not None:
         from isthmus.arrays.drawing import draw_redistribution
         from isthmus.plots.graph import save
@@ -129,9 +139,10 @@ def plan(file: Path, changes: tuple[str, ...], plot: Path | None, as_json: bool)
         with waiting("Drawing"):
             save(draw_redistribution(told), plot)
     if as_json:
-        document(json.dumps(summary.as_json(told, of), ensure_ascii=False))
+        found = summary.as_json(told, of) | ({"predicted_s": took} if took else {})
+        document(json.dumps(found, ensure_ascii=False))
         return
     click.echo(words)
-    print_facts(summary.facts(told, of))
+    print_facts([*summary.facts(told, of), *summary.times(took)])
     if plot is not None:
         click.echo(f"Drawn: {plot}")

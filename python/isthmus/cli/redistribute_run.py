@@ -13,10 +13,11 @@ import click
 from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
+    from isthmus.arrays.costs import Rates
     from isthmus.arrays.descriptions import Description
     from isthmus.arrays.trial import Trial
 
-FORMS = ["alltoall", "pairwise", "window"]
+FORMS = ["alltoall", "pairwise", "datatype", "window"]
 REPEAT_MAX = 1000
 
 
@@ -33,8 +34,12 @@ process; under mpiexec, each rank moves its own:
   isthmus redistribute run panels.toml from.blocks='[2, 2]' --repeat 11
   isthmus redistribute run panels.toml --threads 1 --json
   mpiexec -n 4 isthmus redistribute run panels.toml --form alltoall
+  isthmus redistribute run panels.toml --rates here.json
 
-Printed beside it: how fast as many threads or ranks copy memory.
+Before, this machine is measured for about a second, to predict how long
+it takes. With --rates that is kept in a file, and read from there if it
+is there already. Printed beside it: how fast as many threads or ranks
+copy memory.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -48,6 +53,9 @@ Printed beside it: how fast as many threads or ranks copy memory.
 @click.option(
     "--memory", metavar="SIZE", help="Memory it may take, such as '4 GB' [half of what there is]."
 )
+@click.option(
+    "--rates", type=click.Path(path_type=Path), help="What was measured of this machine, kept."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     file: Path,
@@ -57,6 +65,7 @@ def command(
     mpi: bool | None,
     form: str | None,
     memory: str | None,
+    rates: Path | None,
     as_json: bool,
 ) -> int:
     """Move made-up data and say how it went."""
@@ -66,7 +75,7 @@ def command(
     if not (trial.launched() if mpi is None else mpi):
         if form is not None:
             raise IsthmusError("--form: it is of ranks of MPI; start with mpiexec, or give --mpi")
-        return _threads(file, changes, threads, repeat, memory, as_json)
+        return _threads(file, changes, threads, repeat, memory, rates, as_json)
     if threads is not None:
         raise IsthmusError(
             "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
@@ -76,7 +85,8 @@ def command(
         told, bound = _told(file, changes, memory)
         trial.afford(told, bound, buffers=True)
         with _steps(quiet=comm.rank != 0) as tell:
-            found = trial.by_ranks(comm, told, form=form, repeat=repeat, tell=tell)
+            known = _known_to_all(comm, rates)
+            found = trial.by_ranks(comm, told, form=form, repeat=repeat, tell=tell, rates=known)
     except IsthmusError:
         # All ranks have found the same; one of them says so.
         if comm.rank == 0:
@@ -84,7 +94,45 @@ def command(
         return 2
     if found is not None:
         _print(told, found, as_json)
+        _keep(rates, found)
     return 0
+
+
+def _known_to_all(comm: Any, path: Path | None) -> Rates | None:
+    """What was measured of this machine before, read by one rank."""
+    from isthmus.errors import IsthmusError
+
+    found: tuple[Rates | None, str] = (None, "")
+    if comm.rank == 0:
+        try:
+            found = (_known(path, comm.size), "")
+        except IsthmusError as error:
+            found = (None, str(error))
+    rates, problem = comm.bcast(found)
+    if problem:
+        raise IsthmusError(problem)
+    return rates  # type: ignore[no-any-return]
+
+
+def _known(path: Path | None, count: int) -> Rates | None:
+    """What was measured of this machine before, by so many ranks or threads."""
+    from isthmus.arrays.costs import Rates
+    from isthmus.errors import IsthmusError
+
+    if path is None or not path.exists():
+        return None
+    rates = Rates.load(path)
+    if rates.ranks != count:
+        raise IsthmusError(
+            f"{path}: measured with {rates.ranks} ranks or threads, and here are {count}; give "
+            "another file"
+        )
+    return rates
+
+
+def _keep(path: Path | None, found: Trial) -> None:
+    if path is not None and not path.exists():
+        found.rates.save(path)
 
 
 def _threads(
@@ -93,6 +141,7 @@ def _threads(
     threads: int | None,
     repeat: int,
     memory: str | None,
+    rates: Path | None,
     as_json: bool,
 ) -> int:
     from isthmus.arrays import trial
@@ -101,8 +150,11 @@ def _threads(
     told, bound = _told(file, changes, memory)
     trial.afford(told, bound, buffers=False)
     with _steps() as tell:
-        found = trial.by_threads(told, threads=threads or processors(), repeat=repeat, tell=tell)
+        count = threads or processors()
+        known = _known(rates, count)
+        found = trial.by_threads(told, threads=count, repeat=repeat, tell=tell, rates=known)
     _print(told, found, as_json)
+    _keep(rates, found)
     return 0
 
 
@@ -148,7 +200,7 @@ def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def _print(told: Description, of: Trial, as_json: bool) -> None:
-    """Say how it went; what a model predicts of this machine has its place beside `rate`."""
+    """Say how it went."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity
@@ -165,6 +217,7 @@ def _print(told: Description, of: Trial, as_json: bool) -> None:
             "bytes_per_s": of.bytes_per_s,
             "cpu_s_per_gb": of.cpu_s_per_gb,
             "copy_bytes_per_s": of.copy_bytes_per_s,
+            "predicted_s": of.predicted_s,
         }
         document(json.dumps(found, ensure_ascii=False))
         return
@@ -178,9 +231,17 @@ def _print(told: Description, of: Trial, as_json: bool) -> None:
     print_facts(
         [
             ("moved", f"{quantity(of.bytes, 'B')} by {who}, {len(of.seconds)} times: {fast}"),
+            ("predicted", f"{of.predicted_s * 1e3:.3g} ms; {_beside(of):+.0%}"),
             ("checked", f"{of.checked:,} elements, all in their places"),
             ("rate", f"{quantity(of.bytes_per_s, 'B/s')} (median)"),
             ("processor", f"{number(of.cpu_s_per_gb)} s for each GB"),
             ("copying", f"{quantity(of.copy_bytes_per_s, 'B/s')} by as many; {share:.2f} of it"),
         ]
     )
+
+
+def _beside(of: Trial) -> float:
+    """How much longer than the median of what was measured it was predicted to take."""
+    import statistics
+
+    return of.predicted_s / statistics.median(of.seconds) - 1
