@@ -131,7 +131,9 @@ def plan(
         words = str(told.plan)
         known = None if rates is None else Rates.load(rates)
         orders = (told.order, told.order)
-        took = {} if known is None or of is None else known.all(told.plan, told.dtype, orders=orders)
+        took = (
+            {} if known is None or of is None else known.all(told.plan, told.dtype, orders=orders)
+        )
     if plot is not None:
         from isthmus.arrays.drawing import draw_redistribution
         from isthmus.plots.graph import save
