@@ -205,7 +205,7 @@ WRONG_LAYOUTS = [
     (
         'kind = "darray"\ndistributions = ["cyclic", "block"]\n'
         'arguments = [4611686018427387904, "default"]\nprocesses = [2, 2]',
-        ":10: to: blocks of 4611686018427387904 indices of dimension 0 on 2 processes: a round over all has",
+        ":10: to: blocks of 4611686018427387904 indices of dimension 0 on 2 processes",
     ),
     (
         'kind = "hpf"\ndistribution = ["BLOK", "*"]\ngrid = [2]',
