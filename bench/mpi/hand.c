@@ -50,19 +50,7 @@ int main(int count, char **words) {
                 from[r] = mail + starts[other];
                 starts[other] += held(side, block, across, r);
             }
-            long i = 0;
-            if (block == 2) /* a length that the compiler knows */
-                for (; i + 2 * across <= side;)
-                    for (int r = 0; r < across; r++, i += 2, from[r - 1] += 2) memcpy(to + i, from[r], 16);
-            else if (block == 16)
-                for (; i + 16 * across <= side;)
-                    for (int r = 0; r < across; r++, i += 16, from[r - 1] += 16) memcpy(to + i, from[r], 128);
-            for (int r = 0; i < side; r = (r + 1) % across) {
-                long run_len = side - i < block ? side - i : block;
-                memcpy(to + i, from[r], sizeof(double) * run_len);
-                from[r] += run_len;
-                i += run_len;
-            }
+            column(to, from, side, block, across);
         }
         double took = MPI_Wtime() - begin;
         cpu = cpu_s() - cpu;

@@ -48,24 +48,6 @@ static Piece piece(const Place *at, long from, long to) {
     return made;
 }
 
-/* Copies one column out of the mail: runs of a block, alternately from the ranks that it comes from. */
-static void place(const Place *at, double *to, const double **from) {
-    long side = at->side, block = at->block, i = 0;
-    int across = at->across;
-    if (block == 2) /* a length that the compiler knows */
-        for (; i + 2 * across <= side;)
-            for (int r = 0; r < across; r++, i += 2, from[r - 1] += 2) memcpy(to + i, from[r], 16);
-    else if (block == 16)
-        for (; i + 16 * across <= side;)
-            for (int r = 0; r < across; r++, i += 16, from[r - 1] += 16) memcpy(to + i, from[r], 128);
-    for (int r = 0; i < side; r = (r + 1) % across) {
-        long run_len = min(side - i, block);
-        memcpy(to + i, from[r], sizeof(double) * run_len);
-        from[r] += run_len;
-        i += run_len;
-    }
-}
-
 static void write_all(int file, const double *from, size_t bytes, off_t offset, const char *path) {
     for (const char *next = (const char *)from; bytes > 0;) {
         ssize_t done = pwrite(file, next, bytes, offset);
@@ -128,7 +110,7 @@ int main(int count, char **words) {
                     from[r] = next[r * at.across + owner];
                     next[r * at.across + owner] += held(at.side, at.block, at.across, r);
                 }
-                place(&at, to + (j - start) * at.side, from);
+                column(to + (j - start) * at.side, from, at.side, at.block, at.across);
             }
             if (!mapped) write_all(file, panel, column_bytes * (end - start), column_bytes * start, path);
         }

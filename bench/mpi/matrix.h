@@ -74,6 +74,24 @@ static inline void fill(double *mine, long side, long block, int across, int row
             mine[j * rows + i] = whole(i, block, across, row) + (double)side * whole(j, block, across, column);
 }
 
+/* Puts one column together: runs of a block, alternately from the ranks that it comes from, each pointer of which moves
+ * on. */
+static inline void column(double *to, const double **from, long side, long block, int across) {
+    long i = 0;
+    if (block == 2) /* a length that the compiler knows */
+        for (; i + 2 * across <= side;)
+            for (int r = 0; r < across; r++, i += 2, from[r - 1] += 2) memcpy(to + i, from[r], 16);
+    else if (block == 16)
+        for (; i + 16 * across <= side;)
+            for (int r = 0; r < across; r++, i += 16, from[r - 1] += 16) memcpy(to + i, from[r], 128);
+    for (int r = 0; i < side; r = (r + 1) % across) {
+        long run_len = side - i < block ? side - i : block;
+        memcpy(to + i, from[r], sizeof(double) * run_len);
+        from[r] += run_len;
+        i += run_len;
+    }
+}
+
 /* Whether columns from `first` to before `last` of the matrix are all in their place. */
 static inline void look(const double *panel, long side, long first, long last) {
     for (long j = first; j < last; j++)

@@ -1,6 +1,7 @@
 //! Reads the tree of a file, then the overrides, into settings and axes.
 
-use crate::document::{Entry, Node, Tree, join, last, parse_value, shown};
+use crate::assignment::Assignment;
+use crate::document::{Entry, Node, Tree, join, last, shown};
 use crate::error::{Origin, Problem};
 use crate::faults_axis;
 use crate::field::Field;
@@ -206,9 +207,6 @@ fn check_version(root: &Node) -> Result<(), Problem> {
     Err(node.problem(problem, hint).of("version"))
 }
 
-/// More parts than any key has.
-const PARTS_MAX: usize = 32;
-
 /// The table that an override goes into, and its entry there.
 fn parse_override(
     formats: &'static Formats,
@@ -216,31 +214,15 @@ fn parse_override(
     text: &str,
 ) -> Result<(String, Entry), Problem> {
     let origin = Origin::Override(index);
-    let bad = |problem: &str| {
-        Problem::new(
-            "",
-            origin,
-            problem,
-            "write key=value, for example machine.dimension=5",
-        )
-    };
-    let (key, value) = text.split_once('=').ok_or_else(|| bad("there is no `=`"))?;
-    let key: String = key.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
-    let path: Vec<&str> = key.split('.').map(str::trim).collect();
-    if path.iter().any(|part| part.is_empty()) {
-        return Err(bad("there is no key before the `=`"));
-    }
-    if path.len() > PARTS_MAX {
-        return Err(bad("the key has too many parts"));
-    }
-    let value = value.trim();
-    let node = parse_value(value, origin).unwrap_or_else(|| Node {
-        tree: Tree::Text(value.to_owned()),
-        origin,
-    });
+    let hint = "write key=value, for example machine.dimension=5";
+    let Assignment {
+        path,
+        text: value,
+        node,
+    } = Assignment::read(index, text, hint)?;
     let (last, parents) = path
         .split_last()
-        .map_or(("", &[][..]), |(last, rest)| (*last, rest));
+        .map_or(("", &[][..]), |(last, rest)| (last.as_str(), rest));
     let mut entry = Entry {
         key: last.to_owned(),
         key_origin: origin,
@@ -249,7 +231,7 @@ fn parse_override(
     let parent = parents.join(".");
     let key = join(&parent, last);
     if is_words(formats, &key) && !matches!(entry.node.tree, Tree::Text(_)) {
-        entry.node.tree = Tree::Text(value.to_owned());
+        entry.node.tree = Tree::Text(value);
     }
     // A variant of a sweep may change nothing; whatever else is empty was meant to do something.
     let in_sweep = path[0] == "sweep";

@@ -117,6 +117,7 @@
 // What `#[derive(Describe)]` writes names this crate, also in itself.
 extern crate self as isthmus_scenario;
 
+mod assignment;
 mod canonical;
 mod changes;
 mod control;

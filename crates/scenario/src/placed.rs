@@ -1,11 +1,9 @@
 //! TOML files that are no scenarios, with changes: each value with the place where it was written.
 
-use crate::document::{Entry, Node, Tree, parse_file, parse_value};
+use crate::assignment::Assignment;
+use crate::document::{Entry, Node, Tree, parse_file};
 use crate::error::{Origin, Problem, ScenarioError, Source};
 use serde_json::{Value, json};
-
-/// More parts than any key has.
-const PARTS_MAX: usize = 32;
 
 /// Reads a TOML file and puts changes `key=value` into it.
 ///
@@ -45,22 +43,9 @@ pub fn placed(text: &str, file: &str, changes: &[String]) -> Result<Value, Scena
 /// Puts one change into the tree, in place of what is there.
 fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     let origin = Origin::Override(index);
-    let bad = |problem: &str| Problem::new("", origin, problem, "write key=value");
-    let (key, value) = change
-        .split_once('=')
-        .ok_or_else(|| bad("there is no `=`"))?;
-    let path: Vec<&str> = key.split('.').map(str::trim).collect();
-    if path.iter().any(|part| part.is_empty()) {
-        return Err(bad("there is no key before the `=`"));
-    }
-    if path.len() > PARTS_MAX {
-        return Err(bad("the key has too many parts"));
-    }
-    let value = value.trim();
-    let new = parse_value(value, origin).unwrap_or_else(|| Node {
-        tree: Tree::Text(value.to_owned()),
-        origin,
-    });
+    let Assignment {
+        path, node: new, ..
+    } = Assignment::read(index, change, "write key=value")?;
     let mut node = root;
     for (depth, part) in path.iter().enumerate() {
         let Tree::Table(entries) = &mut node.tree else {
@@ -76,7 +61,7 @@ fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
             Some(at) => at,
             None => {
                 entries.push(Entry {
-                    key: (*part).to_owned(),
+                    key: part.clone(),
                     key_origin: origin,
                     node: Node {
                         tree: Tree::Table(Vec::new()),
@@ -175,6 +160,7 @@ mod tests {
             error("a = 1", &[".b=1"]),
             "override `.b=1`: there is no key before the `=`; write key=value"
         );
+        assert!(error("a = 1", &[&format!("a{}=1", ".b".repeat(40))]).contains("too many parts"));
         assert_eq!(
             error("a = 1", &["a.b=1"]),
             "override `a.b=1`: a.b: a is no table; change the whole of it"

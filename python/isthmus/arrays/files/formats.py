@@ -56,19 +56,23 @@ class Given:
 
 
 class Pieces(ABC):
-    """An array that a library reads and writes in chunks."""
+    """An array that a library reads in chunks."""
 
     @abstractmethod
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
         """Read what slices with ascending indices select; they select something."""
 
     @abstractmethod
-    def put(self, box: Box, part: NDArray[Any]) -> None:
-        """Write a box of whole chunks."""
-
-    @abstractmethod
     def close(self) -> None:
         """Be done with it."""
+
+
+class Chunks(ABC):
+    """An array that a library writes in chunks."""
+
+    @abstractmethod
+    def put(self, box: Box, part: NDArray[Any]) -> None:
+        """Write a box of whole chunks."""
 
 
 class Format(ABC):
@@ -122,9 +126,21 @@ class Format(ABC):
 
         """
 
-    def pieces(self, path: Path, given: Given, rank: int, *, write: bool = False) -> Pieces:
-        """The array by its library."""
-        raise NotImplementedError
+
+class LibraryFormat(Format):
+    """One whose elements need not lie one behind the other: its library finds them."""
+
+    @abstractmethod
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
+        """An array that is there, to be read."""
+
+
+class ChunkedFormat(LibraryFormat):
+    """One whose elements never do, so that its library writes them as well."""
+
+    @abstractmethod
+    def chunks(self, place: Path) -> Chunks:
+        """An array that has been created, to be written."""
 
 
 FORMATS = {"raw": "flat", "npy": "flat", "hdf5": "hdf5", "zarr": "zarr3"}

@@ -12,8 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.arrays.files.domains import Box
-from isthmus.arrays.files.formats import Described, Format, Given, Pieces, refuse_order
+from isthmus.arrays.files.formats import (
+    Described,
+    Given,
+    LibraryFormat,
+    Pieces,
+    refuse_order,
+)
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 
@@ -26,7 +31,7 @@ LISTED_MAX = 5
 """Most datasets named in an error."""
 
 
-class Hdf5(Format):
+class Hdf5(LibraryFormat):
     """One dataset of a file."""
 
     name = "hdf5"
@@ -74,7 +79,7 @@ class Hdf5(Format):
             offset = dataset.get_offset()
         return Described(array.shape, array.dtype, "C", int(offset))
 
-    def pieces(self, path: Path, given: Given, rank: int, *, write: bool = False) -> Pieces:  # noqa: D102
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
         return _Pieces(path, given)
 
 
@@ -87,9 +92,6 @@ class _Pieces(Pieces):
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
         with telling_of(self._path, "cannot be read"):
             self._dataset.read_direct(into, where)
-
-    def put(self, box: Box, part: NDArray[Any]) -> None:
-        raise NotImplementedError
 
     def close(self) -> None:
         self._opened.__exit__(None, None, None)

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.arrays import memory
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box, Domains, slices
-from isthmus.arrays.files.formats import Described, same_shape
+from isthmus.arrays.files.formats import Described, LibraryFormat, same_shape
 from isthmus.arrays.files.region import Reader, mark
 from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.team import Alone
@@ -186,9 +186,10 @@ class Source:
 
     def _by_library(self) -> Pieces:
         if self._pieces is None:
-            access = self._access
+            access, form = self._access, self._access.form
+            assert isinstance(form, LibraryFormat), "elements of all others have an offset"
             with telling_of(access.path, "cannot be read"):
-                self._pieces = access.form.pieces(access.path, access.given, access.team.rank)
+                self._pieces = form.pieces(access.path, access.given, access.team.rank)
         return self._pieces
 
     def _by_bytes(self) -> Reader:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.arrays import memory
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
-from isthmus.arrays.files.formats import Described, same_shape
+from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_tree
@@ -142,19 +142,15 @@ def _moved(
 
 def _in_chunks(access: Access, array: Described, place: Path, held: Any, layout: Layout) -> None:
     team, aggregator = access.team, access.aggregator
-    pieces = team.together(
-        lambda: (
-            None
-            if aggregator is None
-            else access.form.pieces(place, access.given, team.rank, write=True)
-        )
-    )
+    form = access.form
+    assert isinstance(form, ChunkedFormat), "elements of all others have an offset"
+    chunks = team.together(lambda: None if aggregator is None else form.chunks(place))
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        assert pieces is not None
+        assert chunks is not None
         with telling_of(access.path, "cannot be written"):
             for box, part in zip(boxes, parts, strict=True):
-                pieces.put(box, part)
+                chunks.put(box, part)
 
     domains = access.chunks(array)
     access.rounds(array, domains).write(layout, held, put)

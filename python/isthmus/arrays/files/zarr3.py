@@ -9,14 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays.files.domains import Box, slices
-from isthmus.arrays.files.formats import Described, Format, Given, Pieces, refuse_order
+from isthmus.arrays.files.formats import (
+    ChunkedFormat,
+    Chunks,
+    Described,
+    Given,
+    Pieces,
+    refuse_order,
+)
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Zarr(Format):
+class Zarr(ChunkedFormat):
     """A folder with a file for each chunk, or for each shard of several."""
 
     name = "zarr"
@@ -53,26 +60,35 @@ class Zarr(Format):
             )
         return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
 
-    def pieces(self, path: Path, given: Given, rank: int, *, write: bool = False) -> Pieces:  # noqa: D102
-        return _Pieces(path, "r+" if write else "r", rank)
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
+        return _Pieces(path, rank)
+
+    def chunks(self, place: Path) -> Chunks:  # noqa: D102
+        return _Chunks(place)
 
 
 class _Pieces(Pieces):
-    def __init__(self, path: Path, mode: str, rank: int) -> None:
+    def __init__(self, path: Path, rank: int) -> None:
         self._path, self._rank = path, rank
-        self._array = _opened(path, mode)
+        self._array = _opened(path, "r")
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
         with _telling(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
 
-    def put(self, box: Box, part: NDArray[Any]) -> None:
-        with _telling(self._path):
-            self._array[slices(box)] = part
-
     def close(self) -> None:
-        pass
+        """The library keeps nothing open."""
+
+
+class _Chunks(Chunks):
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._array = _opened(place, "r+")
+
+    def put(self, box: Box, part: NDArray[Any]) -> None:
+        with _telling(self._place):
+            self._array[slices(box)] = part
 
 
 def _opened(path: Path, mode: Any) -> Any:

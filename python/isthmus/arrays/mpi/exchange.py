@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isthmus.arrays.mpi.ranks import Ranks, may_close
+from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
 from isthmus.errors import IsthmusError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 
-class Exchange:
+class Exchange(ClosedTogether):
     """A plan, ready to be carried out again and again by the ranks of a communicator.
 
     All ranks make it, call it and close it together::
@@ -75,13 +75,6 @@ class Exchange:
             raise
         self.form: Form = self._way.form
         self._shared: list[Part] | None = None
-
-    def __enter__(self) -> Exchange:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if may_close(kind):
-            self.close()
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""

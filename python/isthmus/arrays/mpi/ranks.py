@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from isthmus.arrays.costs import Rates
     from isthmus.arrays.mpi.forms.way import Way
@@ -26,7 +28,22 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 
-class Ranks:
+class ClosedTogether(ABC):
+    """What all ranks close together, at the end of a ``with`` that none of them failed in."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if may_close(kind):
+            self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what was set aside; all ranks do together."""
+
+
+class Ranks(ClosedTogether):
     """The ranks of a communicator, and the memory through which they exchange arrays.
 
     All ranks make it, use it and close it together; ranks of layouts are ranks of the communicator.
@@ -80,13 +97,6 @@ class Ranks:
         self.rates: Rates | None = None
         """What exchanges cost here, once `calibrate` has measured it."""
         self._ways: dict[Form, Way] = {}
-
-    def __enter__(self) -> Ranks:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if may_close(kind):
-            self.close()
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -82,8 +83,9 @@ class _Course(Course):
             self._step(brought, leave, arrive, stay)
         self._end()
 
+    @abstractmethod
     def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
-        raise NotImplementedError
+        """Carry one piece of each message."""
 
     def _end(self) -> None:
         """Wait for what is still on its way."""
