@@ -28,7 +28,7 @@ def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
         sys.stdout.write("prediction: left out, there is no MPI with mpi4py and a compiler\n")
         return
     mpi = mpis[0]
-    cases, runs = (4, 3) if quick else (CASES, 7)
+    cases, runs = (4, 2) if quick else (CASES, 3)
     report = json.loads(launched([*mpi.launch(), *mpi.ours("predicted.py"), str(cases), str(runs)]))
     found = report["cases"]
     wrong = sorted(abs(case["predicted_s"] / case["measured_s"] - 1) for case in found)

@@ -53,6 +53,8 @@ class Work:
 
     packs: dict[int, int] = field(default_factory=dict)
     unpacks: dict[int, int] = field(default_factory=dict)
+    both: dict[int, int] = field(default_factory=dict)
+    """Of messages that are packed and unpacked, by the longer of what a run has at either end."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,13 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
             packed = plan._core.runs(pair, item, (before, after), True)
             _add(todo.setdefault(pair[0], Work()).packs, packed)
             unpacked = plan._core.runs(pair, item, (after, after), False)
-            _add(todo.setdefault(pair[1], Work()).unpacks, unpacked)
+            taken = todo.setdefault(pair[1], Work())
+            _add(taken.unpacks, unpacked)
+            size = message.elements * item
+            # A message has the fewer runs, the longer they are.
+            fewest = min(sum(times for _, times in runs) for runs in (packed, unpacked))
+            longer = max(1, size // max(1, fewest))
+            taken.both[longer] = taken.both.get(longer, 0) + size
     return todo
 
 
@@ -181,11 +189,13 @@ class _Table:
             if one.size == smallest:
                 continue
             cost = max(one.seconds - self.fixed, 1e-3 * one.seconds) / one.size
-            at = slopes.setdefault(one.size, {"packed": [], "unpacked": []})
-            if one.packed >= one.unpacked:
+            at = slopes.setdefault(one.size, {"packed": [], "unpacked": [], "both": []})
+            if one.packed > one.unpacked:
                 at["unpacked"].append((one.unpacked, cost))
-            if one.unpacked >= one.packed:
+            elif one.unpacked > one.packed:
                 at["packed"].append((one.packed, cost))
+            else:
+                at["both"].append((one.packed, cost))
         self.sizes = sorted(slopes)
         self.costs = {
             size: {side: sorted(points) for side, points in sides.items()}
@@ -194,14 +204,33 @@ class _Table:
 
     def spent(self, size: int, one: Work) -> float:
         """Seconds that a rank's bytes take where all ranks together have so many."""
-        # What runs as long as can be cost, which is part of all that was measured.
-        base = min(self._at(size, side, LONGEST) for side in ("packed", "unpacked"))
+        base = self._base(size)
         total = 0.0
         for length, unpacked in one.unpacks.items():
             total += unpacked * self._at(size, "unpacked", length)
         for length, packed in one.packs.items():
             total += packed * max(self._at(size, "packed", length) - base, 0.0)
+        for length, moved in one.both.items():
+            total += moved * self._more(size, length)
         return total
+
+    def _base(self, size: int) -> float:
+        """What runs as long as can be cost, which is part of all that was measured."""
+        return min(self._at(size, side, LONGEST) for side in ("packed", "unpacked"))
+
+    def _more(self, size: int, length: int) -> float:
+        """What a byte costs, in short runs at both ends, above the sum of what either end does.
+
+        Neither end moves on through memory then, so that no cache helps with what the other does.
+        """
+        if not all(self.costs[each]["both"] for each in self.sizes):
+            return 0.0
+        apart = self._at(size, "packed", length) + self._at(size, "unpacked", length)
+        longest = max(at for at, _ in self.costs[self.sizes[-1]]["both"])
+        # Where runs are longer than any that were measured at both ends, nothing is known of it.
+        if length > longest:
+            return 0.0
+        return self._at(size, "both", length) - (apart - self._base(size))
 
     def _at(self, size: int, side: str, length: int) -> float:
         points = [(each, _between(self.costs[each][side], length)) for each in self.sizes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays import calibration
-from isthmus.arrays.costs import Measured, Rates
+from isthmus.arrays.costs import Rates
 from isthmus.arrays.mpi.exchange import Exchange
 from isthmus.core import processors
 
@@ -24,7 +24,7 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
     Args:
         ranks: that exchange.
         forms: that are measured; without it those that can be the quickest.
-        seconds: that it takes, more where three exchanges of each kind take longer.
+        seconds: that it takes, more where six exchanges of each kind take longer.
 
     """
     from mpi4py import MPI
@@ -32,9 +32,9 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
     comm = ranks.comm
     chosen = list(forms) if forms is not None else ranks.forms()
     plans = list(calibration.cases(comm.size))
-    found: dict[str, list[Measured]] = {form: [] for form in chosen}
-    for side, run, plan in plans:
-        there = plan.to.extents(0)[0][0] == side
+    took: dict[str, list[list[float]]] = {form: [[] for _ in plans] for form in chosen}
+    for number, case in calibration.passes(plans):
+        plan = case.plan
         held = plan.from_.empty(comm.rank, "f8", order="F")
         out = plan.to.empty(comm.rank, "f8", order="F")
         for part in (*held, *out):
@@ -46,16 +46,16 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
                     comm.Barrier()
                     exchange(held, out)
 
-                took = calibration.repeated(
+                took[form][number] += calibration.repeated(
                     move,
-                    seconds / len(plans) / len(chosen),
+                    seconds / len(plans) / len(chosen) / calibration.PASSES,
                     lambda mine: float(comm.allreduce(mine, op=MPI.MAX)),
                 )
-            whole = side * 8
-            found[form].append(
-                Measured(side * side * 8, whole if there else run, run if there else whole, took)
-            )
     here = processors() * max(1, comm.size // ranks.node.size)
-    rates = Rates(comm.size, min(comm.size, here), dict(found))
+    found = {
+        form: [case.took(times) for case, times in zip(plans, by_case, strict=True)]
+        for form, by_case in took.items()
+    }
+    rates = Rates(comm.size, min(comm.size, here), found)
     ranks.rates = comm.bcast(rates)
     return ranks.rates
