@@ -3,9 +3,10 @@
 Peers: MPI's own collectives through a view (``mpi/romio.c``), by ROMIO or Open MPI's OMPIO, and a
 shuffle by hand with large contiguous writes (``mpi/hand_file.c``). Each is tried in many forms and
 takes part in its best, on each MPI; a line is of the MPI on which its peer is fastest. A file may
-be there already: peers write over it, ours beside it, as it is to stay as it was if anything goes
-wrong. Both are measured, with a file and without, and the best of the peer counts. Beside them
-stands what the machine has for data that are in order already (``mpi/plain.c``).
+be there already: peers write over it, and so does ours with ``keep=False``, under another name, so
+that nothing half written is ever found under the file's own. Both are measured, with a file and
+without, and the best of the peer counts. Beside them stands ours as it is if nothing is said, which
+leaves the file as it was if anything goes wrong, and what the machine has for data that are in order already (``mpi/plain.c``).
 """
 
 from __future__ import annotations
@@ -174,9 +175,10 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
     places = [(mpi, state) for mpi in mpis for state in states]
     ours = {(mpi, state): Form("ours", mpi, state, ()) for mpi, state in places}
     best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
+    kept = {mpi: Form("ours", mpi, "over", ("keep",)) for mpi in mpis}
     plain = {(mpi, state): Form("plain", mpi, state, ()) for mpi, state in places}
     # A form that is best of several is measured once.
-    forms = dict.fromkeys([*ours.values(), *best.values(), *plain.values()])
+    forms = dict.fromkeys([*ours.values(), *best.values(), *kept.values(), *plain.values()])
     times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:
         found = {place: best[(program, what, *place)] for place in places}
@@ -184,6 +186,7 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
             place: {
                 "form": str(form),
                 **_beside(times[ours[place]], times[form], what, load.bytes),
+                "kept": beside(times[kept[place[0]]][what], times[form][what], load.bytes),
                 "plain_mb_per_s": rounded(times[plain[place]][what].rate(load.bytes)),
             }
             for place, form in found.items()

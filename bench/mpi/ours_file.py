@@ -1,9 +1,10 @@
 """A matrix of doubles in blocks, written to one file column by column and read again.
 
-``mpiexec -n 4 python ours_file.py SIDE BLOCK RUNS PATH over|new``: prints, run by run, lines
+``mpiexec -n 4 python ours_file.py SIDE BLOCK RUNS PATH over|new [keep]``: prints, run by run, lines
 ``write SECONDS CPU`` and ``read SECONDS CPU``, from opening the file to having closed it, and
 ``write_call`` and ``read_call``, the same of the call alone: seconds of the slowest rank, CPU
-seconds of all. With ``over`` there is a file already, with ``new`` there is none.
+seconds of all. With ``over`` there is a file already, whose place is used
+again, or with ``keep`` is not; with ``new`` there is none.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ def main() -> None:
     held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
     again = np.zeros_like(held, order="F")
     # Data need not be on disk, as those of the peers need not.
-    to_write = {"dtype": "f8", "shape": (side, side), "order": "F", "sync": False, "format": "raw"}
+    to_write = {
+        "dtype": "f8",
+        "shape": (side, side),
+        "order": "F",
+        "sync": False,
+        "format": "raw",
+        "keep": "keep" in sys.argv[6:],
+    }
     to_read = {"dtype": "f8", "shape": (side, side), "order": "F", "format": "raw"}
     for number in range(runs + 1):
         if is_new and comm.rank == 0:

@@ -632,3 +632,72 @@ def test_a_library_that_is_not_there(tmp_path, monkeypatch):
         IsthmusError, match=r"h5py is not installed; `pip install 'isthmus\[hdf5\]'`"
     ):
         write(tmp_path / "a.h5")
+
+
+def stopped(moved, size):
+    """Progress that cannot be told once anything has been moved."""
+    if moved:
+        raise IsthmusError("stopped in the middle")
+
+
+@pytest.mark.parametrize("suffix", [".raw", ".npy", ".h5"])
+def test_a_file_that_is_not_kept_gives_its_place(tmp_path, suffix):
+    path = tmp_path / f"field{suffix}"
+    settings = {"shape": None, "dtype": None}
+    inodes = set()
+    for length in (10_000, 10_000, 300, 20_000):
+        wanted = np.arange(float(length)) + length
+        with isthmus.open_array(path, "w", keep=False, sync=False, checksums="4 KiB") as file:
+            file.write(wanted)
+        inodes.add(path.stat().st_ino)
+        if suffix == ".raw":
+            assert path.stat().st_size == length * 8
+            settings = {"shape": (length,), "dtype": "f8"}
+        with isthmus.open_array(path, **settings) as file:
+            assert np.array_equal(file[...], wanted)
+        assert sorted(place.name for place in tmp_path.iterdir()) == [
+            path.name,
+            f"{path.name}.crc32c",
+        ]
+    assert len(inodes) == 1
+
+
+def test_a_file_that_is_not_kept_is_gone_if_it_goes_wrong(tmp_path):
+    path = tmp_path / "field.npy"
+    for keep in (True, False):
+        np.save(path, np.ones(100_000))
+        with (
+            pytest.raises(IsthmusError, match="stopped in the middle"),
+            isthmus.open_array(
+                path, "w", keep=keep, checksums=True, buffer="64 KiB", progress=stopped
+            ) as file,
+        ):
+            file.write(np.zeros(100_000))
+        assert [place.name for place in tmp_path.iterdir()] == ([path.name] if keep else [])
+        if keep:
+            assert np.array_equal(np.load(path), np.ones(100_000))
+
+
+def test_other_names_of_a_file_that_is_not_kept(tmp_path):
+    path, other = tmp_path / "field.npy", tmp_path / "other.npy"
+    np.save(path, np.ones(100))
+    other.hardlink_to(path)
+    with isthmus.open_array(path, "w", keep=False) as file:
+        file.write(np.zeros(100))
+    assert np.array_equal(np.load(other), np.ones(100))
+    assert np.array_equal(np.load(path), np.zeros(100))
+
+
+def test_what_a_killed_program_has_left_of_a_file_that_is_not_kept(tmp_path):
+    path, left = tmp_path / "field.npy", tmp_path / ".field.npy.isthmus-part"
+    np.save(path, np.ones(100))
+    left.write_bytes(b"what was begun")
+    with isthmus.open_array(path, "w", keep=False) as file:
+        file.write(np.zeros(100))
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
+    assert np.array_equal(np.load(path), np.zeros(100))
+
+
+def test_a_folder_is_kept(tmp_path):
+    with pytest.raises(IsthmusError, match="keep: False; an array of format zarr is a folder"):
+        isthmus.open_array(tmp_path / "field.zarr", "w", keep=False)

@@ -29,6 +29,8 @@ class Access:
     block: int
     """Bytes of a block that gets a sum, about; 0 for none."""
     sync: bool
+    keep: bool
+    """Whether a file that is there stays as it is until all is written."""
     verify: bool
     progress: Callable[[int, int], None] | None
 

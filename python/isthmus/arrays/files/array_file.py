@@ -74,7 +74,7 @@ class ArrayFile:
         """Write the whole array, in place of what is there.
 
         Data go beside the file and get its name when all ranks are done. If anything goes wrong on
-        any of them, or they are killed, the file is as it was.
+        any of them, or they are killed, the file is as it was; gone, if it was not to be kept.
 
         Args:
             held: what this rank holds: an array, or a list of arrays where it has several parts;
@@ -208,6 +208,7 @@ def open_array(
     stripe: str = "1 MiB",
     buffer: str = "8 MiB",
     sync: bool = True,
+    keep: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> ArrayFile:
     """Open a file that holds an array, to read it or to write it.
@@ -240,6 +241,9 @@ def open_array(
         buffer: how much an aggregator reads or writes in a round; it has two of them.
         sync: to have data on disk before the file gets its name, so that not even a power cut
             leaves it half written.
+        keep: to leave what is there as it is until all is written. Without it a file is written
+            over where it lies: it needs no second place on the disk, and takes less time on a file
+            system in memory. The name is gone meanwhile, and stays so if anything goes wrong.
         progress: is told between rounds, on each rank, how many bytes of how many have been moved.
 
     Raises:
@@ -261,6 +265,12 @@ def open_array(
                 raise IsthmusError(f"{what}: arrays of format {form.name} have none")
         arguments.flag("verify", verify)
         arguments.flag("sync", sync)
+        arguments.flag("keep", keep)
+        if form.folder and not keep:
+            raise IsthmusError(
+                f"keep: False; an array of format {form.name} is a folder, whose place is not used "
+                "again"
+            )
         if isinstance(checksums, str) and form.sums:
             raise IsthmusError(
                 f"checksums: {checksums!r}; {form.name} has one for each chunk, give True"
@@ -287,12 +297,15 @@ def open_array(
             bytes_of("buffer", buffer, 1, BYTES_MAX),
             _block(checksums),
             sync,
+            keep,
             verify,
             progress,
         )
 
     access = team.together(look)
-    _same_on_all(team, (mode, str(access.path), access.given, aggregators, stripe, buffer, format))
+    _same_on_all(
+        team, (mode, str(access.path), access.given, aggregators, stripe, buffer, format, keep)
+    )
     access = replace(access, aggregators=aggregators_of(team, aggregators))
     return ArrayFile(access, Source(access) if mode == "r" else None)
 

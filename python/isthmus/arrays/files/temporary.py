@@ -29,8 +29,8 @@ def hidden(path: Path, end: str) -> Path:
 class Temporary:
     """A file, or a folder, under its temporary name, locked."""
 
-    def __init__(self, path: Path, *, folder: bool = False) -> None:
-        """Make it.
+    def __init__(self, path: Path, *, folder: bool = False, keep: bool = True) -> None:
+        """Make it, or without `keep` give the temporary name to the file that is there.
 
         Raises:
             IsthmusError: another program is writing it, something is in the way, or nothing can be
@@ -48,7 +48,8 @@ class Temporary:
         else:
             refuse_unless_file(path)
         try:
-            self.handle = self._made()
+            taken = None if keep or folder else self._taken()
+            self.handle = self._made() if taken is None else taken
         except OSError as error:
             raise unwritable(path.parent, error) from error
 
@@ -80,6 +81,33 @@ class Temporary:
         """Close it: its lock goes with it."""
         os.close(self.handle)
         self.handle = -1
+
+    def _taken(self) -> int | None:
+        """The file that is there; nothing if there is none, or it has other names besides."""
+        while True:
+            handle = _locked(self.path, self.path) if os.path.lexists(self.path) else None
+            if handle is None:
+                return None
+            try:
+                if os.fstat(handle).st_nlink == 1:
+                    # Unlike a rename this leaves alone what another program has put there.
+                    os.link(self.path, self.place)
+                    self.path.unlink()
+                    return handle
+            except FileExistsError:
+                pass
+            except OSError:
+                # A file system without such links.
+                os.close(handle)
+                return None
+            else:
+                os.close(handle)
+                return None
+            os.close(handle)
+            left = _locked(self.place, self.path)
+            if left is not None:
+                _remove(self.place)
+                os.close(left)
 
     def _made(self) -> int:
         while True:

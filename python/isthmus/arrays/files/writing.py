@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 
+SECTOR = 512
+"""Bytes of the blocks that a file is said to have (`os.stat_result.st_blocks`)."""
+
+
 def write(access: Access, held: Any, layout: Layout) -> Described:
     """Write what ranks hold.
 
@@ -166,10 +170,12 @@ class _Begun:
         self._access = access
         path, folder = access.path, access.form.folder
         self._sums = hidden(sums.beside(path), TEMPORARY)
-        self._temporary = Temporary(path, folder=folder)
+        self._temporary = Temporary(path, folder=folder, keep=access.keep)
         try:
             with telling_of(path, "cannot be written"):
                 self._sums.unlink(missing_ok=True)
+                if not access.keep:
+                    sums.beside(path).unlink(missing_ok=True)
                 if folder:
                     self.array = access.form.create(
                         self._temporary.place, array, access.given, path
@@ -183,18 +189,21 @@ class _Begun:
     def _room(self, array: Described) -> Described:
         """Make the file as long as it will be."""
         access, place = self._access, self._temporary.place
-        told = os.statvfs(place)
-        free = told.f_bavail * told.f_frsize
+        told, there = os.statvfs(place), place.stat()
+        free = told.f_bavail * told.f_frsize + there.st_blocks * SECTOR
         if free < array.size:
             raise IsthmusError(
                 f"{access.path}: cannot be written (No space left on device): {array.size} bytes "
                 f"are needed beside what is there, {free} are free"
             )
-        os.truncate(place, array.size)
-        os.truncate(place, 0)
+        os.truncate(place, max(array.size, there.st_size))
+        os.truncate(place, there.st_size)
         made = access.form.create(place, array, access.given, access.path)
-        if made.offset is not None and place.stat().st_size < made.offset + made.size:
-            os.truncate(place, made.offset + made.size)
+        if made.offset is not None:
+            end, now = made.offset + made.size, place.stat().st_size
+            # Behind elements a library may have something of its own, a former file has not.
+            if now < end or (now > end and there.st_size > 0 and now == there.st_size):
+                os.truncate(place, end)
         return made
 
     def finish(self, by_rank: list[dict[int, int]]) -> None:
