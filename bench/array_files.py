@@ -6,7 +6,8 @@ takes part in its best, on each MPI; a line is of the MPI on which its peer is f
 be there already: peers write over it, and so does ours with ``keep=False``, under another name, so
 that nothing half written is ever found under the file's own. Both are measured, with a file and
 without, and the best of the peer counts. Beside them stands ours as it is if nothing is said, which
-leaves the file as it was if anything goes wrong, and what the machine has for data that are in order already (``mpi/plain.c``).
+leaves the file as it was if anything goes wrong, and what the machine has for data that are in
+order already (``mpi/plain.c``).
 """
 
 from __future__ import annotations
