@@ -701,3 +701,83 @@ def test_what_a_killed_program_has_left_of_a_file_that_is_not_kept(tmp_path):
 def test_a_folder_is_kept(tmp_path):
     with pytest.raises(IsthmusError, match="keep: False; an array of format zarr is a folder"):
         isthmus.open_array(tmp_path / "field.zarr", "w", keep=False)
+
+
+def test_what_would_be_lost_is_refused(tmp_path):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    group = tmp_path / "group.zarr"
+    zarr.open_group(group, mode="w").create_array("precious", shape=(3,), dtype="f8")
+    with pytest.raises(IsthmusError, match="a group of zarr is there, whose arrays would be lost"):
+        write_to(group, np.ones(3))
+    assert list(zarr.open_group(group, mode="r")) == ["precious"]
+    path = tmp_path / "two.h5"
+    write_to(path, np.ones(3), dataset="a")
+    write_to(path, np.zeros(3), dataset="a")
+    for keep in (True, False):
+        with pytest.raises(IsthmusError, match="holds a, which would be lost"):
+            write_to(path, np.ones(3), dataset="b", keep=keep)
+        with h5py.File(path) as file:
+            assert list(file) == ["a"]
+    own = tmp_path / "own.npy.crc32c"
+    own.write_text("my own")
+    with pytest.raises(IsthmusError, match="no sums of isthmus"):
+        write_to(tmp_path / "own.npy", np.ones(3))
+    assert own.read_text() == "my own"
+    assert not (tmp_path / "own.npy").exists()
+
+
+def write_to(path, array, **settings):
+    with isthmus.open_array(path, "w", **settings) as file:
+        file.write(array)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_file_keeps_its_mode(tmp_path, keep):
+    path = tmp_path / "field.npy"
+    write_to(path, np.ones(3))
+    path.chmod(0o600)
+    write_to(path, np.zeros(3), keep=keep)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_not_kept_is_there_if_nothing_was_begun(tmp_path, monkeypatch):
+    path = tmp_path / "field.npy"
+    np.save(path, np.ones(100))
+    before = path.read_bytes()
+    full = os.statvfs(tmp_path)
+    nothing = os.statvfs_result((*full[:4], 0, *full[5:]))
+    monkeypatch.setattr(os, "statvfs", lambda _: nothing)
+    with pytest.raises(IsthmusError, match="No space left on device"):
+        write_to(path, np.zeros(10_000), keep=False)
+    assert path.read_bytes() == before
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_reader_is_told_that_a_folder_was_replaced(tmp_path):
+    pytest.importorskip("zarr")
+    path = tmp_path / "field.zarr"
+    write_to(path, np.ones((4, 4)))
+    with isthmus.open_array(path) as file:
+        write_to(path, np.full((1, 4), 7.0))
+        with pytest.raises(IsthmusError, match="another file has taken its place"):
+            file[...]
+
+
+def test_memory_that_is_given_twice(tmp_path):
+    path, layout = tmp_path / "field.npy", Layout.block((4,), (2,))
+    write_to(path, np.arange(4.0))
+    same = np.zeros(2)
+    with (
+        isthmus.open_array(path) as file,
+        pytest.raises(IsthmusError, match="out: the same memory is given twice"),
+    ):
+        file.read(layout, [same, same])
+    with pytest.raises(IsthmusError, match="out: the same memory is given twice"):
+        isthmus.arrays.Plan(Layout.whole((4,)), layout).redistribute([np.arange(4.0)], [same, same])
+
+
+def test_elements_of_no_bytes(tmp_path):
+    with pytest.raises(IsthmusError, match="its elements have no bytes"):
+        isthmus.open_array(tmp_path / "field.raw", shape=(3,), dtype="S")
+    with pytest.raises(IsthmusError, match="which have no bytes"):
+        write_to(tmp_path / "field.raw", np.zeros(3, np.dtype([])))

@@ -267,3 +267,41 @@ def test_a_disk_that_is_full_in_the_middle(tmp_path):
     assert re.findall(r"<(.*?)>", done.stdout) == [words] * 4
     assert np.array_equal(np.load(path), before)
     assert names(tmp_path) == ["a.npy"]
+
+
+DIFFER = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.costs import Measured, Rates
+from isthmus.arrays.mpi import Exchange, Ranks
+comm = MPI.COMM_WORLD
+for name, value in {"checksums": ("1 KiB", False), "sync": (True, False)}.items():
+    try:
+        isthmus.open_array(sys.argv[1], "w", comm=comm, **{name: value[comm.rank]})
+    except isthmus.IsthmusError as error:
+        print(f"<{name}: {error}>", flush=True)
+plan = Plan(Layout.block((4,), (2,)), Layout.block_cyclic((4,), (2,), (1,)))
+with Ranks(comm) as ranks:
+    ranks.rates = Rates(2, 1, {"threads": [Measured(32, 8, 8, 1.0)]})
+    with Exchange(ranks, plan, "f8") as exchange:
+        held, out = [[1.0 + comm.rank, 2.0]], np.zeros(2)
+        exchange(held, out)
+        held[0][0] = 9.0 + comm.rank
+        exchange(held, out)
+        print(f"<{exchange.form} {comm.rank}: {out.tolist()}>", flush=True)
+"""
+
+
+def test_what_ranks_say_in_different_ways(tmp_path):
+    done = mpiexec(2, "-c", DIFFER, str(tmp_path / "a.npy"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = re.findall(r"<(.*?)>", done.stdout)
+    for name in ("checksums", "sync"):
+        said = [one for one in told if one.startswith(name)]
+        assert len(said) == 2
+        assert all("rank 1: opened in another way than on rank 0" in one for one in said)
+    assert {"window 0: [9.0, 10.0]", "window 1: [2.0, 2.0]"} <= {*told}
+    assert names(tmp_path) == []

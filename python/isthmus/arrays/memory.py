@@ -82,6 +82,16 @@ class Known:
         ]
         self._lists = [(given, list(given)) for given in held if isinstance(given, (list, tuple))]
 
+    @staticmethod
+    def can_be(*held: Any) -> bool:
+        """Whether what is given are arrays themselves, of which nothing had to be copied."""
+        return all(
+            isinstance(part, np.ndarray)
+            for given in held
+            if given is not None
+            for part in (given if isinstance(given, (list, tuple)) else [given])
+        )
+
     def are(self, *held: Any) -> bool:
         """Whether these are the same, laid out as they were."""
         return (
@@ -121,6 +131,18 @@ def _span(given: Given) -> tuple[int, int]:
     return begin, begin + len(given[0])
 
 
+def distinct(parts: Sequence[Part], what: str) -> None:
+    """Refuse arrays to write to of which two begin at the same place.
+
+    Raises:
+        IsthmusError: there are such.
+
+    """
+    begins = [part.__array_interface__["data"][0] for part in parts if part.size]
+    if len({*begins}) != len(begins):
+        raise IsthmusError(f"{what}: the same memory is given twice; each part needs its own")
+
+
 def columns(parts: Sequence[Part]) -> bool:
     """Whether the first index of these arrays counts fastest in memory."""
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
@@ -151,6 +173,8 @@ def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
             raise IsthmusError(
                 f"{which}: elements of type {part.dtype}; Python objects cannot be moved"
             )
+        if part.dtype.itemsize == 0:
+            raise IsthmusError(f"{which}: elements of type {part.dtype}, which have no bytes")
         if part.shape != shape:
             raise IsthmusError(
                 f"{which}: an array of shape {part.shape}; the layout gives it {shape}"

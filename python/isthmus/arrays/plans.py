@@ -139,7 +139,9 @@ class Plan:
         else:
             taken = [memory.parts_of(held) for held in out]
             _fit(self.to, taken, "out")
-            memory.one_type([*flat, *(part for parts in taken for part in parts)], "arrays and out")
+            into = [part for parts in taken for part in parts]
+            memory.one_type([*flat, *into], "arrays and out")
+            memory.distinct(into, "out")
         read = [[memory.to_read(part) for part in parts] for parts in given]
         write = [[memory.to_write(part, "out") for part in parts] for parts in taken]
         if out is not None:

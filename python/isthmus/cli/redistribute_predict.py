@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from isthmus.arrays.machine_job import Machine, Time
     from isthmus.arrays.prediction import Prediction
 
+NO_ANSWER = (
+    "Whether it pays to reshuffle before data go to I/O servers is told where {} has a table [io]."
+)
 OF_MACHINE = ("machine", "workload")
 """Changes whose keys begin so are of the machine's scenario."""
 
@@ -147,6 +150,8 @@ def _blocks(
     out.table(table)
     if told.io is not None:
         out.text(sentence(crossover(found)))
+    else:
+        out.text(NO_ANSWER.format(told.file))
     out.text(_sure([each for _, _, one in found for each in _times(one)]))
     if plot is not None:
         click.echo(f"Drawn: {plot}")
@@ -175,6 +180,8 @@ def _print(told: Description, machine: Machine, one: Prediction) -> None:
     out = console()
     if one.sentence:
         out.text(sentence(one.sentence))
+    else:
+        out.text(NO_ANSWER.format(told.file))
     out.text(_sure(_times(one)))
 
 
@@ -194,15 +201,13 @@ def _time(of: Time) -> str:
 def _sure(times: list[Time]) -> str:
     """How far these numbers can be trusted as those of the described machine."""
     part = min(of.share for of in times)
-    words = "All replications came to the same, whatever was drawn by lot."
+    words = "All replications came to the same."
     if not all(of.exact for of in times):
         words = "± is half of the interval that holds the mean with 95% confidence."
     elif part == 1:
         words = f"Exact: {words[0].lower()}{words[1:]}"
     if part < 1:
-        words += (
-            f" *: drawn on in a straight line from {100 * part:.2g}% of the data and half of that."
-        )
+        words += f" *: extrapolated from {100 * part:.2g}% of the data and half of that."
     return words
 
 

@@ -13,6 +13,8 @@ import click
 from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isthmus.arrays.costs import Rates
     from isthmus.arrays.descriptions import Description
     from isthmus.arrays.trial import Trial
@@ -82,10 +84,9 @@ def command(
         )
     comm = _world()
     try:
-        told, bound = _told(file, changes, memory)
-        trial.afford(told, bound, buffers=True)
+        told = _alike(comm, lambda: _ready(file, changes, memory))
         with _steps(quiet=comm.rank != 0) as tell:
-            known = _known_to_all(comm, rates)
+            known = _known_to_all(comm, rates, form)
             found = trial.by_ranks(comm, told, form=form, repeat=repeat, tell=tell, rates=known)
     except IsthmusError:
         # All ranks have found the same; one of them says so.
@@ -98,14 +99,46 @@ def command(
     return 0
 
 
-def _known_to_all(comm: Any, path: Path | None) -> Rates | None:
+def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
+    """What is to be moved by ranks, of which each reads it, and has room for its part."""
+    from isthmus.arrays import trial
+    from isthmus.errors import IsthmusError
+
+    if str(file) == "-":
+        raise IsthmusError("FILE: each rank of MPI reads it; give a file, not - (standard input)")
+    told, bound = _told(file, changes, memory)
+    trial.afford(told, bound, buffers=True)
+    return told
+
+
+def _alike(comm: Any, read: Callable[[], Description]) -> Description:
+    """What each rank reads, if all can.
+
+    Raises:
+        IsthmusError: on all ranks, what the first says that cannot.
+
+    """
+    from isthmus.errors import IsthmusError
+
+    told, problem = None, ""
+    try:
+        told = read()
+    except IsthmusError as error:
+        problem = str(error)
+    problems = comm.allgather(problem)
+    if told is None or any(problems):
+        raise IsthmusError(next(said for said in problems if said))
+    return told
+
+
+def _known_to_all(comm: Any, path: Path | None, form: str | None) -> Rates | None:
     """What was measured of this machine before, read by one rank."""
     from isthmus.errors import IsthmusError
 
     found: tuple[Rates | None, str] = (None, "")
     if comm.rank == 0:
         try:
-            found = (_known(path, comm.size), "")
+            found = (_known(path, comm.size, FORMS if form is None else (form,)), "")
         except IsthmusError as error:
             found = (None, str(error))
     rates, problem = comm.bcast(found)
@@ -114,8 +147,8 @@ def _known_to_all(comm: Any, path: Path | None) -> Rates | None:
     return rates  # type: ignore[no-any-return]
 
 
-def _known(path: Path | None, count: int) -> Rates | None:
-    """What was measured of this machine before, by so many ranks or threads."""
+def _known(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
+    """What was measured before of one of these forms, by so many ranks or threads."""
     from isthmus.arrays.costs import Rates
     from isthmus.errors import IsthmusError
 
@@ -125,6 +158,11 @@ def _known(path: Path | None, count: int) -> Rates | None:
     if rates.ranks != count:
         raise IsthmusError(
             f"{path}: measured with {rates.ranks} ranks or threads, and here are {count}; give "
+            "another file"
+        )
+    if not {*rates.forms} & {*forms}:
+        raise IsthmusError(
+            f"{path}: {', '.join(rates.forms)} was measured, and not {' or '.join(forms)}; give "
             "another file"
         )
     return rates
@@ -151,7 +189,7 @@ def _threads(
     trial.afford(told, bound, buffers=False)
     with _steps() as tell:
         count = threads or processors()
-        known = _known(rates, count)
+        known = _known(rates, count, ["threads"])
         found = trial.by_threads(told, threads=count, repeat=repeat, tell=tell, rates=known)
     _print(told, found, as_json)
     _keep(rates, found)

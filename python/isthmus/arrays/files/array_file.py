@@ -302,12 +302,15 @@ def open_array(
             progress,
         )
 
-    access = team.together(look)
-    _same_on_all(
-        team, (mode, str(access.path), access.given, aggregators, stripe, buffer, format, keep)
-    )
-    access = replace(access, aggregators=aggregators_of(team, aggregators))
-    return ArrayFile(access, Source(access) if mode == "r" else None)
+    try:
+        access = team.together(look)
+        _same_on_all(team, (mode, aggregators, *_said(access)))
+        access = replace(access, aggregators=aggregators_of(team, aggregators))
+        return ArrayFile(access, Source(access) if mode == "r" else None)
+    except BaseException as error:
+        if may_close(type(error)):
+            team.close()
+        raise
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
@@ -317,6 +320,8 @@ def _dtype(given: Any) -> np.dtype[Any]:
         raise arguments.refuse("dtype", given, "a type of elements, such as 'f8'") from error
     if dtype.hasobject:
         raise IsthmusError(f"dtype: {dtype}; Python objects have no bytes that a file could hold")
+    if dtype.itemsize == 0:
+        raise IsthmusError(f"dtype: {dtype}; its elements have no bytes")
     return dtype
 
 
@@ -334,6 +339,13 @@ def _block(checksums: bool | str) -> int:
     if isinstance(checksums, bool):
         return bytes_of("checksums", BLOCK, 1, BYTES_MAX) if checksums else 0
     return bytes_of("checksums", checksums, 1, BYTES_MAX)
+
+
+def _said(access: Access) -> tuple[Any, ...]:
+    """All that decides who does what: ranks that differ in it would wait for one another."""
+    amounts = (access.stripe, access.buffer, access.block)
+    flags = (access.sync, access.keep, access.verify)
+    return str(access.path), access.form.name, access.given, amounts, flags
 
 
 def _same_on_all(team: Team, said: tuple[Any, ...]) -> None:

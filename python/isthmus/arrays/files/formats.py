@@ -111,6 +111,14 @@ class Format(ABC):
 
         """
 
+    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: B027
+        """Refuse what cannot be written, or would be lost, before anything is done.
+
+        Raises:
+            IsthmusError: why.
+
+        """
+
     @abstractmethod
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
         """Write all but the elements to a file, or into a folder, that is there and empty.

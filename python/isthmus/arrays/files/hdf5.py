@@ -52,13 +52,26 @@ class Hdf5(LibraryFormat):
                 return Described(found.shape, dtype, "C", int(offset))
             return array
 
+    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+        import h5py
+
+        refuse_order(self.name, array.order)
+        if not path.is_file() or not h5py.is_hdf5(path):
+            return
+        with _opened(path) as file:
+            others = [name for name in _names(file) if name != _name(given)]
+        if others:
+            raise IsthmusError(
+                f"{path}: holds {', '.join(others[:LISTED_MAX])}, which would be lost: the file "
+                "gets one dataset and no other; give another file, or remove this one"
+            )
+
     def create(  # noqa: D102
         self, place: Path, array: Described, given: Given, path: Path
     ) -> Described:
         import h5py
 
-        refuse_order(self.name, array.order)
-        name = (given.dataset or DATASET).strip("/")
+        name = _name(given)
         made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         made.set_layout(h5py.h5d.CONTIGUOUS)
         # Its place is taken at once, and nothing is written there.
@@ -112,13 +125,25 @@ def _opened(path: Path) -> Iterator[Any]:
         yield file
 
 
-def _dataset(path: Path, file: Any, name: str | None) -> Any:
+def _name(given: Given) -> str:
+    """Of the dataset that is written."""
+    return (given.dataset or DATASET).strip("/")
+
+
+def _names(file: Any) -> list[str]:
     import h5py
 
     names: list[str] = []
     file.visititems(
         lambda name, found: names.append(name) if isinstance(found, h5py.Dataset) else None
     )
+    return names
+
+
+def _dataset(path: Path, file: Any, name: str | None) -> Any:
+    import h5py
+
+    names = _names(file)
     if name is None and len(names) == 1:
         name = names[0]
     if name is None or not isinstance(file.get(name), h5py.Dataset):

@@ -154,6 +154,7 @@ class Source:
                         f"{access.path}: elements of type {array.dtype}; out of rank {rank} has "
                         f"{part.dtype}"
                     )
+        memory.distinct([part for parts in made for part in parts], "out")
         if alone:
             return made
         mine: list[Any] = made[0] if made else []
@@ -189,7 +190,13 @@ class Source:
             access, form = self._access, self._access.form
             assert isinstance(form, LibraryFormat), "elements of all others have an offset"
             with telling_of(access.path, "cannot be read"):
-                self._pieces = form.pieces(access.path, access.given, access.team.rank)
+                pieces = form.pieces(access.path, access.given, access.team.rank)
+                now = mark(access.path.stat())
+            # A folder has no length of its own.
+            if now[: 1 if form.folder else 2] != self._found.mark[: 1 if form.folder else 2]:
+                pieces.close()
+                raise self._replaced()
+            self._pieces = pieces
         return self._pieces
 
     def _by_bytes(self) -> Reader:
@@ -197,12 +204,16 @@ class Source:
             access = self._access
             reader = Reader(access.path, self.array, self._found.sums, access.team.rank)
             if reader.mark != self._found.mark:
-                raise IsthmusError(
-                    f"{access.path}: another file has taken its place since it was opened; open it "
-                    "again"
-                )
+                reader.close()
+                raise self._replaced()
             self._reader = reader
         return self._reader
+
+    def _replaced(self) -> IsthmusError:
+        return IsthmusError(
+            f"{self._access.path}: another file has taken its place since it was opened; open it "
+            "again"
+        )
 
 
 def _refuse_folder(path: Any) -> None:

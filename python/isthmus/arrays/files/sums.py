@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".crc32c"
 """What the name of the file has behind that of the data."""
+BEGIN = b'{"isthmus": "crc32c"'
+"""How it begins."""
 FORMAT = 1
 """Version of its form."""
 

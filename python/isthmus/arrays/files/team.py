@@ -128,16 +128,20 @@ class Crew(Team):
         with self._ranks.watch:
             value, problem = self._ranks.comm.bcast(found, 0)
         if problem:
-            raise IsthmusError(problem) from cause
+            from isthmus.arrays.mpi.board import AgreedError
+
+            raise AgreedError(problem) from cause
         told: T = value
         return told
 
     def everyone(self, value: T) -> list[T]:  # noqa: D102
-        told: list[T] = self._ranks.comm.allgather(value)
+        with self._ranks.watch:
+            told: list[T] = self._ranks.comm.allgather(value)
         return told
 
     def to_first(self, value: T) -> list[T]:  # noqa: D102
-        told: list[T] | None = self._ranks.comm.gather(value, 0)
+        with self._ranks.watch:
+            told: list[T] | None = self._ranks.comm.gather(value, 0)
         return told or []
 
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102

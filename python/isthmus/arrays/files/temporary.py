@@ -6,6 +6,7 @@ writer is told, and what a killed one has left is removed by the next.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -49,6 +50,7 @@ class Temporary:
             refuse_unless_file(path)
         try:
             taken = None if keep or folder else self._taken()
+            self._was_there = taken is not None
             self.handle = self._made() if taken is None else taken
         except OSError as error:
             raise unwritable(path.parent, error) from error
@@ -65,6 +67,8 @@ class Temporary:
                 self._swap()
             else:
                 refuse_unless_file(self.path)
+                with suppress(FileNotFoundError):
+                    self.place.chmod(stat.S_IMODE(self.path.stat().st_mode))
                 self.place.replace(self.path)
             if sync:
                 sync_one(self.path.parent)
@@ -76,6 +80,16 @@ class Temporary:
             with suppress(OSError):
                 _remove(self.place)
             self._free()
+
+    def give_back(self) -> bool:
+        """Give a file that was there its name again; whether it was one."""
+        if not self._was_there:
+            return False
+        with suppress(OSError):
+            os.link(self.place, self.path)
+            self.place.unlink()
+        self._free()
+        return True
 
     def _free(self) -> None:
         """Close it: its lock goes with it."""
@@ -241,6 +255,12 @@ def _refuse_unless_folder(path: Path) -> None:
         raise IsthmusError(f"{path}: {what} is there; an array of zarr is a folder")
     if any(path.iterdir()) and not (path / "zarr.json").is_file():
         raise IsthmusError(f"{path}: a folder that is no array of zarr is there; give another name")
+    with suppress(FileNotFoundError, ValueError, AttributeError):
+        if json.loads((path / "zarr.json").read_text("utf-8")).get("node_type") == "group":
+            raise IsthmusError(
+                f"{path}: a group of zarr is there, whose arrays would be lost; give another name, "
+                f"such as {path / 'NAME'}"
+            )
 
 
 def _remove(place: Path) -> None:

@@ -76,7 +76,10 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
         if isinstance(team, Alone):
             by_rank = [memory.parts_of(of_one) for of_one in held]
             if len(by_rank) != len(ranks):
-                raise IsthmusError(f"held: of {len(by_rank)} ranks; the layout has {len(ranks)}")
+                raise IsthmusError(
+                    f"held: of {len(by_rank)} ranks; the layout has {len(ranks)} (give a list with "
+                    "what each holds, as layout.scatter(array) makes it, or no layout)"
+                )
         else:
             by_rank = [[] if held is None else memory.parts_of(held)]
             if not ranks and by_rank[0]:
@@ -170,7 +173,10 @@ class _Begun:
         self._access = access
         path, folder = access.path, access.form.folder
         self._sums = hidden(sums.beside(path), TEMPORARY)
+        _refuse_other_sums(sums.beside(path))
+        access.form.refuse(array, access.given, path)
         self._temporary = Temporary(path, folder=folder, keep=access.keep)
+        self._begun = False
         try:
             with telling_of(path, "cannot be written"):
                 self._sums.unlink(missing_ok=True)
@@ -183,7 +189,8 @@ class _Begun:
                 else:
                     self.array = self._room(array)
         except BaseException:
-            self._temporary.discard()
+            if self._begun or not self._temporary.give_back():
+                self._temporary.discard()
             raise
 
     def _room(self, array: Described) -> Described:
@@ -198,6 +205,7 @@ class _Begun:
             )
         os.truncate(place, max(array.size, there.st_size))
         os.truncate(place, there.st_size)
+        self._begun = True
         made = access.form.create(place, array, access.given, access.path)
         if made.offset is not None:
             end, now = made.offset + made.size, place.stat().st_size
@@ -225,3 +233,15 @@ class _Begun:
         self._temporary.discard()
         with suppress(OSError):
             self._sums.unlink(missing_ok=True)
+
+
+def _refuse_other_sums(place: Path) -> None:
+    """Refuse to write where somebody's own file has the name of ours."""
+    if not os.path.lexists(place):
+        return
+    with telling_of(place, "cannot be read"), place.open("rb") as file:
+        if not file.read(len(sums.BEGIN)).startswith(sums.BEGIN):
+            raise IsthmusError(
+                f"{place}: no sums of isthmus, but a file of that name would be removed; move it "
+                "away"
+            )

@@ -28,6 +28,10 @@ LIVES_S = 0.25
 """After so many seconds it looks whether those that it waits for live."""
 
 
+class AgreedError(IsthmusError):
+    """What all ranks raise alike, having told one another."""
+
+
 class RankEndedError(IsthmusError):
     """A rank has ended without having come to where others wait for it."""
 

@@ -60,13 +60,15 @@ class Exchange(ClosedTogether):
                 ``"window"`` is asked for and ranks are on several nodes.
 
         """
-        self._owns = not isinstance(ranks, Ranks)
-        self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         self.plan = plan
         self.dtype = np.dtype(dtype)
         self.order = order
-        self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
+        if self.dtype.itemsize == 0:
+            raise IsthmusError(f"dtype: {self.dtype}; its elements have no bytes")
+        self._owns = not isinstance(ranks, Ranks)
+        self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
+            self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
             self._way = self._ranks.way(form, self._share)
             self._course = self._way.course(self._share)
         except IsthmusError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from isthmus.arrays import memory
-from isthmus.arrays.mpi.board import Board, RankEndedError
+from isthmus.arrays.mpi.board import AgreedError, Board
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
@@ -158,10 +158,17 @@ class Ranks(ClosedTogether):
 
     def _best(self, share: Share) -> Form:
         """The form that is predicted to be the quickest, or is in general."""
+        general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
-            return "window" if self.is_one_node else "alltoall"
+            return general
         orders = (share.order, share.order)
-        return cast("Form", self.rates.best(share.plan, share.dtype, orders=orders))
+        # What was measured elsewhere may not be for these ranks.
+        seconds: dict[Form, float] = {
+            form: self.rates.predict(share.plan, share.dtype, orders=orders, form=form)
+            for form in FORMS
+            if form in self.rates.forms and (self.is_one_node or form != "window")
+        }
+        return min(seconds, key=lambda form: seconds[form], default=general)
 
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
@@ -176,7 +183,7 @@ class Ranks(ClosedTogether):
             told = int(words[0])
         if told & 1:
             problems = self.comm.allgather(problem)
-            raise IsthmusError(
+            raise AgreedError(
                 next(f"rank {at}: {said}" for at, said in enumerate(problems) if said)
             )
         return told >> 1
@@ -204,7 +211,7 @@ class Ranks(ClosedTogether):
         told = self.comm.allgather((problem, kind, columns))
         for rank, (problem, *_) in enumerate(told):
             if problem:
-                raise IsthmusError(f"rank {rank}: {problem}")
+                raise AgreedError(f"rank {rank}: {problem}")
         kinds = list(dict.fromkeys(other for _, other, _ in told if other is not None))
         if len(kinds) != 1:
             raise IsthmusError(
@@ -219,7 +226,7 @@ class Ranks(ClosedTogether):
 def may_close(kind: type[BaseException] | None) -> bool:
     """Whether what all ranks close together is closed after an error of this kind.
 
-    What does not fit is raised on all ranks alike. A rank that has failed otherwise cannot wait for
-    the others, who may be anywhere.
+    What ranks have agreed on is raised on all of them. A rank that has failed otherwise cannot wait
+    for the others, who may be anywhere.
     """
-    return kind is None or (issubclass(kind, IsthmusError) and not issubclass(kind, RankEndedError))
+    return kind is None or issubclass(kind, AgreedError)

@@ -85,6 +85,7 @@ class Share:
             memory.check(self.plan.to, self.rank, parts, "out")
         elif parts:
             raise IsthmusError("out: the layout that data go to does not have this rank")
+        memory.distinct(parts, "out")
         for part in (*given, *parts):
             if part.dtype != self.dtype:
                 raise IsthmusError(
@@ -96,7 +97,8 @@ class Share:
             write=[memory.to_write(part, "out") for part in parts],
             overlaps=any(np.may_share_memory(here, there) for here in given for there in parts),
         )
-        if all(stride >= 0 for part in given for stride in part.strides):
+        forwards = all(stride >= 0 for part in given for stride in part.strides)
+        if forwards and memory.Known.can_be(held, out):
             self._known, self._brought = memory.Known(held, out), brought
         return brought
 
