@@ -50,7 +50,7 @@ int main(int count, char **words) {
                 from[r] = mail + starts[other];
                 starts[other] += held(side, block, across, r);
             }
-            column(to, from, side, block, across);
+            put_column(to, from, side, block, across);
         }
         double took = MPI_Wtime() - begin;
         cpu = cpu_s() - cpu;

@@ -110,7 +110,7 @@ int main(int count, char **words) {
                     from[r] = next[r * at.across + owner];
                     next[r * at.across + owner] += held(at.side, at.block, at.across, r);
                 }
-                column(to + (j - start) * at.side, from, at.side, at.block, at.across);
+                put_column(to + (j - start) * at.side, from, at.side, at.block, at.across);
             }
             if (!mapped) write_all(file, panel, column_bytes * (end - start), column_bytes * start, path);
         }

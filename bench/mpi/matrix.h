@@ -76,7 +76,7 @@ static inline void fill(double *mine, long side, long block, int across, int row
 
 /* Puts one column together: runs of a block, alternately from the ranks that it comes from, each pointer of which moves
  * on. */
-static inline void column(double *to, const double **from, long side, long block, int across) {
+static inline void put_column(double *to, const double **from, long side, long block, int across) {
     long i = 0;
     if (block == 2) /* a length that the compiler knows */
         for (; i + 2 * across <= side;)

@@ -14,6 +14,7 @@ from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_tree
+from isthmus.arrays.mpi.ranks import may_close
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 
@@ -59,7 +60,11 @@ def write(access: Access, held: Any, layout: Layout) -> Described:
         place = hidden(access.path, TEMPORARY)
         by_rank = _moved(access, array, place, held, layout)
         team.first(lambda: begun[0].finish(by_rank))
-    except BaseException:
+    except BaseException as error:
+        if may_close(type(error)):
+            # All have come here: from now on nobody writes what is about to be removed.
+            with suppress(IsthmusError):
+                team.together(lambda: None)
         for temporary in begun:
             temporary.discard()
         raise
