@@ -553,6 +553,14 @@ class Share:
         group to group.
         """
 
+    def spans(
+        self, piece: tuple[int, int, int], comes_from: bool, strides: Sequence[int], gap: int
+    ) -> list[tuple[int, int]]:
+        """The bytes among which the elements of a piece that is received lie, in the memory that it
+        comes from or goes to, an array of these strides: stretches with more than `gap` bytes
+        between them.
+        """
+
     def pack(
         self,
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],

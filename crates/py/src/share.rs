@@ -3,7 +3,9 @@
 use crate::arrays::{Given, PyPlan, Taken, arrays, arrays_mut, order, wrong};
 use crc_fast::{CrcAlgorithm, Digest};
 use isthmus_redistribute::transfer::{Array, Order, Packing, Source};
-use isthmus_redistribute::{At, Comb, Family, Message, Section, Steps, piece, piece_size};
+use isthmus_redistribute::{
+    At, Comb, Family, Message, Section, Side, Steps, piece, piece_size, spans,
+};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -103,6 +105,29 @@ impl PyShare {
             )
         });
         Ok(each.collect())
+    }
+
+    /// The bytes among which the elements of a piece that is received lie, in the memory that it comes from or that it
+    /// goes to, an array of these strides: stretches with more than `gap` bytes between them.
+    fn spans(
+        &self,
+        piece: PieceOf,
+        comes_from: bool,
+        strides: Vec<u64>,
+        gap: u64,
+    ) -> PyResult<Vec<(u64, u64)>> {
+        let side = if comes_from { Side::From } else { Side::To };
+        let found = spans(
+            &self.cut(false, piece)?,
+            side,
+            self.packing.element,
+            &strides,
+            gap,
+        );
+        Ok(found
+            .into_iter()
+            .map(|span| (span.start, span.end))
+            .collect())
     }
 
     /// Writes pieces into memory, each where it is told.

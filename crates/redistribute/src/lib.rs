@@ -13,6 +13,7 @@ mod family;
 pub mod layout;
 mod piece;
 pub mod plan;
+mod span;
 pub mod transfer;
 
 pub use comb::Comb;
@@ -20,3 +21,4 @@ pub use family::{At, Family, Steps, shared, shared_size};
 pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
 pub use piece::{piece, piece_size};
 pub use plan::{Message, Plan, PlanError, Section};
+pub use span::{Side, spans};

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus.arrays.files.domains import Chunks, Domains, Rules, Stretches, slab
 from isthmus.arrays.files.formats import Described, Format, Given
+from isthmus.arrays.files.mapped import Mapped, is_in_memory
 from isthmus.arrays.files.rounds import Rounds
 from isthmus.arrays.files.team import Alone, Team
 from isthmus.arrays.layouts import Layout
@@ -74,6 +76,28 @@ class Access:
         """The rounds in which file domains are gone through."""
         buffers = self.team.buffers(array, self.aggregators, domains.room)
         return Rounds(self.team, domains, buffers, self.progress)
+
+    def mapped(
+        self, array: Described, place: Path, layout: Layout, *, writes: bool
+    ) -> Mapped | None:
+        """Where all ranks see a file in memory, this one's elements in it; else nothing.
+
+        Args:
+            array: what is in the file.
+            place: where the file is now.
+            layout: who holds what.
+            writes: to the file, rather than from it.
+
+        """
+        found: Mapped | None = None
+        if array.size and is_in_memory(place):
+            with suppress(OSError, ValueError):
+                found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)
+        if self.team.see_one_memory(found is not None and not found.is_thin):
+            return found
+        if found is not None:
+            found.close()
+        return None
 
     @property
     def _rules(self) -> Rules:

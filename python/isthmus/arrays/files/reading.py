@@ -58,6 +58,8 @@ class Source:
         """Read all of it into a layout, together with all other ranks."""
         team = self._access.team
         taken = team.together(lambda: self._taken(layout, out, order))
+        if self._mapped(layout, taken):
+            return taken
         domains, work = team.together(self._ready)
         self._access.rounds(self.array, domains).read(layout, taken, work)
         return taken
@@ -159,6 +161,26 @@ class Source:
             return made
         mine: list[Any] = made[0] if made else []
         return mine
+
+    def _mapped(self, layout: Layout, taken: list[Any]) -> bool:
+        """Read it from where it lies in memory, if it does and no sums are to be compared."""
+        access, array = self._access, self.array
+        if array.offset is None or self._found.sums is not None:
+            return False
+        mapped = access.mapped(array, access.path, layout, writes=False)
+        if mapped is None:
+            return False
+
+        def move() -> None:
+            try:
+                if mark(mapped.status) != self._found.mark:
+                    raise self._replaced()
+                mapped.move(taken, access.progress)
+            finally:
+                mapped.close()
+
+        access.team.together(move)
+        return True
 
     def _ready(self) -> tuple[Domains, Any]:
         """The file domains, and how a round of this rank is read."""

@@ -51,6 +51,10 @@ class Team(ABC):
         """
 
     @abstractmethod
+    def see_one_memory(self, ready: bool) -> bool:
+        """Whether all are ready, and ranks of one node, each with its own part of an array."""
+
+    @abstractmethod
     def everyone(self, value: T) -> list[T]:
         """What each rank says."""
 
@@ -81,6 +85,9 @@ class Alone(Team):
 
     def first(self, function: Callable[[], T]) -> T:  # noqa: D102
         return function()
+
+    def see_one_memory(self, ready: bool) -> bool:  # noqa: D102
+        return False
 
     def everyone(self, value: T) -> list[T]:  # noqa: D102
         return [value]
@@ -133,6 +140,12 @@ class Crew(Team):
             raise AgreedError(problem) from cause
         told: T = value
         return told
+
+    def see_one_memory(self, ready: bool) -> bool:  # noqa: D102
+        if not self._ranks.is_one_node:
+            return False
+        with self._ranks.watch:
+            return not self._ranks.agree(not ready)
 
     def everyone(self, value: T) -> list[T]:  # noqa: D102
         with self._ranks.watch:

@@ -127,6 +127,17 @@ def _moved(
     if array.offset is None:
         _in_chunks(access, array, place, held, layout)
         return []
+    mapped = None if access.block else access.mapped(array, place, layout, writes=True)
+    if mapped is not None:
+
+        def move() -> None:
+            try:
+                mapped.move(held, access.progress)
+            finally:
+                mapped.close(sync=access.sync)
+
+        team.together(move)
+        return []
     together = access.block // array.dtype.itemsize
     block = max(1, together) * array.dtype.itemsize if access.block else 0
     domains = access.stretches(array, block)
