@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import json
+import mmap
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,26 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """An empty folder on a file system in memory, whose files ranks can have shown."""
+    from isthmus.arrays.files.mapped import POPULATE_READ, is_in_memory
+
+    place = Path("/dev/shm")
+    if not is_in_memory(place) or not os.access(place, os.W_OK):
+        pytest.skip("no file system in memory")
+    with tempfile.TemporaryDirectory(dir=place, prefix="isthmus-test-") as name:
+        file = Path(name) / "file"
+        file.write_bytes(b"some")
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 4, prot=mmap.PROT_READ) as shown:
+            try:
+                shown.madvise(POPULATE_READ, 0, 4)
+            except OSError:
+                pytest.skip("before Linux 5.14")
+        file.unlink()
+        yield Path(name)
 
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -56,18 +56,19 @@ def mpiexec(
     ranks: int,
     *words: str,
     launcher: Sequence[str] = (),
+    prefix: Sequence[str] = (),
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run Python with `words` on so many ranks; the test is left out where there is no MPI.
 
-    `launcher` are options of mpiexec itself.
+    `launcher` are options of mpiexec itself, `prefix` is a command that starts it.
     """
     if MPIEXEC is None:
         if OTHER:
             pytest.fail(f"ISTHMUS_TEST_MPI={OTHER}: no mpiexec in it")
         pytest.skip("no mpiexec")
     return subprocess.run(
-        [MPIEXEC, *launcher, "-n", str(ranks), PYTHON, *words],
+        [*prefix, MPIEXEC, *launcher, "-n", str(ranks), PYTHON, *words],
         capture_output=True,
         text=True,
         timeout=300,

@@ -21,7 +21,9 @@ from array_cases import same
 from array_file_cases import SUFFIXES, file_case, how, to_read
 from isthmus import IsthmusError
 from isthmus.arrays import Layout
+from isthmus.arrays.files import mapped
 from isthmus.arrays.files.domains import Chunks, Rules, Stretches, stretch
+from isthmus.arrays.files.formats import Described
 from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.temporary import FORMER, TEMPORARY, hidden
 
@@ -781,3 +783,30 @@ def test_elements_of_no_bytes(tmp_path):
         isthmus.open_array(tmp_path / "field.raw", shape=(3,), dtype="S")
     with pytest.raises(IsthmusError, match="which have no bytes"):
         write_to(tmp_path / "field.raw", np.zeros(3, np.dtype([])))
+
+
+def test_elements_among_many_of_others_are_thin(in_memory, monkeypatch):
+    monkeypatch.setattr(mapped, "PIECE", 100)
+    path, array = in_memory / "a.raw", Described((64 * 200,), np.dtype("u1"), "C", 0)
+    path.write_bytes(bytes(array.size))
+    for ranks, thin in ((64, False), (65, True)):
+        layout = Layout.block_cyclic(array.shape, (ranks,), (1,))
+        shown = mapped.Mapped(path, path, array, layout, 3, writes=False)
+        assert shown.is_thin is thin
+        shown.close()
+
+
+def test_which_files_are_in_memory(in_memory, monkeypatch):
+    assert mapped.is_in_memory(in_memory)
+    assert not mapped.is_in_memory(Path("/proc/self/stat"))
+    assert not mapped.is_in_memory(in_memory / "none")
+    device = in_memory.stat().st_dev
+    mounts, number = in_memory / "mounts", f"{os.major(device)}:{os.minor(device)}"
+    monkeypatch.setattr(mapped, "MOUNTS", mounts)
+    for fields, kind, found in (
+        ("rw,nosuid", "tmpfs", True),
+        ("rw shared:12 master:3", "tmpfs", True),
+        ("rw", "ext4", False),
+    ):
+        mounts.write_text(f"24 1 {number} / /some {fields} - {kind} none rw\n")
+        assert mapped.is_in_memory(in_memory) is found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,17 @@ def test_random_files(ranks, cases, tmp_path):
     print(done.stdout)
     assert re.search(rf"{cases} files on {ranks} ranks", done.stdout)
     assert len([name for name in names(tmp_path) if not name.endswith(".crc32c")]) == cases
+
+
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 120), (2, 24)])
+def test_random_files_in_memory(ranks, cases, in_memory):
+    script = str(HERE / "array_file_ranks.py")
+    done = mpiexec(ranks, script, str(cases), str(in_memory), "memory")
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    assert re.search(rf"{cases} files on {ranks} ranks", done.stdout)
+    (moved,) = re.findall(r"'by each rank': (\d+)", done.stdout)
+    assert int(moved) > cases // 2
 
 
 FAULTS = """
@@ -88,6 +102,12 @@ def spoil():
         file.write(b"?")
 
 refused("sum", lambda: read("a.npy", spoil, aggregators=[0, 2]))
+write("b.npy")
+refused("replaced", lambda: read("b.npy", lambda: (folder / "c.npy").write_bytes(bytes(19328))
+    and os.replace(folder / "c.npy", folder / "b.npy")))
+write("b.npy")
+refused("cut later", lambda: read("b.npy", lambda: os.truncate(folder / "b.npy", 300)))
+assert rank or (folder / "b.npy").unlink() is None
 
 def stop(done, of):
     if rank == 1 and done > of // 2:
@@ -104,11 +124,17 @@ if rank == 0:
 """
 
 
-def test_all_ranks_say_the_same(tmp_path):
+@pytest.fixture(params=["any", "memory"])
+def folder(request, tmp_path):
+    """A folder of the tests, and one in memory."""
+    return tmp_path if request.param == "any" else request.getfixturevalue("in_memory")
+
+
+def test_all_ranks_say_the_same(folder):
     # Byte 12,345 is in element 1543, in row 25 and column 43: of rank 0 by blocks of 4 x 5.
     row, column = divmod(1543, 60)
     spoilt = row // 4 % 2 * 2 + column // 5 % 2
-    done = mpiexec(4, "-c", FAULTS.replace("RANK_OF_SPOILT", str(spoilt)), str(tmp_path))
+    done = mpiexec(4, "-c", FAULTS.replace("RANK_OF_SPOILT", str(spoilt)), str(folder))
     assert done.returncode == 0, done.stdout + done.stderr
     told = dict(re.findall(r"<([a-z ]+): (.*)>", done.stdout))
     for what, words in {
@@ -122,6 +148,8 @@ def test_all_ranks_say_the_same(tmp_path):
         "option": 'rank 0: stripe: "1000": the unit is missing',
         "aggregators": "aggregators: 5; there are 1 to 4",
         "cut": "cut short: 19328 bytes expected, 18000 found",
+        "replaced": "b.npy: another file has taken its place since it was opened; open it again",
+        "cut later": "b.npy: cut short: 19328 bytes expected, 300 found (float64 elements",
         "progress": "rank 1: ValueError: enough",
         "shape": "rank 0: a.npy: an array of shape (40, 60); shape= has (60, 40)",
         "sum": "a.npy: block 12 (bytes 12128 to 13127) is not what rank 1 wrote: CRC-32C",
@@ -201,6 +229,7 @@ import numpy as np
 from mpi4py import MPI
 import isthmus
 from isthmus.arrays import Layout
+from isthmus.arrays.files import mapped
 comm, path = MPI.COMM_WORLD, sys.argv[1]
 blocks = Layout.block_cyclic((200, 300), (2, 2), (4, 5))
 
@@ -208,7 +237,8 @@ def progress(done, of):
     if comm.rank == int(sys.argv[2]) and done > of // 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-how = {"buffer": "8 KiB", "stripe": "1 KiB", "aggregators": 4, "progress": progress}
+mapped.PIECE = 1 << 13
+how = {"buffer": "8 KiB", "stripe": "1 KiB", "aggregators": AGGREGATORS, "progress": progress}
 if path.endswith(".zarr"):
     how["chunks"] = (20, 30)
 with isthmus.open_array(path, "w", comm=comm, **how) as file:
@@ -221,21 +251,31 @@ with isthmus.open_array(path, "w", comm=comm, **how) as file:
 def test_a_rank_that_dies(tmp_path, suffix, rank):
     if suffix not in SUFFIXES:
         pytest.skip("the zarr library of version 3 needs Python 3.11")
-    path, before = tmp_path / f"a{suffix}", np.arange(600.0).reshape(20, 30)
+    dies(tmp_path, suffix, rank, aggregators=4)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_a_rank_that_dies_while_each_writes_for_itself(in_memory, rank):
+    dies(in_memory, ".npy", rank, aggregators=None)
+
+
+def dies(folder, suffix, rank, aggregators):
+    program = DYING.replace("AGGREGATORS", str(aggregators))
+    path, before = folder / f"a{suffix}", np.arange(600.0).reshape(20, 30)
     with isthmus.open_array(path, "w") as file:
         file.write(before)
-    done = mpiexec(4, "-c", DYING, str(path), str(rank))
+    done = mpiexec(4, "-c", program, str(path), str(rank))
     assert done.returncode != 0
     by_launcher = rf"rank {rank}\b[^.]*signal\s{signal.SIGKILL:d}\b"
     assert re.search(rf"{by_launcher}|in vain for rank {rank}: ended", done.stderr), done.stderr
     with isthmus.open_array(path) as file:
         assert np.array_equal(file[...], before)
     # What is left is removed by whoever writes next.
-    done = mpiexec(4, "-c", DYING, str(path), "5")
+    done = mpiexec(4, "-c", program, str(path), "5")
     assert done.returncode == 0, done.stdout + done.stderr
     with isthmus.open_array(path) as file:
         assert (file[...] == np.full((200, 300), 7.0)).all()
-    assert names(tmp_path) == [path.name]
+    assert names(folder) == [path.name]
 
 
 FULL = """
@@ -267,6 +307,86 @@ def test_a_disk_that_is_full_in_the_middle(tmp_path):
     assert re.findall(r"<(.*?)>", done.stdout) == [words] * 4
     assert np.array_equal(np.load(path), before)
     assert names(tmp_path) == ["a.npy"]
+
+
+SHORT = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout
+from isthmus.arrays.files import mapped
+comm, path, what = MPI.COMM_WORLD, Path(sys.argv[1]), sys.argv[2]
+mapped.PIECE = 1 << 18
+blocks = Layout.block_cyclic((1000, 300), (2, 2), (4, 5))
+met = []
+
+def meet(done, of):
+    # In the middle, while nobody is about to touch what goes away.
+    if met:
+        return
+    met.append(done)
+    comm.Barrier()
+    if comm.rank == 0:
+        if what == "w":
+            with (path.parent / "fill").open("wb", buffering=0) as file:
+                try:
+                    while file.write(bytes(4096)):
+                        pass
+                except OSError:
+                    pass
+        else:
+            os.truncate(path, 1_000_000)
+    comm.Barrier()
+
+try:
+    with isthmus.open_array(path, what, comm=comm, progress=meet) as file:
+        if what == "w":
+            file.write(np.full(blocks.extents(comm.rank)[0], 7.0), blocks)
+        else:
+            file.read(blocks)
+except isthmus.IsthmusError as error:
+    sys.stdout.write(f"<{error}>\\n")
+    sys.stdout.flush()
+assert met and met[0] < 2_400_000
+comm.Barrier()
+if comm.rank == 0 and what == "w":
+    (path.parent / "fill").unlink()
+"""
+
+
+def test_a_file_cut_short_while_each_reads_for_itself(in_memory):
+    path = in_memory / "a.npy"
+    np.save(path, np.zeros((1000, 300)))
+    done = mpiexec(4, "-c", SHORT, str(path), "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = re.findall(r"<rank \d: (.*?)>", done.stdout)
+    assert len(said) == 4
+    words = f"{path}: cut short: 2400128 bytes expected, 1000000 found (float64 elements"
+    assert all(each.startswith(words) for each in said), said
+
+
+def test_memory_that_is_full_in_the_middle(in_memory):
+    unshare = shutil.which("unshare")
+    # The first 3 MB are the former file and the new one's beginning.
+    script = f"""
+        mount -t tmpfs -o size=4m none {in_memory} || exit 99
+        {sys.executable} -c "import numpy; numpy.save('{in_memory}/a.npy', numpy.ones(9))"
+        "$@"
+        ls -A {in_memory}
+        {sys.executable} -c "import numpy; print(numpy.load('{in_memory}/a.npy').tolist())"
+    """
+    prefix = [unshare or "unshare", "-rm", "sh", "-c", script, "sh"]
+    tried = subprocess.run([*prefix, "true"], capture_output=True, check=False) if unshare else None
+    if tried is None or tried.returncode != 0:
+        pytest.skip("no file system may be mounted here")
+    done = mpiexec(4, "-c", SHORT, f"{in_memory}/a.npy", "w", prefix=prefix)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = re.findall(r"<rank \d: (.*?)>", done.stdout)
+    words = f"{in_memory}/a.npy: cannot be written (No space left on device)"
+    assert said == [words] * 4, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-2:] == ["a.npy", str([1.0] * 9)]
 
 
 DIFFER = """

@@ -5,4 +5,5 @@ mod families;
 mod huge;
 mod layouts;
 mod oracle;
+mod spans;
 mod transfers;

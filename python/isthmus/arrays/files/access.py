@@ -25,7 +25,9 @@ class Access:
     form: Format
     given: Given
     aggregators: list[int]
-    """The ranks that read and write the file."""
+    """The ranks that read and write the file in rounds."""
+    always_rounds: bool
+    """Whether they do that where ranks could reach the file in memory, each for itself, too."""
     stripe: int
     buffer: int
     block: int
@@ -83,17 +85,22 @@ class Access:
         """Where all ranks see a file in memory, this one's elements in it; else nothing.
 
         Args:
-            array: what is in the file.
+            array: what is in the file; it has an offset.
             place: where the file is now.
             layout: who holds what.
             writes: to the file, rather than from it.
 
         """
+        if self.always_rounds or not self.team.is_one_node or not array.size:
+            return None
         found: Mapped | None = None
-        if array.size and is_in_memory(place):
-            with suppress(OSError, ValueError):
+        ready = False
+        # Rounds say what is wrong, if anything is.
+        with suppress(OSError, ValueError, IsthmusError):
+            if is_in_memory(place):
                 found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)
-        if self.team.see_one_memory(found is not None and not found.is_thin):
+                ready = not found.is_thin
+        if self.team.all_are(ready):
             return found
         if found is not None:
             found.close()

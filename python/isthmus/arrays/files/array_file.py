@@ -214,8 +214,9 @@ def open_array(
     """Open a file that holds an array, to read it or to write it.
 
     Ranks hand data to *aggregators*, some of them, each of which writes one stretch of the file in
-    large pieces, or reads it. How many ranks write and how many read has nothing to do with one
-    another.
+    large pieces, or reads it. On a file system in memory the ranks of one node copy their elements
+    to or from the file themselves instead, if no sums are kept and no `aggregators` named. How many
+    ranks write and how many read has nothing to do with one another.
 
     Args:
         path: of the file; of a folder for zarr.
@@ -244,7 +245,8 @@ def open_array(
         keep: to leave what is there as it is until all is written. Without it a file is written
             over where it lies: it needs no second place on the disk, and takes less time on a file
             system in memory. The name is gone meanwhile, and stays so if anything goes wrong.
-        progress: is told between rounds, on each rank, how many bytes of how many have been moved.
+        progress: is told from time to time, on each rank, how many bytes of how many have been
+            moved, as far as it knows.
 
     Raises:
         IsthmusError: on all ranks alike: there is no such file, it is cut short or damaged, is not
@@ -293,6 +295,7 @@ def open_array(
             form,
             given,
             [0],
+            aggregators is not None,
             bytes_of("stripe", stripe, 1, BYTES_MAX),
             bytes_of("buffer", buffer, 1, BYTES_MAX),
             _block(checksums),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.files.region import check_length
 from isthmus.arrays.layouts import Layout, _told
 from isthmus.arrays.plans import Plan
 from isthmus.files import telling_of
@@ -23,7 +24,7 @@ from isthmus.files import telling_of
 if TYPE_CHECKING:
     from isthmus.arrays.files.formats import Described
 
-PIECE = int(os.environ.get("PIECE","4")) << 20
+PIECE = 4 << 20
 """Bytes of a rank that are moved at a time."""
 AROUND = 1 << 16
 """Bytes that Linux shows around a page for one fault."""
@@ -167,8 +168,7 @@ class Mapped:
 
     def _find_out(self, begin: int, end: int) -> None:
         """Say why pages cannot be had."""
-        if self._shown.size() < end:
-            raise OSError(errno.EIO, f"cut short: {end} bytes expected, {self._shown.size()} found")
+        check_length(self._path, self._array, self.status.st_size)
         if self._writes:
             # Says what is in the way; if nothing is now, pages are there afterwards.
             os.posix_fallocate(self._file.fileno(), begin, end - begin)

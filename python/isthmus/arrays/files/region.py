@@ -86,16 +86,10 @@ class Reader:
         """Whether all elements are there.
 
         Raises:
-            IsthmusError: the file is cut short.
+            FileError: the file is cut short.
 
         """
-        expected, found = self._offset + self._array.size, os.fstat(self._handle).st_size
-        if found < expected:
-            raise FileError(
-                f"{self._path}: cut short: {expected} bytes expected, {found} found "
-                f"({self._array.dtype} elements of shape {self._array.shape} behind "
-                f"{self._offset} bytes)"
-            )
+        check_length(self._path, self._array, os.fstat(self._handle).st_size)
 
     def get(self, first: int, into: NDArray[np.uint8]) -> None:
         """Read elements from one on; where there are sums they begin with a block.
@@ -145,6 +139,22 @@ class Reader:
     def close(self) -> None:
         """Be done."""
         self._file.close()
+
+
+def check_length(path: Path, array: Described, found: int) -> None:
+    """Whether a file of so many bytes has all elements of an array.
+
+    Raises:
+        FileError: it is cut short.
+
+    """
+    offset = array.offset or 0
+    expected = offset + array.size
+    if found < expected:
+        raise FileError(
+            f"{path}: cut short: {expected} bytes expected, {found} found ({array.dtype} elements "
+            f"of shape {array.shape} behind {offset} bytes)"
+        )
 
 
 def mark(told: os.stat_result) -> tuple[int, int]:

@@ -31,6 +31,8 @@ class Team(ABC):
 
     rank: int
     size: int
+    is_one_node: bool
+    """Whether its ranks are processes that see the same memory."""
 
     @abstractmethod
     def together(self, function: Callable[[], T]) -> T:
@@ -51,8 +53,8 @@ class Team(ABC):
         """
 
     @abstractmethod
-    def see_one_memory(self, ready: bool) -> bool:
-        """Whether all are ready, and ranks of one node, each with its own part of an array."""
+    def all_are(self, ready: bool) -> bool:
+        """Whether all ranks are."""
 
     @abstractmethod
     def everyone(self, value: T) -> list[T]:
@@ -79,6 +81,7 @@ class Alone(Team):
 
     rank = 0
     size = 1
+    is_one_node = False
 
     def together(self, function: Callable[[], T]) -> T:  # noqa: D102
         return function()
@@ -86,8 +89,8 @@ class Alone(Team):
     def first(self, function: Callable[[], T]) -> T:  # noqa: D102
         return function()
 
-    def see_one_memory(self, ready: bool) -> bool:  # noqa: D102
-        return False
+    def all_are(self, ready: bool) -> bool:  # noqa: D102
+        return ready
 
     def everyone(self, value: T) -> list[T]:  # noqa: D102
         return [value]
@@ -111,6 +114,7 @@ class Crew(Team):
         self._room = 0
         self.rank = ranks.comm.rank
         self.size = ranks.comm.size
+        self.is_one_node = ranks.is_one_node
 
     def together(self, function: Callable[[], T]) -> T:  # noqa: D102
         try:
@@ -141,9 +145,7 @@ class Crew(Team):
         told: T = value
         return told
 
-    def see_one_memory(self, ready: bool) -> bool:  # noqa: D102
-        if not self._ranks.is_one_node:
-            return False
+    def all_are(self, ready: bool) -> bool:  # noqa: D102
         with self._ranks.watch:
             return not self._ranks.agree(not ready)
 
@@ -158,7 +160,7 @@ class Crew(Team):
         return told or []
 
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
-        if not self._ranks.is_one_node:
+        if not self.is_one_node:
             return ByMessages(array, aggregators, self._ranks, room)
         from isthmus.arrays.mpi.shared import Shared
 
