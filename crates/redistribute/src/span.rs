@@ -2,6 +2,7 @@
 
 use crate::family::{At, Family, Steps};
 use crate::plan::Section;
+use std::iter;
 use std::ops::Range;
 
 /// A side of an exchange.
@@ -26,7 +27,7 @@ pub fn spans(
     fastest_first.sort_by_key(|&dim| strides[dim]);
     let mut found = Vec::new();
     for section in sections {
-        let element = vec![0..element];
+        let element: Vec<_> = iter::once(0..element).collect();
         found.extend(fastest_first.iter().fold(element, |row, &dim| {
             let families = section.dims[dim].iter();
             joined(
@@ -69,7 +70,9 @@ fn along(
 fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>> {
     match row {
         // In closed form, however many there are.
-        [one] if by <= one.end - one.start + gap => vec![one.start..one.end + by * (count - 1)],
+        [one] if by <= one.end - one.start + gap => {
+            iter::once(one.start..one.end + by * (count - 1)).collect()
+        }
         _ => joined(
             (0..count).flat_map(|time| {
                 row.iter()

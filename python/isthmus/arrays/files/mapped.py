@@ -134,9 +134,7 @@ class Mapped:
         whole = Layout.whole(array.shape)
         plan = Plan(layout, whole) if self._writes else Plan(whole, layout)
         sender, receiver = (rank, 0) if self._writes else (0, rank)
-        share = _told(
-            _core.Share, plan._core, receiver, array.dtype.itemsize, array.order == "F"
-        )
+        share = _told(_core.Share, plan._core, receiver, array.dtype.itemsize, array.order == "F")
         for number, (other, elements) in enumerate(share.receives()):
             if other == sender:
                 return share, number, elements

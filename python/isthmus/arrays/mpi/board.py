@@ -23,7 +23,7 @@ MET, FLAGS, BEGUN, PROCESS, STARTED, COLUMNS = 0, 1, 3, 4, 5, 8
 POLLS = 64
 """After so many looks at the others a rank that waits lets its MPI go on."""
 SPIN_S = 5e-3
-"""After so many seconds it sleeps between looks."""
+"""After so many seconds it sleeps between looks, so that those that are late have the cores."""
 LIVES_S = 0.25
 """After so many seconds it looks whether those that it waits for live."""
 
@@ -79,16 +79,17 @@ class Board:
 
     def _wait(self, number: int) -> None:
         begin = time.monotonic()
-        looked, polls = begin, 0
+        looked, polls, sleeps = begin, 0, False
         while self._met.min() < number:
-            os.sched_yield()
             polls += 1
-            if polls % POLLS:
+            if polls % POLLS and not sleeps:
+                os.sched_yield()
                 continue
             # A rank that is late may wait for a message of this one to go on its way.
             self._comm.Iprobe()
             now = time.monotonic()
-            if now - begin > SPIN_S:
+            sleeps = now - begin > SPIN_S
+            if sleeps:
                 time.sleep(1e-4)
             if now - looked > LIVES_S:
                 looked = now
