@@ -7,7 +7,8 @@ be there already: peers write over it, and so does ours with ``keep=False``, und
 that nothing half written is ever found under the file's own. Both are measured, with a file and
 without, and the best of the peer counts. Beside them stands ours as it is if nothing is said, which
 leaves the file as it was if anything goes wrong, and what the machine has for data that are in
-order already (``mpi/plain.c``).
+order already (``mpi/plain.c``). On tmpfs ours copies without rounds what it reads and what it
+writes with ``keep=False``: no rank reshuffles for another.
 """
 
 from __future__ import annotations
