@@ -29,10 +29,12 @@ CANCEL_S = 60.0
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The run was interrupted; finished points are in the journal."""
 
-    def __init__(self, done: int, total: int) -> None:
-        super().__init__(f"interrupted after {done} of {total} points")
-        self.done = done
-        self.total = total
+    def __init__(self, reached: tuple[int, int] | None = None) -> None:
+        super().__init__(
+            "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
+        )
+        self.reached = reached
+        """Points that are finished, and all of them; None where it is not known."""
 
 
 @dataclass
@@ -106,6 +108,7 @@ class Job:
             while not experiment.wait(TICK_S):
                 self.watch(self._progress(experiment))
             self.watch(self._progress(experiment))
+            return Results.from_json(self._result(experiment), canonical=self.canonical)
         except BaseException as error:
             # A watch may raise anything; whatever it was, no run is left behind that computes on
             # and writes to a journal whose folder is free again.
@@ -117,14 +120,16 @@ class Job:
             if not isinstance(error, KeyboardInterrupt):
                 raise
             progress = self._progress(experiment)
-            raise Stopped(progress.points_done, progress.points_total) from None
+            raise Stopped((progress.points_done, progress.points_total)) from None
+
+    def _result(self, experiment: Any) -> str:
         try:
-            text = experiment.result()
+            text: str = experiment.result()
         except ValueError as error:
             raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
-        return Results.from_json(text, canonical=self.canonical)
+        return text
 
     def _run_by_executor(self) -> Results:
         from isthmus.parts import Whole, run
@@ -152,7 +157,7 @@ class Job:
         try:
             text = run(whole, self.executor, tell)
         except KeyboardInterrupt:
-            raise Stopped(*done) from None
+            raise Stopped(done) from None
         return Results.from_json(text, canonical=self.canonical)
 
     def run_into(
@@ -194,27 +199,28 @@ class Job:
             fresh=fresh,
         ) as own:
             results = None
-            if own.has("result", result_key(self.canonical)):
-                text = own.read(RESULT).decode()
-                results = Results.from_json(text, canonical=self.canonical)
-                # With more memory a point may get further.
-                if results.run.ended_by_memory:
-                    results = None
-            if results is None:
-                began, clock = datetime.now(timezone.utc), time.monotonic()
-                results = self.run(own.path / JOURNAL)
-                duration_s = time.monotonic() - clock
-                keep_provenance(own, self.provenance(results, began, duration_s))
-                keep_result(own, results, also)
-            points = len(results.run.points) + len(results.run.searches)
-            tell = telling(self.watch, self.title or self.name, points)
             try:
+                if own.has("result", result_key(self.canonical)):
+                    text = own.read(RESULT).decode()
+                    results = Results.from_json(text, canonical=self.canonical)
+                    # With more memory a point may get further.
+                    if results.run.ended_by_memory:
+                        results = None
+                if results is None:
+                    began, clock = datetime.now(timezone.utc), time.monotonic()
+                    results = self.run(own.path / JOURNAL)
+                    duration_s = time.monotonic() - clock
+                    keep_provenance(own, self.provenance(results, began, duration_s))
+                    keep_result(own, results, also)
+                tell = telling(self.watch, self.title or self.name, _points(results))
                 if write:
                     write(own, results, tell)
                 else:
                     write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
-                raise Stopped(points, points) from None
+                # Wherever it was heard: what is finished is in the folder.
+                points = _points(results) if results else None
+                raise Stopped((points, points) if points else None) from None
         return results
 
     @property
@@ -262,6 +268,10 @@ class Job:
             "platform": platform.platform(),
             "packages": _packages(),
         }
+
+
+def _points(results: Results) -> int:
+    return len(results.run.points) + len(results.run.searches)
 
 
 def _packages() -> dict[str, str]:

@@ -111,7 +111,7 @@ def command(
     for warning in job.warnings:
         voice().note(f"{job.file}: {warning}")
     if stopped:
-        return interrupted(folder, stopped.done, stopped.total)
+        return interrupted(folder, stopped.reached)
     voice().step(f"results are in {folder}")
     found = outcomes(study, results.run)
     told = summaries(study, found)

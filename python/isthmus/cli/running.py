@@ -62,16 +62,17 @@ def folder_given(out: Path | None) -> Path | None:
     return out
 
 
-def interrupted(folder: Path, done: int | None = None, total: int | None = None) -> int:
+def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
     """Say what is kept after Ctrl-C, and how to go on; the exit status."""
     from isthmus.progress.terminal import say
     from isthmus.wording import counted
 
-    if done is None or total is None:
+    if reached is None:
         kept = f"finished points are kept in {folder}"
-    elif done == total:
-        kept = f"all {counted(total, 'point')} are kept in {folder}, not all is drawn"
     else:
+        done, total = reached
         kept = f"{done} of {counted(total, 'point')} are kept in {folder}"
+        if done == total:
+            kept = f"all {counted(total, 'point')} are kept in {folder}, not all is drawn"
     say(f"interrupted; {kept}; run the same command again to go on from there")
     return INTERRUPTED
