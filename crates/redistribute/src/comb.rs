@@ -29,6 +29,10 @@ impl Comb {
     /// Those of `extent` indices that the coordinate `at` holds when blocks of `block` indices go round `over`
     /// coordinates, the first block to the first of them.
     pub fn cyclic(extent: u64, block: u64, over: u64, at: u64) -> Self {
+        if over == 1 {
+            // Blocks that follow one another are one run, which no other layout's blocks are cut by.
+            return Self::run(0, extent);
+        }
         let (start, stride) = (at.saturating_mul(block), over.saturating_mul(block));
         if start >= extent {
             return Self::run(0, 0);
