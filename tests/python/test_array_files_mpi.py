@@ -405,7 +405,7 @@ for name, value in {"checksums": ("1 KiB", False), "sync": (True, False)}.items(
         print(f"<{name}: {error}>", flush=True)
 plan = Plan(Layout.block((4,), (2,)), Layout.block_cyclic((4,), (2,), (1,)))
 with Ranks(comm) as ranks:
-    ranks.rates = Rates(2, 1, {"threads": [Measured(32, 8, 8, 1.0)]})
+    ranks.rates = Rates(2, 1, {"threads": [Measured(32, 24, 8, 8, 1.0)]})
     with Exchange(ranks, plan, "f8") as exchange:
         held, out = [[1.0 + comm.rank, 2.0]], np.zeros(2)
         exchange(held, out)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from isthmus.arrays.costs import THREADS, Measured, Rates
 from isthmus.arrays.layouts import Layout
@@ -15,22 +18,25 @@ from isthmus.core import processors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-SIDES = (16, 256, 1024, 3072)
-"""Of the matrices of doubles that are moved: 2 KB to 75 MB, with what they become more than caches
-hold."""
+    from numpy.typing import NDArray
+
+SIDES = (16, 256, 1024, 2048)
+"""Columns of the matrices that are moved, of twice as many numbers of 4 bytes: 2 KB to 34 MB, with
+what they become more than caches hold."""
 PASSES = 3
 """What disturbs a machine for a moment is not to be there whenever one of them is measured."""
-BLOCKS = (1, 8, 64)
-"""Elements of a block; the last one that is measured is as long as a column."""
+BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
+"""Elements of a block, 4 to 512 bytes."""
+DTYPE = "f4"
+THREADS_RANKS = 4
+"""Whose arrays threads move."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An exchange of a matrix of doubles, column by column in memory."""
+    """An exchange of a matrix, column by column in memory."""
 
     plan: Plan
-    size: int
-    """Bytes of the matrix."""
     packed: int
     """Bytes of a run when it is packed."""
     unpacked: int
@@ -38,21 +44,40 @@ class Case:
 
     def took(self, seconds: Sequence[float]) -> Measured:
         """What was measured, again and again."""
-        return Measured(self.size, self.packed, self.unpacked, statistics.median(seconds))
+        item = np.dtype(DTYPE).itemsize
+        messages = self.plan.messages()
+        size = sum(message.elements for message in messages)
+        moved = sum(each.elements for each in messages if each.from_rank != each.to_rank)
+        middle = statistics.median(seconds)
+        return Measured(size * item, moved * item, self.packed, self.unpacked, middle)
 
 
 def cases(ranks: int) -> Iterator[Case]:
-    """Plans between blocks of rows that go round and panels, and from blocks to larger blocks."""
+    """Plans between blocks of rows that go round and panels, and from panels to themselves."""
+    item = np.dtype(DTYPE).itemsize
     for side in SIDES:
-        size, whole = side * side * 8, side * 8
-        for block in dict.fromkeys(min(block, side // 4) for block in BLOCKS):
-            rows = Layout.block_cyclic((side, side), (ranks, 1), (block, 1))
-            panels = Layout.block((side, side), (1, ranks))
-            larger = Layout.block_cyclic((side, side), (ranks, 1), (block * 3, 1))
-            run = block * 8
-            yield Case(Plan(rows, panels), size, whole, run)
-            yield Case(Plan(panels, rows), size, run, whole)
-            yield Case(Plan(rows, larger), size, run, run)
+        shape = (2 * side, side)
+        panels, whole = Layout.block(shape, (1, ranks)), shape[0] * item
+        yield Case(Plan(panels, panels), whole, whole)
+        for block in (block for block in BLOCKS if 8 * block <= side):
+            rows, run = Layout.block_cyclic(shape, (ranks, 1), (block, 1)), block * item
+            yield Case(Plan(rows, panels), whole, run)
+            yield Case(Plan(panels, rows), run, whole)
+
+
+class Memory:
+    """For arrays of a matrix, again and again: what was touched before is not made anew."""
+
+    def __init__(self) -> None:
+        self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
+
+    def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
+        """The array of a rank, column by column."""
+        (shape,) = layout.extents(rank)
+        size = math.prod(shape)
+        if size > self.parts[0].size:
+            self.parts = [np.zeros(size, DTYPE)]
+        return [self.parts[0][:size].reshape(shape, order="F")]
 
 
 def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
@@ -64,14 +89,13 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
     """Measure what it costs to move arrays by threads, in about so many seconds."""
     count = processors() if threads is None else threads
-    plans = list(cases(4))
+    plans = list(cases(THREADS_RANKS))
     took: list[list[float]] = [[] for _ in plans]
+    memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]
     for number, case in passes(plans):
         plan = case.plan
-        held = [plan.from_.empty(rank, "f8", order="F") for rank in range(4)]
-        out = [plan.to.empty(rank, "f8", order="F") for rank in range(4)]
-        for parts in (*held, *out):
-            parts[0][...] = 0
+        held = [held.arrays(plan.from_, rank) for rank, (held, _) in enumerate(memories)]
+        out = [out.arrays(plan.to, rank) for rank, (_, out) in enumerate(memories)]
 
         def move(plan: Plan = plan, held: object = held, out: object = out) -> None:
             plan.redistribute(held, out, threads=count)  # type: ignore[arg-type]
@@ -86,7 +110,7 @@ def repeated(
     seconds: float,
     agree: Callable[[float], float] = float,
     *,
-    least: int = 2,
+    least: int = 1,
 ) -> list[float]:
     """What something takes that is done for about so long, at least so often.
 

@@ -1,10 +1,10 @@
 """How long a plan takes on a machine that has been measured.
 
-The time of an exchange is a fixed part, which grows with what has to be waited for, and a part for
-each byte that is packed or unpacked, which depends on how long the runs are that lie in one piece:
-what makes small blocks dear is that each run is a copy of its own (Steenkiste, section 6.3 and
-Figure 11, cost per word against message size). Both are measured by exchanges of matrices between
-blocks that go round and panels, of some sizes, there and back, and read off between them.
+The time of an exchange is a fixed part, which grows with what has to be waited for, a part for each
+byte, less for those that stay where they are, and one for each byte of short runs: what makes small
+blocks dear is that each run is a copy of its own (Steenkiste, section 6.3 and Figure 11, cost per
+word against message size). All are measured by exchanges of matrices between blocks that go round
+and panels, of some sizes, there and back, and read off between them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 THREADS = "threads"
 """What a plan is carried out by in one process; beside it the forms of MPI."""
-VERSION = 1
-LONGEST = 1 << 62
+VERSION = 2
+LONG = 1 << 20
+"""Bytes of runs so long that each being a copy of its own does not matter."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Measured:
 
     size: int
     """Bytes that all ranks together hold."""
+    moved: int
+    """Those of them that go from one rank to another."""
     packed: int
     """Bytes of a run when it is packed."""
     unpacked: int
@@ -49,12 +52,15 @@ class Measured:
 
 @dataclass
 class Work:
-    """What a rank has to do in an exchange: bytes by length of runs."""
+    """What a rank has to do in an exchange."""
 
+    kept: int = 0
+    """Bytes that it has already."""
+    moved: float = 0.0
+    """Bytes of messages, each half its sender's and half its receiver's work."""
     packs: dict[int, int] = field(default_factory=dict)
+    """Bytes by length of runs."""
     unpacks: dict[int, int] = field(default_factory=dict)
-    both: dict[int, int] = field(default_factory=dict)
-    """Of messages that are packed and unpacked, by the longer of what a run has at either end."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class Rates:
         return next(iter(self.all(plan, dtype, orders=orders)))
 
     def _of(self, table: _Table, todo: dict[int, Work]) -> float:
-        size = max(1, sum(sum(one.unpacks.values()) for one in todo.values()))
+        size = max(1, round(sum(one.kept + one.moved for one in todo.values())))
         spent = [table.spent(size, one) for one in todo.values()]
         # Ranks that have more to do than others are waited for: a rank goes at most as fast as a
         # processor, which is what was measured with all of them at work.
@@ -154,21 +160,18 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
     before, after = (order == "F" for order in orders)
     todo: dict[int, Work] = {}
     for message in plan.messages():
-        pair = (message.from_rank, message.to_rank)
-        if direct or pair[0] == pair[1]:
-            runs = plan._core.runs(pair, item, (before, after))
-            _add(todo.setdefault(pair[1], Work()).unpacks, runs)
+        pair, size = (message.from_rank, message.to_rank), message.elements * item
+        sender, receiver = (todo.setdefault(rank, Work()) for rank in pair)
+        if sender is receiver:
+            receiver.kept += size
         else:
-            packed = plan._core.runs(pair, item, (before, after), True)
-            _add(todo.setdefault(pair[0], Work()).packs, packed)
-            unpacked = plan._core.runs(pair, item, (after, after), False)
-            taken = todo.setdefault(pair[1], Work())
-            _add(taken.unpacks, unpacked)
-            size = message.elements * item
-            # A message has the fewer runs, the longer they are.
-            fewest = min(sum(times for _, times in runs) for runs in (packed, unpacked))
-            longer = max(1, size // max(1, fewest))
-            taken.both[longer] = taken.both.get(longer, 0) + size
+            (receiver if direct else sender).moved += size / 2
+            receiver.moved += size / 2
+        if direct or sender is receiver:
+            _add(receiver.unpacks, plan._core.runs(pair, item, (before, after)))
+        else:
+            _add(sender.packs, plan._core.runs(pair, item, (before, after), True))
+            _add(receiver.unpacks, plan._core.runs(pair, item, (after, after), False))
     return todo
 
 
@@ -177,71 +180,68 @@ def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
         found[length] = found.get(length, 0) + length * times
 
 
+@dataclass(frozen=True)
+class _Costs:
+    """Seconds for a byte where all ranks together hold so many."""
+
+    kept: float
+    moved: float
+    packed: list[tuple[int, float]]
+    """What it takes more in short runs, by their length."""
+    unpacked: list[tuple[int, float]]
+
+    @classmethod
+    def of(cls, measured: list[Measured], fixed: float) -> _Costs:
+        """What is behind exchanges of one size."""
+        # What even next to nothing takes is no cost of bytes.
+        spent = [max(one.seconds - fixed, 1e-3 * one.seconds) for one in measured]
+        cost = {one: seconds / one.size for one, seconds in zip(measured, spent, strict=True)}
+        moving = [one for one in measured if one.moved] or measured
+        in_place = [cost[one] for one in measured if not one.moved]
+        least = min(cost[one] for one in moving)
+        kept = min(in_place, default=least)
+        share = moving[0].moved / moving[0].size
+        packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)
+        unpacked = sorted((one.unpacked, cost[one]) for one in moving if one.packed > one.unpacked)
+        return cls(
+            kept=kept,
+            moved=(least - kept * (1 - share)) / share if share else least,
+            packed=[(run, each - least) for run, each in packed] + [(LONG, 0.0)],
+            unpacked=[(run, each - least) for run, each in unpacked] + [(LONG, 0.0)],
+        )
+
+    def spent(self, one: Work) -> float:
+        """Seconds that a rank's bytes take."""
+        sides = ((one.packs, self.packed), (one.unpacks, self.unpacked))
+        more = sum(
+            size * _between(points, length)
+            for runs, points in sides
+            for length, size in runs.items()
+        )
+        return one.kept * self.kept + one.moved * self.moved + more
+
+
 class _Table:
-    """Seconds for a byte, between what has been measured, on logarithmic scales."""
+    """What has been measured of exchanges in one form."""
 
     def __init__(self, measured: list[Measured]) -> None:
         self.fixed = min(one.seconds for one in measured)
-        smallest = min(one.size for one in measured)
-        # What even next to nothing takes is no cost of bytes.
-        slopes: dict[int, dict[str, list[tuple[int, float]]]] = {}
-        for one in measured:
-            if one.size == smallest:
-                continue
-            cost = max(one.seconds - self.fixed, 1e-3 * one.seconds) / one.size
-            at = slopes.setdefault(one.size, {"packed": [], "unpacked": [], "both": []})
-            if one.packed > one.unpacked:
-                at["unpacked"].append((one.unpacked, cost))
-            elif one.unpacked > one.packed:
-                at["packed"].append((one.packed, cost))
-            else:
-                at["both"].append((one.packed, cost))
-        self.sizes = sorted(slopes)
+        sizes = sorted({one.size for one in measured})
+        # The smallest tells what even next to nothing takes.
         self.costs = {
-            size: {side: sorted(points) for side, points in sides.items()}
-            for size, sides in slopes.items()
+            size: _Costs.of([one for one in measured if one.size == size], self.fixed)
+            for size in sizes[1:] or sizes
         }
 
     def spent(self, size: int, one: Work) -> float:
         """Seconds that a rank's bytes take where all ranks together have so many."""
-        base = self._base(size)
-        total = 0.0
-        for length, unpacked in one.unpacks.items():
-            total += unpacked * self._at(size, "unpacked", length)
-        for length, packed in one.packs.items():
-            total += packed * max(self._at(size, "packed", length) - base, 0.0)
-        for length, moved in one.both.items():
-            total += moved * self._more(size, length)
-        return total
-
-    def _base(self, size: int) -> float:
-        """What runs as long as can be cost, which is part of all that was measured."""
-        return min(self._at(size, side, LONGEST) for side in ("packed", "unpacked"))
-
-    def _more(self, size: int, length: int) -> float:
-        """What a byte costs, in short runs at both ends, above the sum of what either end does.
-
-        Neither end moves on through memory then, so that no cache helps with what the other does.
-        """
-        if not all(self.costs[each]["both"] for each in self.sizes):
-            return 0.0
-        apart = self._at(size, "packed", length) + self._at(size, "unpacked", length)
-        longest = max(at for at, _ in self.costs[self.sizes[-1]]["both"])
-        # Where runs are longer than any that were measured at both ends, nothing is known of it.
-        if length > longest:
-            return 0.0
-        return self._at(size, "both", length) - (apart - self._base(size))
-
-    def _at(self, size: int, side: str, length: int) -> float:
-        points = [(each, _between(self.costs[each][side], length)) for each in self.sizes]
-        return _between(points, size)
+        return _between([(each, costs.spent(one)) for each, costs in self.costs.items()], size)
 
 
 def _between(points: list[tuple[int, float]], at: int) -> float:
-    """What lies between points, or at the nearest of them beyond."""
+    """What lies between points, evenly on a logarithmic scale, or at the nearest of them beyond."""
     place = bisect_left(points, (at, -math.inf))
     if place == 0 or place == len(points):
         return points[min(place, len(points) - 1)][1]
     (low, before), (high, behind) = points[place - 1], points[place]
-    share = math.log(at / low) / math.log(high / low)
-    return before * math.exp(share * math.log(behind / before))
+    return before + (behind - before) * math.log(at / low) / math.log(high / low)

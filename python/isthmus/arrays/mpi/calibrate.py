@@ -24,7 +24,8 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
     Args:
         ranks: that exchange.
         forms: that are measured; without it those that can be the quickest.
-        seconds: that it takes, more where six exchanges of each kind take longer.
+        seconds: that it takes, more where six exchanges of each kind take longer: on two processors
+            about four.
 
     """
     from mpi4py import MPI
@@ -33,14 +34,13 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
     chosen = list(forms) if forms is not None else ranks.forms()
     plans = list(calibration.cases(comm.size))
     took: dict[str, list[list[float]]] = {form: [[] for _ in plans] for form in chosen}
+    memory = (calibration.Memory(), calibration.Memory())
     for number, case in calibration.passes(plans):
         plan = case.plan
-        held = plan.from_.empty(comm.rank, "f8", order="F")
-        out = plan.to.empty(comm.rank, "f8", order="F")
-        for part in (*held, *out):
-            part[...] = 0
+        held = memory[0].arrays(plan.from_, comm.rank)
+        out = memory[1].arrays(plan.to, comm.rank)
         for form in chosen:
-            with Exchange(ranks, plan, "f8", order="F", form=form) as exchange:
+            with Exchange(ranks, plan, calibration.DTYPE, order="F", form=form) as exchange:
 
                 def move(exchange: Exchange = exchange, held: Any = held, out: Any = out) -> None:
                     comm.Barrier()
