@@ -51,16 +51,28 @@ class Measured:
 
 
 @dataclass
-class Work:
-    """What a rank has to do in an exchange."""
+class Half:
+    """What a rank has to do to pack, or to unpack, its messages."""
 
     kept: int = 0
     """Bytes that it has already."""
     moved: float = 0.0
     """Bytes of messages, each half its sender's and half its receiver's work."""
-    packs: dict[int, int] = field(default_factory=dict)
+    runs: dict[int, int] = field(default_factory=dict)
     """Bytes by length of runs."""
-    unpacks: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> float:
+        """Bytes that it has to do with."""
+        return self.kept + self.moved
+
+
+@dataclass
+class Work:
+    """What a rank has to do in an exchange."""
+
+    packing: Half = field(default_factory=Half)
+    unpacking: Half = field(default_factory=Half)
 
 
 @dataclass(frozen=True)
@@ -114,12 +126,14 @@ class Rates:
         return next(iter(self.all(plan, dtype, orders=orders)))
 
     def _of(self, table: _Table, todo: dict[int, Work]) -> float:
-        size = max(1, round(sum(one.kept + one.moved for one in todo.values())))
-        spent = [table.spent(size, one) for one in todo.values()]
-        # Ranks that have more to do than others are waited for: a rank goes at most as fast as a
-        # processor, which is what was measured with all of them at work.
+        size = max(1, round(sum(one.packing.size + one.unpacking.size for one in todo.values())))
+        # All pack, then all unpack. Ranks that have more to do than others are waited for: a rank
+        # goes at most as fast as a processor, which is what was measured with all of them at work.
         together = min(self.ranks, self.processors)
-        return table.fixed + max(sum(spent), together * max(spent, default=0.0))
+        seconds = table.fixed
+        for spent in zip(*(table.spent(size, one) for one in todo.values()), strict=True):
+            seconds += max(sum(spent), together * max(spent))
+        return seconds
 
     def save(self, path: str | Path) -> None:
         """Write them to a file, as JSON.
@@ -163,15 +177,15 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
         pair, size = (message.from_rank, message.to_rank), message.elements * item
         sender, receiver = (todo.setdefault(rank, Work()) for rank in pair)
         if sender is receiver:
-            receiver.kept += size
+            receiver.unpacking.kept += size
         else:
-            (receiver if direct else sender).moved += size / 2
-            receiver.moved += size / 2
+            (receiver.unpacking if direct else sender.packing).moved += size / 2
+            receiver.unpacking.moved += size / 2
         if direct or sender is receiver:
-            _add(receiver.unpacks, plan._core.runs(pair, item, (before, after)))
+            _add(receiver.unpacking.runs, plan._core.runs(pair, item, (before, after)))
         else:
-            _add(sender.packs, plan._core.runs(pair, item, (before, after), True))
-            _add(receiver.unpacks, plan._core.runs(pair, item, (after, after), False))
+            _add(sender.packing.runs, plan._core.runs(pair, item, (before, after), True))
+            _add(receiver.unpacking.runs, plan._core.runs(pair, item, (after, after), False))
     return todo
 
 
@@ -210,15 +224,13 @@ class _Costs:
             unpacked=[(run, each - least) for run, each in unpacked] + [(LONG, 0.0)],
         )
 
-    def spent(self, one: Work) -> float:
-        """Seconds that a rank's bytes take."""
-        sides = ((one.packs, self.packed), (one.unpacks, self.unpacked))
-        more = sum(
-            size * _between(points, length)
-            for runs, points in sides
-            for length, size in runs.items()
-        )
-        return one.kept * self.kept + one.moved * self.moved + more
+    def spent(self, one: Work) -> tuple[float, float]:
+        """Seconds that a rank packs, and unpacks."""
+        return self._half(one.packing, self.packed), self._half(one.unpacking, self.unpacked)
+
+    def _half(self, half: Half, short: list[tuple[int, float]]) -> float:
+        more = sum(size * _between(short, run) for run, size in half.runs.items())
+        return half.kept * self.kept + half.moved * self.moved + more
 
 
 class _Table:
@@ -233,9 +245,11 @@ class _Table:
             for size in sizes[1:] or sizes
         }
 
-    def spent(self, size: int, one: Work) -> float:
-        """Seconds that a rank's bytes take where all ranks together have so many."""
-        return _between([(each, costs.spent(one)) for each, costs in self.costs.items()], size)
+    def spent(self, size: int, one: Work) -> tuple[float, float]:
+        """Seconds that a rank packs, and unpacks, where all ranks together have so many bytes."""
+        found = [(each, costs.spent(one)) for each, costs in self.costs.items()]
+        packing, unpacking = ([(each, both[half]) for each, both in found] for half in (0, 1))
+        return _between(packing, size), _between(unpacking, size)
 
 
 def _between(points: list[tuple[int, float]], at: int) -> float:

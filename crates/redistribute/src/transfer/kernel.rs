@@ -9,14 +9,6 @@ pub struct Runs {
     pub to_step: usize,
 }
 
-/// A run of `len` bytes by itself, and where it lies on both sides.
-#[derive(Clone, Copy, Debug)]
-pub struct Run {
-    pub from: usize,
-    pub to: usize,
-    pub len: usize,
-}
-
 /// Runs from one side, and where the first of them goes to.
 pub struct Waiting<'a> {
     pub runs: Runs,
@@ -65,31 +57,6 @@ pub fn alternate(sides: &[Waiting<'_>], to: &mut [u8]) {
         64 => in_turn(sides, to, fixed::<64>),
         _ => in_turn(sides, to, by_lines),
     }
-}
-
-/// Copies runs of any lengths, each to its place.
-pub fn copy_row(runs: &[Run], from: &[u8], to: &mut [u8]) {
-    for run in runs {
-        let (from, to) = (
-            &from[run.from..run.from + run.len],
-            &mut to[run.to..run.to + run.len],
-        );
-        // A short run is two moves of one length that overlap where it is not twice as long.
-        match run.len {
-            4..=8 => ends::<4>(from, to),
-            9..=16 => ends::<8>(from, to),
-            17..=32 => ends::<16>(from, to),
-            33..=64 => ends::<32>(from, to),
-            len => by_lines(from, to, len),
-        }
-    }
-}
-
-#[inline(always)]
-fn ends<const LEN: usize>(from: &[u8], to: &mut [u8]) {
-    let last = from.len() - LEN;
-    fixed::<LEN>(from, to, LEN);
-    fixed::<LEN>(&from[last..], &mut to[last..], LEN);
 }
 
 #[inline(always)]

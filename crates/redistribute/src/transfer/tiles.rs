@@ -1,7 +1,7 @@
 //! Arrays filled from several sides at once, a stretch after the other.
 
-use super::kernel::{Waiting, alternate};
-use super::walk::{Told, Walk};
+use super::kernel::{Waiting, alternate, copy};
+use super::walk::Walk;
 use super::{ArrayMut, TransferError};
 use rayon::prelude::*;
 
@@ -50,17 +50,16 @@ pub(super) fn fill(
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     let (to, mut waiting) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {
-        walk.runs_within((tile.low, tile.high), &mut |told, at| {
+        walk.runs_within((tile.low, tile.high), &mut |runs, at| {
             let from = &bytes[at.0..];
-            match told {
-                Told::Even(runs) if runs.count > 1 && runs.len < runs.to_step => {
-                    waiting.push(Waiting {
-                        runs,
-                        from,
-                        to: at.1,
-                    });
-                }
-                _ => told.copy(from, &mut to[at.1..]),
+            if runs.count > 1 && runs.len < runs.to_step {
+                waiting.push(Waiting {
+                    runs,
+                    from,
+                    to: at.1,
+                });
+            } else {
+                copy(runs, from, &mut to[at.1..]);
             }
         });
     }

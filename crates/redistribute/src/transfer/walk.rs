@@ -1,6 +1,6 @@
 //! Through the runs of a section, from one array to another.
 
-use super::kernel::{Run, Runs, copy, copy_row};
+use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
 
 /// The runs of a section between two arrays, in the order in which they lie where they go to.
@@ -12,23 +12,7 @@ pub(super) struct Walk {
     dims: Vec<Along>,
     /// Which dimension tiles are cut along where the data go to.
     slowest: usize,
-    /// The runs of a row where they have several lengths or distances and many rows have the same, by where they go to.
-    row: Vec<Run>,
 }
-
-/// Runs that [`Walk`] tells of at once.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Told<'a> {
-    /// At even distances.
-    Even(Runs),
-    /// All of a row.
-    Row(&'a [Run]),
-}
-
-/// Most runs of a row that are listed: they stay in the nearest cache while rows are copied.
-const ROW_MOST: u64 = 1 << 10;
-/// Fewest rows with the same runs for which it pays to list them.
-const ROWS_LEAST: u64 = 8;
 
 /// One dimension.
 #[derive(Clone, Debug)]
@@ -72,35 +56,11 @@ impl Walk {
             unit: element as usize,
             dims: along,
             slowest: slowest.unwrap_or(0),
-            row: Vec::new(),
         };
         walk.join();
         // If it has become part of the unit, it was at index 0, as is whatever stands before it.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
-        walk.list();
         walk
-    }
-
-    /// Lists the runs of a row, if that is worth it.
-    fn list(&mut self) {
-        let Some((last, slower)) = self.dims.split_last() else {
-            return;
-        };
-        let runs: u64 = last.families.iter().map(Family::runs).sum();
-        let rows: u64 = slower.iter().map(Along::size).product();
-        let is_dense = last.from == self.unit && last.to == self.unit;
-        if !is_dense || last.families.len() < 2 || runs > ROW_MOST || rows < ROWS_LEAST {
-            return;
-        }
-        let bytes = |indices: u64| indices as usize * self.unit;
-        for family in &last.families {
-            self.row.extend(family.starts().map(|at| Run {
-                from: bytes(at.from),
-                to: bytes(at.to),
-                len: bytes(family.len),
-            }));
-        }
-        self.row.sort_by_key(|run| run.to);
     }
 
     /// Takes the fastest dimensions, as long as they are one run that lies without gaps on both sides, as part of
@@ -160,10 +120,11 @@ impl Walk {
         let Some((last, slower)) = self.dims.split_last() else {
             return Vec::new();
         };
-        let rows: u64 = slower.iter().map(Along::size).product();
+        let size = |dim: &Along| -> u64 { dim.families.iter().map(Family::size).sum() };
+        let rows: u64 = slower.iter().map(size).product();
         let unit = self.unit as u64;
         if last.from != self.unit || last.to != self.unit {
-            return vec![(unit, rows * last.size())];
+            return vec![(unit, rows * size(last))];
         }
         let families = last.families.iter();
         families
@@ -173,18 +134,14 @@ impl Walk {
 
     /// Moves all.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
-        self.dim(0, None, (0, 0), &mut |told, at| {
-            told.copy(&from[at.0..], &mut to[at.1..]);
+        self.dim(0, None, (0, 0), &mut |runs, at| {
+            copy(runs, &from[at.0..], &mut to[at.1..]);
         });
     }
 
     /// Tells of the runs that go to the indices from one to before another of the slowest dimension, and where the
     /// first of them begins: where it comes from, and where it goes to, counted from the first of those indices.
-    pub fn runs_within(
-        &self,
-        slowest: (u64, u64),
-        tell: &mut impl FnMut(Told<'_>, (usize, usize)),
-    ) {
+    pub fn runs_within(&self, slowest: (u64, u64), tell: &mut impl FnMut(Runs, (usize, usize))) {
         self.dim(0, Some(slowest), (0, 0), tell);
     }
 
@@ -193,15 +150,12 @@ impl Walk {
         number: usize,
         clip: Option<(u64, u64)>,
         at: (usize, usize),
-        tell: &mut impl FnMut(Told<'_>, (usize, usize)),
+        tell: &mut impl FnMut(Runs, (usize, usize)),
     ) {
         let dim = &self.dims[number];
         let is_last = number + 1 == self.dims.len();
         let is_dense = dim.from == self.unit && dim.to == self.unit;
         let here = clip.filter(|_| number == self.slowest);
-        if is_last && here.is_none() && !self.row.is_empty() {
-            return tell(Told::Row(&self.row), at);
-        }
         for family in &dim.families {
             each(family, here, &mut |stretch| {
                 let from_step = stretch.from_step as usize * dim.from;
@@ -215,7 +169,7 @@ impl Walk {
                         from_step,
                         to_step,
                     };
-                    return tell(Told::Even(runs), (at_from, at_to));
+                    return tell(runs, (at_from, at_to));
                 }
                 for _ in 0..stretch.count {
                     if is_last {
@@ -225,7 +179,7 @@ impl Walk {
                             from_step: dim.from,
                             to_step: dim.to,
                         };
-                        tell(Told::Even(runs), (at_from, at_to));
+                        tell(runs, (at_from, at_to));
                     } else {
                         for index in 0..stretch.len as usize {
                             let at = (at_from + index * dim.from, at_to + index * dim.to);
@@ -236,23 +190,6 @@ impl Walk {
                     at_to += to_step;
                 }
             });
-        }
-    }
-}
-
-impl Along {
-    /// Indices that both sides hold.
-    fn size(&self) -> u64 {
-        self.families.iter().map(Family::size).sum()
-    }
-}
-
-impl Told<'_> {
-    /// Copies them from the beginning of one slice to that of the other.
-    pub fn copy(&self, from: &[u8], to: &mut [u8]) {
-        match *self {
-            Self::Even(runs) => copy(runs, from, to),
-            Self::Row(runs) => copy_row(runs, from, to),
         }
     }
 }
