@@ -1,13 +1,14 @@
 """Exchanges that were predicted and then made; ``exchanges.py`` calls it.
 
-``mpiexec -n 4 python predicted.py CASES RUNS [SEED]``: in turns, calibrates, predicts and measures,
+``mpiexec -n 4 python predicted.py CASES RUNS TURNS``: in turns, calibrates, predicts and measures,
 and prints a JSON object: what was calibrated, and by case its name, form, bytes, predicted and
 measured seconds. Cases are made by chance, always the same; none is one of those that calibration
 measures.
 
 What is predicted holds for the machine that was calibrated. Virtual ones change: an exchange that
-is always the same is measured after calibration and after the cases, and where it took 10% more or
-less the turn is no test of the prediction. Such turns are made again, and reported.
+is always the same is measured before and after calibration and after the cases, and where it took
+10% more or less the turn is no test of the prediction. Such turns are made again, and reported;
+where there are not three others, all count.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from isthmus.arrays import Layout, Plan
 from isthmus.arrays.calibration import repeated
 from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
-TURNS, MOST = 3, 9
-"""In which the machine stayed as it was, and all."""
+TURNS = 3
+"""In which the machine stayed as it was."""
 DRIFT = 0.1
 REFERENCE = (1024, 1024)
 
@@ -117,8 +118,8 @@ class Turn:
     @property
     def drift(self) -> float:
         """By how much the machine changed meanwhile."""
-        before, after = self.references
-        return max(abs(math.log(after[form] / before[form])) for form in before)
+        times = [[each[form] for each in self.references] for form in self.references[0]]
+        return max(math.log(max(of_form) / min(of_form)) for of_form in times)
 
     @property
     def error(self) -> float:
@@ -129,36 +130,39 @@ class Turn:
 
 def turn(ranks: Ranks, cases: list[Case], runs: int) -> Turn:
     """Calibrate, predict, measure."""
+    references = [reference(ranks)]
     begin = time.perf_counter()
     rates = calibrate(ranks)
     took = time.perf_counter() - begin
-    before = reference(ranks)
+    references.append(reference(ranks))
     predicted = [
         rates.predict(one.plan, one.dtype, orders=(one.order, one.order), form=one.form)
         for one in cases
     ]
     times = [statistics.median(measured(ranks, one, runs)) for one in cases]
-    return Turn(asdict(rates), took, [before, reference(ranks)], predicted, times)
+    references.append(reference(ranks))
+    return Turn(asdict(rates), took, references, predicted, times)
 
 
 def main() -> None:
-    """So many turns in which the machine stayed as it was, if there are any."""
+    """Turns until there are enough in which the machine stayed as it was, or so many."""
     comm = MPI.COMM_WORLD
-    count, runs, seed = int(sys.argv[1]), int(sys.argv[2]), int((*sys.argv, "20")[3])
-    chance = random.Random(seed)
+    count, runs, most = map(int, sys.argv[1:])
+    chance = random.Random(20)
     turns: list[Turn] = []
     with Ranks(comm) as ranks:
         cases = [case(chance, number, count, ranks) for number in range(count)]
-        while len(turns) < MOST and sum(one.drift < DRIFT for one in turns) < TURNS:
+        while len(turns) < most and sum(one.drift < DRIFT for one in turns) < TURNS:
             turns.append(comm.bcast(turn(ranks, cases, runs)))
-    steady = [one for one in turns if one.drift < DRIFT] or turns
+    steady = [one for one in turns if one.drift < DRIFT]
+    judged = steady if len(steady) == TURNS else turns
     found = [
         {
             "case": one.name,
             "form": one.form,
             "bytes": one.size,
-            "predicted_s": statistics.median(turn.predicted[number] for turn in steady),
-            "measured_s": statistics.median(turn.measured[number] for turn in steady),
+            "predicted_s": statistics.median(turn.predicted[number] for turn in judged),
+            "measured_s": statistics.median(turn.measured[number] for turn in judged),
         }
         for number, one in enumerate(cases)
     ]
@@ -173,7 +177,8 @@ def main() -> None:
             }
             for one in turns
         ],
-        "rates": steady[0].rates,
+        "steady_turns": len(steady),
+        "rates": judged[0].rates,
     }
     if comm.rank == 0:
         print(json.dumps(told))

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIDES = (16, 256, 1024, 2048)
-"""Columns of the matrices that are moved, of twice as many numbers of 4 bytes: 2 KB to 34 MB, with
-what they become more than caches hold."""
+"""Columns of the matrices that are moved, of twice as many numbers of 4 bytes and some: 3 KB to
+34 MB, with what they become more than caches hold. Like most arrays they have no columns of whole
+cache lines: a short run is in one line more."""
 PASSES = 3
 """What disturbs a machine for a moment is not to be there whenever one of them is measured."""
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
@@ -56,7 +57,7 @@ def cases(ranks: int) -> Iterator[Case]:
     """Plans between blocks of rows that go round and panels, and from panels to themselves."""
     item = np.dtype(DTYPE).itemsize
     for side in SIDES:
-        shape = (2 * side, side)
+        shape = (2 * side + 13, side)
         panels, whole = Layout.block(shape, (1, ranks)), shape[0] * item
         yield Case(Plan(panels, panels), whole, whole)
         for block in (block for block in BLOCKS if 8 * block <= side):
