@@ -1,6 +1,7 @@
-"""Random pairs of layouts between ranks: ``mpiexec -n 4 python array_ranks.py CASES``.
+"""Random pairs of layouts between ranks: ``mpiexec -n 4 python array_ranks.py CASES [MOST]``.
 
-Through memory of all sizes, from arrays that others can read, and in place.
+Through memory of all sizes, from arrays that others can read, and in place; as if MPI could count
+to MOST only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mpi4py import MPI
 from array_cases import case, same
 from isthmus.arrays import Plan
 from isthmus.arrays.mpi import FORMS, Exchange, Ranks, exchange
+from isthmus.arrays.mpi.forms import datatypes, packed
 
 
 def in_place(held, wanted, orders):
@@ -39,6 +41,8 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     count: Counter[str] = Counter()
     cases = int(sys.argv[1])
+    if most := sys.argv[2:]:
+        packed.SLICE_BYTES = datatypes.COUNT_MOST = int(most[0])
     for seed in range(cases):
         from_, to, whole, (before, after), orders = case(seed, comm.size)
         plan, chance = Plan(from_, to), random.Random(seed)

@@ -13,9 +13,11 @@ from ranks import alone, mpiexec, of_the_guide
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(("ranks", "cases"), [(4, 200), (3, 60), (1, 30)])
-def test_every_element_is_in_its_place(ranks, cases):
-    done = mpiexec(ranks, str(HERE / "array_ranks.py"), str(cases))
+@pytest.mark.parametrize(
+    ("ranks", "cases", "most"), [(4, 200, []), (3, 60, []), (3, 60, ["5"]), (1, 30, [])]
+)
+def test_every_element_is_in_its_place(ranks, cases, most):
+    done = mpiexec(ranks, str(HERE / "array_ranks.py"), str(cases), *most)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
     assert re.search(rf"{cases} pairs of layouts on {ranks} ranks", done.stdout)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from isthmus.arrays.mpi.share import Brought, Share
 
 
+COUNT_MOST = 1 << 30
+"""Of one level of a datatype: many MPIs keep counts in 31 bits."""
+
+
 class Datatypes(Way):
     """One ``Alltoallw`` of derived datatypes, which are as large as the plan's arithmetic."""
 
@@ -90,13 +94,27 @@ def _along(inner: Any, families: list[Any], stride: int) -> Any:
     """What is at each index, at all indices of the families of a dimension."""
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:
-        run = inner.Create_hvector(length, 1, stride)
-        group = run.Create_hvector(runs, 1, run_by * stride)
-        found.append((first * stride, group.Create_hvector(groups, 1, group_by * stride)))
+        run = _times(inner, length, stride)
+        group = _times(run, runs, run_by * stride)
+        found.append((first * stride, _times(group, groups, group_by * stride)))
         run.Free()
         group.Free()
     inner.Free()
     return _struct(found)
+
+
+def _times(inner: Any, count: int, stride: int) -> Any:
+    """What is here, so often; rows of rows where there are more than MPI counts."""
+    if count <= COUNT_MOST:
+        return inner.Create_hvector(count, 1, stride)
+    rows, rest = divmod(count, COUNT_MOST)
+    row = inner.Create_hvector(COUNT_MOST, 1, stride)
+    placed = [(0, _times(row, rows, COUNT_MOST * stride))]
+    row.Free()
+    if rest:
+        behind = rows * COUNT_MOST * stride
+        placed.append((behind, inner.Create_hvector(rest, 1, stride)))
+    return _struct(placed)
 
 
 def _struct(placed: list[tuple[int, Any]]) -> Any:

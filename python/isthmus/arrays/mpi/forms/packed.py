@@ -11,6 +11,8 @@ from isthmus.arrays.mpi.forms.way import OVERLAPS, Course, Way
 from isthmus.arrays.mpi.share import Pieces, aligned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from isthmus.arrays.mpi.forms import Form
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from isthmus.arrays.mpi.share import Brought, PieceOf, Share
 
 BUFFER_BYTES = 32 << 20
+SLICE_BYTES = 1 << 30
+"""Most of a message that MPI is given at once, whose counts many MPIs keep in 31 bits."""
 
 
 class _Packed(Way):
@@ -29,7 +33,7 @@ class _Packed(Way):
 
     def __init__(self, ranks: Ranks) -> None:
         super().__init__(ranks)
-        self.half = (ranks.buffer_bytes or BUFFER_BYTES) // 2
+        self.half = min((ranks.buffer_bytes or BUFFER_BYTES) // 2, SLICE_BYTES)
         self.out = np.empty(0, np.uint8)
         self.back = np.empty(0, np.uint8)
 
@@ -62,26 +66,41 @@ class _Course(Course):
     def move(self, brought: Brought) -> None:
         told = self.ranks.agree(OVERLAPS * brought.overlaps, brought.problem)
         if told & OVERLAPS:
-            # All is sent before anything is written.
-            self._carry(brought, Pieces(self.share, self.whole), 1, keeps=False)
+            self._at_once(brought)
         else:
-            self._carry(brought, self.pieces, self.steps, keeps=True)
+            self._carry(brought)
 
-    def _carry(self, brought: Brought, pieces: Pieces, steps: int, *, keeps: bool) -> None:
-        """Carry all; what stays here is not packed if the rank keeps its arrays meanwhile."""
-        way, rank = self.way, self.share.rank
+    def _carry(self, brought: Brought) -> None:
+        """Carry all, piece by piece; what stays here is not packed."""
+        way, rank, pieces = self.way, self.share.rank, self.pieces
         half = pieces.memory(pieces.sends)
         way.reach(half * way.halves, pieces.memory(pieces.receives))
-        for step in range(steps):
+        for step in range(self.steps):
             begin = step % way.halves * half
             leave = _placed(way.out[begin : begin + half], pieces.sent(step))
             arrive = _placed(way.back, pieces.received(step))
-            stay = [(piece, brought.read) for peer, piece, _ in arrive if keeps and peer == rank]
-            if keeps:
-                leave = [one for one in leave if one[0] != rank]
-                arrive = [one for one in arrive if one[0] != rank]
+            stay = [(piece, brought.read) for peer, piece, _ in arrive if peer == rank]
+            leave = [one for one in leave if one[0] != rank]
+            arrive = [one for one in arrive if one[0] != rank]
             self._step(brought, leave, arrive, stay)
         self._end()
+
+    def _at_once(self, brought: Brought) -> None:
+        """All is packed before anything is written: arrays overlap what they come from."""
+        from mpi4py import MPI
+
+        way, share, comm = self.way, self.share, self.ranks.comm
+        pieces = Pieces(share, self.whole)
+        way.reach(pieces.memory(pieces.sends), pieces.memory(pieces.receives))
+        leave = _placed(way.out, pieces.sent(0))
+        arrive = _placed(way.back, pieces.received(0))
+        share.pack([(piece, memory) for _, piece, memory in leave], brought)
+        requests = [
+            *(comm.Irecv(slice_, peer) for peer, _, memory in arrive for slice_ in _slices(memory)),
+            *(comm.Isend(slice_, peer) for peer, _, memory in leave for slice_ in _slices(memory)),
+        ]
+        MPI.Request.Waitall(requests)
+        share.unpack([(piece, memory) for _, piece, memory in arrive], brought)
 
     @abstractmethod
     def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
@@ -103,6 +122,11 @@ def _placed(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> 
         placed.append((peer, piece, buffer[begin : begin + size]))
         begin += aligned(size)
     return placed
+
+
+def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+    for begin in range(0, len(memory), SLICE_BYTES):
+        yield memory[begin : begin + SLICE_BYTES]
 
 
 class _Together(_Course):
