@@ -117,6 +117,7 @@ def test_a_failed_run_exits_with_1(small):
         "    def start(self): pass\n"
         "    def warnings(self): return '[]'\n"
         "    def wait(self, _): return True\n"
+        "    def cancel(self): pass\n"
         "    def progress(self):\n"
         '        return \'{"points_done": 0, "points_total": 4, "messages": 0}\'\n'
         "    def result(self): raise RuntimeError('point 2: a worm is stuck')\n"
