@@ -778,6 +778,20 @@ def test_memory_that_is_given_twice(tmp_path):
         isthmus.arrays.Plan(Layout.whole((4,)), layout).redistribute([np.arange(4.0)], [same, same])
 
 
+def test_memory_given_in_part_to_two_ranks():
+    plan = isthmus.arrays.Plan(Layout.whole((4, 4)), Layout.block((4, 4), (1, 2)))
+    table = np.arange(16.0).reshape(4, 4)
+    room = np.zeros((4, 4))
+    with pytest.raises(IsthmusError, match="out: the same memory is given twice"):
+        plan.redistribute([table], [room[:, 0:2], room[:, 1:3]])
+    backwards = room[:, ::-1]
+    with pytest.raises(IsthmusError, match="out: the same memory is given twice"):
+        plan.redistribute([table], [room[:, 0:2], backwards[:, 2:4]])
+    assert not room.any()
+    plan.redistribute([table], [room[:, ::2], room[:, 1::2]])
+    assert room.tolist() == table[:, [0, 2, 1, 3]].tolist()
+
+
 def test_elements_of_no_bytes(tmp_path):
     with pytest.raises(IsthmusError, match="its elements have no bytes"):
         isthmus.open_array(tmp_path / "field.raw", shape=(3,), dtype="S")

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     """Bytes from the first element on, and the strides."""
 
 
+SHARED_WORK: Any = 10_000
+"""Tries to find an element that two arrays share, which is hard for odd strides."""
+
+
 class _Span:
     """The memory from the first element of an array to the last, as numpy may look at it."""
 
@@ -132,15 +136,42 @@ def _span(given: Given) -> tuple[int, int]:
 
 
 def distinct(parts: Sequence[Part], what: str) -> None:
-    """Refuse arrays to write to of which two begin at the same place.
+    """Refuse arrays to write to of which two share an element.
+
+    Views that lie in between each other, such as every other column, share none. Whether odd
+    strides meet is looked for with bounded effort; where that ends undecided they are taken.
 
     Raises:
         IsthmusError: there are such.
 
     """
-    begins = [part.__array_interface__["data"][0] for part in parts if part.size]
-    if len({*begins}) != len(begins):
-        raise IsthmusError(f"{what}: the same memory is given twice; each part needs its own")
+    spans = sorted((*_bounds(part), number) for number, part in enumerate(parts) if part.size)
+    open_: list[tuple[int, int]] = []
+    for begin, end, number in spans:
+        open_ = [(ends, other) for ends, other in open_ if ends > begin]
+        for _, other in open_:
+            if _shared(parts[other], parts[number]):
+                raise IsthmusError(
+                    f"{what}: the same memory is given twice; each part needs its own"
+                )
+        open_.append((end, number))
+
+
+def _bounds(part: Part) -> tuple[int, int]:
+    """Where the memory of an array begins and ends, whichever way its strides go."""
+    steps = [stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)]
+    begin: int = part.__array_interface__["data"][0]
+    return (
+        begin + sum(step for step in steps if step < 0),
+        begin + sum(step for step in steps if step > 0) + part.itemsize,
+    )
+
+
+def _shared(one: Part, other: Part) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=SHARED_WORK)
+    except np.exceptions.TooHardError:
+        return False
 
 
 def columns(parts: Sequence[Part]) -> bool:
