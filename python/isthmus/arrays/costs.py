@@ -37,7 +37,7 @@ LONG = 1 << 20
 
 @dataclass(frozen=True)
 class Measured:
-    """An exchange that has been measured, between layouts in which all ranks hold as much."""
+    """An exchange that has been measured, between layouts in which all ranks hold about as much."""
 
     size: int
     """Bytes that all ranks together hold."""
@@ -122,7 +122,14 @@ class Rates:
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
-        """The form in which an exchange takes the least time."""
+        """The form in which an exchange takes the least time.
+
+        Raises:
+            IsthmusError: none has been measured, or there were fewer ranks.
+
+        """
+        if not self.forms:
+            raise IsthmusError("rates: no form has been measured")
         return next(iter(self.all(plan, dtype, orders=orders)))
 
     def _of(self, table: _Table, todo: dict[int, Work]) -> float:
@@ -161,6 +168,8 @@ class Rates:
                 form: [Measured(**one) for one in measured]
                 for form, measured in told.pop("forms").items()
             }
+            if not forms or not all(forms.values()):
+                raise ValueError
             return cls(**told, forms=forms)
         except OSError as error:
             raise IsthmusError(f"{path}: {error.strerror or error}") from None
@@ -213,7 +222,8 @@ class _Costs:
         moving = [one for one in measured if one.moved] or measured
         in_place = [cost[one] for one in measured if not one.moved]
         least = min(cost[one] for one in moving)
-        kept = min(in_place, default=least)
+        # To leave bytes where they are is no dearer than to move them, whatever noise says.
+        kept = min([*in_place, least])
         share = moving[0].moved / moving[0].size
         packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)
         unpacked = sorted((one.unpacked, cost[one]) for one in moving if one.packed > one.unpacked)

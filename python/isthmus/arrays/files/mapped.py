@@ -81,7 +81,9 @@ class Mapped:
     @property
     def is_thin(self) -> bool:
         """Whether its elements are few among those of others."""
-        among = sum(end - begin for begin, end in self._spans(0, self._elements))
+        # Each stretch is shown by pages, however short it is.
+        spans = self._spans(0, self._elements)
+        among = sum(max(end - begin, mmap.PAGESIZE) for begin, end in spans)
         return among > THIN * max(PIECE, self._elements * self._array.dtype.itemsize)
 
     @property

@@ -43,10 +43,16 @@ class Board:
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
         """By row the number of the rank in the communicator."""
+        problem, shared = "", np.zeros(COLUMNS * 8, np.uint8)
         if node.size > 1:
-            shared = Shared(node, COLUMNS * 8 * node.size if node.rank == 0 else 0).of[0]
-        else:
-            shared = np.zeros(COLUMNS * 8, np.uint8)
+            try:
+                shared = Shared(node, COLUMNS * 8 * node.size if node.rank == 0 else 0).of[0]
+            except IsthmusError as error:
+                problem = str(error)
+        # One node may lack the memory while others have it.
+        for said in comm.allgather(problem):
+            if said:
+                raise AgreedError(said)
         self.rows: NDArray[np.int64] = shared.view(np.int64).reshape(-1, COLUMNS)
         self.mine = self.rows[node.rank]
         self.mine[:] = 0

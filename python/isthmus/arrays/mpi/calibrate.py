@@ -8,6 +8,7 @@ from isthmus.arrays import calibration
 from isthmus.arrays.costs import Rates
 from isthmus.arrays.mpi.exchange import Exchange
 from isthmus.core import processors
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +26,20 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
         ranks: that exchange.
         forms: that are measured; without it those that can be the quickest.
         seconds: that it takes, more where six exchanges of each kind take longer: on two processors
-            about four.
+            two to four.
+
+    Raises:
+        IsthmusError: no form is given, or one that is not for these ranks.
 
     """
     from mpi4py import MPI
 
     comm = ranks.comm
     chosen = list(forms) if forms is not None else ranks.forms()
+    if not chosen:
+        raise IsthmusError(
+            "forms: none is given; without forms those that can be the quickest are measured"
+        )
     plans = list(calibration.cases(comm.size))
     took: dict[str, list[list[float]]] = {form: [[] for _ in plans] for form in chosen}
     memory = (calibration.Memory(), calibration.Memory())

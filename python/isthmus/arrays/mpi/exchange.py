@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isthmus.arrays import memory
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
 from isthmus.errors import IsthmusError
@@ -76,7 +77,7 @@ class Exchange(ClosedTogether):
                 self._ranks.close()
             raise
         self.form: Form = self._way.form
-        self._shared: list[Part] | None = None
+        self._shared: tuple[Part, ...] | None = None
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""
@@ -94,8 +95,9 @@ class Exchange(ClosedTogether):
             IsthmusError: the form is not ``"window"``.
 
         """
-        self._shared = self._course.allocate()
-        return self._shared
+        parts = self._course.allocate()
+        self._shared = tuple(parts)
+        return parts
 
     def __call__(self, held: Any = None, out: Any = None) -> list[Part]:
         """Move an array.
@@ -116,10 +118,19 @@ class Exchange(ClosedTogether):
 
         """
         brought = self._share.bring(held, out)
-        brought.shared = held is not None and held is self._shared
+        brought.shared = not brought.problem and self._is_shared(held)
         with self._ranks.watch:
             self._course.move(brought)
         return brought.parts
+
+    def _is_shared(self, held: Any) -> bool:
+        """Whether these are the arrays that `allocate` has made, however they are given."""
+        if self._shared is None:
+            return False
+        given = [] if held is None else memory.parts_of(held)
+        return len(given) == len(self._shared) and all(
+            one is made for one, made in zip(given, self._shared, strict=True)
+        )
 
 
 def exchange(

@@ -89,7 +89,7 @@ class Ranks(ClosedTogether):
         if not can_share(self.node):
             # As if each were on a node of its own.
             self.node.Free()
-            self.node = comm.Split(comm.rank)
+            self.node = MPI.COMM_SELF.Dup()
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
         """Whether all see memory of one another."""
         self.board = Board(self.comm, self.node)
@@ -135,15 +135,15 @@ class Ranks(ClosedTogether):
 
         """
         if form is not None and form not in FORMS:
-            raise IsthmusError(f"form: {form!r}; it is {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+            raise AgreedError(f"form: {form!r}; it is {', '.join(FORMS[:-1])} or {FORMS[-1]}")
         for layout in (share.plan.from_, share.plan.to):
             if max(layout.ranks) >= self.comm.size:
-                raise IsthmusError(
+                raise AgreedError(
                     f"a layout has rank {max(layout.ranks)}, but the communicator has "
                     f"{self.comm.size} ranks"
                 )
         if form == "window" and not self.is_one_node:
-            raise IsthmusError('form: "window", but the ranks are not all on one node')
+            raise AgreedError('form: "window", but the ranks are not all on one node')
         chosen: Form = form or self._best(share)
         if chosen not in self._ways:
             self._ways[chosen] = ways()[chosen](self)
@@ -214,7 +214,7 @@ class Ranks(ClosedTogether):
                 raise AgreedError(f"rank {rank}: {problem}")
         kinds = list(dict.fromkeys(other for _, other, _ in told if other is not None))
         if len(kinds) != 1:
-            raise IsthmusError(
+            raise AgreedError(
                 f"elements are of the types {', '.join(map(str, kinds))}; on all ranks they are of "
                 "one"
                 if kinds

@@ -89,11 +89,14 @@ class _Course(Course):
         """All is packed before anything is written: arrays overlap what they come from."""
         from mpi4py import MPI
 
-        way, share, comm = self.way, self.share, self.ranks.comm
+        share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
-        way.reach(pieces.memory(pieces.sends), pieces.memory(pieces.receives))
-        leave = _placed(way.out, pieces.sent(0))
-        arrive = _placed(way.back, pieces.received(0))
+        # Of this exchange only: what may be as much as the arrays is not kept.
+        out, back = (
+            np.empty(pieces.memory(each), np.uint8) for each in (pieces.sends, pieces.receives)
+        )
+        leave = _placed(out, pieces.sent(0))
+        arrive = _placed(back, pieces.received(0))
         share.pack([(piece, memory) for _, piece, memory in leave], brought)
         requests = [
             *(comm.Irecv(slice_, peer) for peer, _, memory in arrive for slice_ in _slices(memory)),
