@@ -190,3 +190,112 @@ def test_the_launcher_names_the_rank_that_died():
     done = mpiexec(4, "-c", DIES, "alltoall", "before")
     assert done.returncode != 0
     assert re.search(r"rank 2\b.*exited on\s+signal 9", done.stderr, re.DOTALL)
+
+
+SHARED = """
+import numpy as np
+from mpi4py import MPI
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange
+from isthmus.arrays.mpi.forms import window
+
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((4, 4), (2, 1)), Layout.block((4, 4), (1, 2)))
+table = np.arange(16.0).reshape(4, 4)
+direct = []
+read = window._Through._read
+window._Through._read = lambda *given: direct.append(1) or read(*given)
+with Exchange(comm, plan, "f8", form="window") as there:
+    parts = there.allocate()
+    for held in (parts, [parts[0]], parts[0]):
+        parts[0][...] = table[2 * comm.rank : 2 * comm.rank + 2] + len(direct)
+        (out,) = there(held)
+        assert (out == table[:, 2 * comm.rank : 2 * comm.rank + 2] + len(direct) - 1).all(), out
+    assert len(direct) == 3, direct
+    # Another array in the list is taken for what it is.
+    parts[0] = table[2 * comm.rank : 2 * comm.rank + 2] * 2
+    (out,) = there(parts)
+    assert (out == 2 * table[:, 2 * comm.rank : 2 * comm.rank + 2]).all(), out
+    assert len(direct) == 3, direct
+comm.Barrier()
+if comm.rank == 0:
+    print("as they are")
+"""
+
+
+def test_shared_arrays_are_known_however_they_are_given():
+    done = mpiexec(2, "-c", SHARED)
+    assert done.stdout == "as they are\n", done.stderr
+
+
+AGREED = """
+import threading
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import exchange
+
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((4,), (2,)), Layout.block((4,), (2,), ranks=[1, 0]))
+for held, form in ((np.zeros(2, "f4 f8".split()[comm.rank]), None), (np.zeros(2), "carrier")):
+    for _ in range(3):
+        try:
+            exchange(comm, plan, held, form=form)
+        except isthmus.IsthmusError as error:
+            said = str(error)
+    told = comm.gather((said, threading.active_count()))
+    if comm.rank == 0:
+        assert told[0] == told[1], told
+        print(*told[0])
+"""
+
+
+def test_what_all_ranks_refuse_alike_leaves_nothing_open():
+    done = mpiexec(2, "-c", AGREED)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0] == "elements are of the types float32, float64; on all ranks they are of one 1"
+    assert lines[1].startswith("form: 'carrier'")
+    assert lines[1].endswith(" 1")
+
+
+NODES = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import ranks
+
+class TwoNodes:
+    # A communicator whose ranks are on two nodes.
+    def __init__(self, comm):
+        self.comm = comm
+    def __getattr__(self, name):
+        return getattr(self.comm, name)
+    def Split_type(self, *_, key):
+        return self.comm.Split(self.comm.rank // 2, key)
+
+comm = MPI.COMM_WORLD
+if sys.argv[1] == "one":
+    # The second node cannot share memory.
+    can = ranks.can_share
+    ranks.can_share = lambda node: can(node) and comm.rank < 2
+plan = Plan(Layout.block((8, 3), (4, 1)), Layout.block((8, 3), (4, 1), ranks=[2, 3, 0, 1]))
+table = np.arange(24.0).reshape(8, 3)
+for form in (None, "pairwise", "datatype"):
+    with ranks.Ranks(TwoNodes(comm)) as all_of:
+        assert not all_of.is_one_node
+        (out,) = all_of.exchange(plan, table[2 * comm.rank : 2 * comm.rank + 2], form=form)
+    place = (comm.rank + 2) % 4
+    assert (out == table[2 * place : 2 * place + 2]).all()
+comm.Barrier()
+if comm.rank == 0:
+    print("moved")
+"""
+
+
+@pytest.mark.parametrize("shares", ["both", "one"])
+def test_ranks_on_two_nodes(shares):
+    done = mpiexec(4, "-c", NODES, shares)
+    assert done.stdout == "moved\n", done.stderr
