@@ -62,7 +62,8 @@ fn to((host, slot, number): Tag, hosts: u32) -> u32 {
 
 impl Torus {
     /// Dimension by dimension, the shorter way round. Where both are as long: up, but down from the
-    /// middle to 0, as SimGrid has it. Host h has the links 6 h to 6 h + 5: down and up in each dimension.
+    /// middle to 0, as SimGrid has it. Host h has the links 6 h to 6 h + 5: down and up in each
+    /// dimension.
     fn find_path(&mut self, from: u32, to: u32) {
         self.path.clear();
         let (mut at, mut stride) = (from, 1);

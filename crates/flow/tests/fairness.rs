@@ -1,5 +1,5 @@
-//! Max-min fairness itself, looked at directly: whoever could have more is held back by its bound, or
-//! by a link that is full to less than a step for each of those that have most of it.
+//! Max-min fairness itself, looked at directly: whoever could have more is held back by its bound,
+//! or by a link that is full to less than a step for each of those that have most of it.
 
 use isthmus_flow::{Delivered, Engine, Handler, Moving, Rate, Transfer};
 use isthmus_kernel::{Engine as _, RunUntil, Streams, Uniform};
@@ -72,8 +72,8 @@ impl Handler for Nobody {
     fn delivered(&mut self, _: &mut Engine<usize>, _: &Delivered<usize>) {}
 }
 
-/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each end and each beginning reaches
-/// far: as large as the property tests are not.
+/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each end and each beginning
+/// reaches far: as large as the property tests are not.
 #[test]
 fn shares_of_a_loaded_torus_are_fair_after_every_change() {
     let side = 4u32;
