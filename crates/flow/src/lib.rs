@@ -39,9 +39,8 @@
 //!    has ended, and kept for it from when it moves. No link is booked beyond its capacity: an
 //!    offer that would do so is refused ([`Engine::check`]), so that whoever was let in has what it
 //!    was promised when it comes. What is booked and not yet moving is shared meanwhile.
-//! 9. Transfers that reservations, or more transfers than a link has steps, leave nothing wait at
-//!    rate
-//!    0. If nothing else is left that could happen the engine is stalled.
+//! 9. Transfers to which reservations, or more transfers than a link has steps, leave nothing wait
+//!    at rate 0. If nothing else is left that could happen, the engine is stalled.
 //!
 //! [`Engine`] changes only what a beginning or an end can reach. The reference of the tests
 //! fills everything anew each time; both give the same, to the tick.

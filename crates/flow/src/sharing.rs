@@ -3,8 +3,8 @@
 //! Filling ([rule 3](crate)) leaves each link with a level: the share at which it was through, or
 //! none if other links and bounds hold back all that crosses it. The share of a transfer is the
 //! lowest of its bound and of the levels of its links. And the level of a link depends on lower
-//! ones only: it is the least s such that what the transfers with shares below s leave is, divided
-//! by the others and rounded down, s.
+//! ones only: it is the least s such that s is what the transfers with shares below s leave,
+//! divided by the number of the others and rounded down.
 //!
 //! So a change is carried upwards, level by level. Links at which something changes are *open*,
 //! all others keep their levels. Each open link waits in a heap for the lower of two moments:
