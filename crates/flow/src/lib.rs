@@ -2,10 +2,10 @@
 //!
 //! A network is directed links with capacities. A transfer crosses some of them at a rate, the same
 //! on all of them at any time, and there is nothing smaller: no packets, no buffers. Links are
-//! shared evenly by what crosses them, as those of iWarp are by its connections (P. Steenkiste and
-//! others, *A High-Speed Network Interface for Distributed-Memory Systems*, section 6.3), and what
-//! one transfer cannot use, because another link holds it back, is for the others: max-min
-//! fairness (D. Bertsekas, R. Gallager, *Data Networks*, section 6.5.2).
+//! shared evenly by what crosses them, as those of iWarp are by its connections (P. Steenkiste, *A
+//! High-Speed Network Interface for Distributed-Memory Systems: Architecture and Applications*,
+//! 1996, section 6.3), and what one transfer cannot use, because another link holds it back, is for
+//! the others: max-min fairness (D. Bertsekas, R. Gallager, *Data Networks*, section 6.5.2).
 //!
 //! # Rates
 //! 1. Rates are whole steps of 2^-24 bytes per tick ([`Rate`]), work is whole steps of 2^-24 bytes,
