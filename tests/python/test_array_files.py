@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -824,3 +826,27 @@ def test_which_files_are_in_memory(in_memory, monkeypatch):
     ):
         mounts.write_text(f"24 1 {number} / /some {fields} - {kind} none rw\n")
         assert mapped.is_in_memory(in_memory) is found
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_cannot_be_kept_through_a_power_cut(in_memory, monkeypatch, folder):
+    """Of the file: it is as it was; of its folder: it is written, and said to be."""
+    path = in_memory / "field.npy"
+    write_to(path, np.ones(100))
+    fsync = os.fsync
+
+    def fails(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode) is folder:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    problem = (
+        "is written, but may not be there after a power cut" if folder else "cannot be written"
+    )
+    with pytest.raises(IsthmusError, match=problem):
+        write_to(path, np.zeros(100))
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert np.array_equal(np.load(path), np.full(100, 0.0 if folder else 1.0))
+    assert names(in_memory) == [path.name]

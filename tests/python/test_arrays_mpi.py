@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from isthmus.arrays.mpi import FORMS
+from isthmus.arrays.mpi import FORMS, shared
 from ranks import alone, mpiexec, of_the_guide
 
 HERE = Path(__file__).parent
@@ -299,3 +300,15 @@ if comm.rank == 0:
 def test_ranks_on_two_nodes(shares):
     done = mpiexec(4, "-c", NODES, shares)
     assert done.stdout == "moved\n", done.stderr
+
+
+def test_memory_of_another_process_with_the_same_number_is_not_taken():
+    """In containers of their own, processes of two ranks may have one number."""
+    own = os.memfd_create(f"{shared.NAME}mark")
+    try:
+        os.truncate(own, 64)
+        assert shared._seen(os.getpid(), own, 64, f"{shared.NAME}mark").size == 64
+        with pytest.raises(OSError, match="No such process"):
+            shared._seen(os.getpid(), own, 64, f"{shared.NAME}other")
+    finally:
+        os.close(own)

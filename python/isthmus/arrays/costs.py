@@ -104,21 +104,50 @@ class Rates:
 
         """
         if form is None:
-            form = self.best(plan, dtype, orders=orders)
-        measured = self.forms.get(form)
-        if not measured:
-            raise IsthmusError(f"form: {form!r} has not been measured, but {', '.join(self.forms)}")
-        most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
-        if form != THREADS and most > self.ranks:
-            raise IsthmusError(
-                f"rates: measured between {self.ranks} ranks; the plan has {most}, measure with as "
-                "many"
-            )
-        return self._of(_Table(measured), work(plan, dtype, orders, direct=form == THREADS))
+            return next(iter(self.all(plan, dtype, orders=orders).values()))
+        return self.all(plan, dtype, orders=orders, forms=[form])[form]
 
-    def all(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> dict[str, float]:
-        """By form the seconds that an exchange takes, the quickest first."""
-        seconds = {form: self.predict(plan, dtype, orders=orders, form=form) for form in self.forms}
+    def all(
+        self,
+        plan: Plan,
+        dtype: Any,
+        *,
+        orders: Orders = ("C", "C"),
+        forms: Iterable[str] | None = None,
+    ) -> dict[str, float]:
+        """By form the seconds that an exchange takes, the quickest first.
+
+        Args:
+            plan: from one layout to another.
+            dtype: of the elements.
+            orders: in memory, of arrays before and after.
+            forms: without them all that have been measured.
+
+        Raises:
+            IsthmusError: a form has not been measured, or there were fewer ranks.
+
+        """
+        if not self.forms:
+            raise IsthmusError("rates: no form has been measured")
+        most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
+        seconds: dict[str, float] = {}
+        # Going over all messages takes longer than all else, and is the same for all of MPI.
+        todo: dict[bool, dict[int, Work]] = {}
+        for form in self.forms if forms is None else forms:
+            measured = self.forms.get(form)
+            if not measured:
+                raise IsthmusError(
+                    f"form: {form!r} has not been measured, but {', '.join(self.forms)}"
+                )
+            direct = form == THREADS
+            if not direct and most > self.ranks:
+                raise IsthmusError(
+                    f"rates: measured between {self.ranks} ranks; the plan has {most}, measure "
+                    "with as many"
+                )
+            if direct not in todo:
+                todo[direct] = work(plan, dtype, orders, direct=direct)
+            seconds[form] = self._of(_Table(measured), todo[direct])
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
@@ -128,8 +157,6 @@ class Rates:
             IsthmusError: none has been measured, or there were fewer ranks.
 
         """
-        if not self.forms:
-            raise IsthmusError("rates: no form has been measured")
         return next(iter(self.all(plan, dtype, orders=orders)))
 
     def _of(self, table: _Table, todo: dict[int, Work]) -> float:

@@ -13,7 +13,8 @@ from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
 from isthmus.arrays.files.team import Alone
-from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_tree
+from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_one, sync_tree
+from isthmus.arrays.mpi.board import AgreedError
 from isthmus.arrays.mpi.ranks import may_close
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
@@ -103,11 +104,11 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
     kinds = team.everyone(mine)
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
     if not known:
-        raise IsthmusError("held: no rank holds any array")
+        raise AgreedError("held: no rank holds any array")
     first, dtype = known[0]
     for rank, kind in known:
         if kind != dtype:
-            raise IsthmusError(
+            raise AgreedError(
                 f"held: elements of type {dtype} on rank {first}, of type {kind} on rank {rank}; "
                 "all are of one"
             )
@@ -240,9 +241,12 @@ class _Begun:
                 told.save(self._sums)
             with telling_of(sums.beside(path), "cannot be removed"):
                 sums.beside(path).unlink(missing_ok=True)
-        self._temporary.finish(sync=self._access.sync)
+        self._temporary.finish()
         with suppress(FileNotFoundError):
             self._sums.replace(sums.beside(path))
+        if self._access.sync:
+            with telling_of(path, "is written, but may not be there after a power cut"):
+                sync_one(path.parent)
 
     def discard(self) -> None:
         """Remove all that was begun."""

@@ -161,14 +161,17 @@ class Ranks(ClosedTogether):
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        orders = (share.order, share.order)
         # What was measured elsewhere may not be for these ranks.
-        seconds: dict[Form, float] = {
-            form: self.rates.predict(share.plan, share.dtype, orders=orders, form=form)
+        can: list[Form] = [
+            form
             for form in FORMS
             if form in self.rates.forms and (self.is_one_node or form != "window")
-        }
-        return min(seconds, key=lambda form: seconds[form], default=general)
+        ]
+        if not can:
+            return general
+        orders = (share.order, share.order)
+        seconds = self.rates.all(share.plan, share.dtype, orders=orders, forms=can)
+        return min(can, key=lambda form: seconds[form])
 
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
