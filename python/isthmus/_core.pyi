@@ -42,6 +42,7 @@ __all__ = [
     "quantities",
     "rings",
     "settings",
+    "stretch",
     "study",
     "topology",
     "version",
@@ -579,6 +580,13 @@ class Share:
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
     ) -> None:
         """Read pieces, each from a message or from the parts of the rank that it comes from."""
+
+def stretch(
+    shape: Sequence[int], first: int, end: int, columns: bool
+) -> list[tuple[list[int], list[int]]]:
+    """The elements of an array from one to before another in their order in a file, in boxes that
+    follow one another, each in one piece: where each begins and ends.
+    """
 
 def fence() -> None:
     """Have other processes that share memory see what was written before it before what is written

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,10 @@ import pytest
 import isthmus
 from array_cases import same
 from array_file_cases import SUFFIXES, file_case, how, to_read
-from isthmus import IsthmusError
+from isthmus import IsthmusError, _core
 from isthmus.arrays import Layout
 from isthmus.arrays.files import mapped
-from isthmus.arrays.files.domains import Chunks, Rules, Stretches, stretch
+from isthmus.arrays.files.domains import Chunks, Rules, Stretches
 from isthmus.arrays.files.formats import Described
 from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.temporary import FORMER, TEMPORARY, hidden
@@ -153,15 +154,18 @@ def test_hdf5_files_of_other_programs(tmp_path):
 def test_stretches_are_few_boxes_that_follow_one_another():
     for shape in ((7,), (3, 5), (4, 3, 5), (2, 3, 2, 4)):
         places = np.arange(np.prod(shape)).reshape(shape)
-        for first in range(places.size + 1):
+        for first, columns in product(range(places.size + 1), (False, True)):
+            order = "F" if columns else "C"
+            wanted = places.ravel(order).tolist()
             for end in range(first, places.size + 1):
-                found = list(stretch(shape, first, end))
+                found = _core.stretch(shape, first, end, columns)
                 assert len(found) <= 2 * len(shape) - 1
                 parts = [
-                    places[tuple(slice(*along) for along in zip(*box, strict=True))].ravel()
+                    places[tuple(slice(*along) for along in zip(*box, strict=True))].ravel(order)
                     for box in found
                 ]
-                assert np.concatenate([*parts, []]).tolist() == list(range(first, end))
+                assert np.concatenate([*parts, []]).tolist() == wanted[first:end]
+    assert _core.stretch((3, 0, 4), 0, 0, False) == []
 
 
 def test_domains_begin_at_stripes_and_blocks():
