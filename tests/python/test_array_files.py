@@ -505,7 +505,7 @@ def test_a_full_disk(tmp_path, suffix):
         cp {tmp_path}-kept/* {tmp_path} -r
         {sys.executable} -c "$0" {tmp_path}/a{suffix} disk
         ls -A {tmp_path}
-        cp -r {tmp_path}/a{suffix} {tmp_path}-after
+        cp -r {tmp_path}/a{suffix} {tmp_path}-after || exit 98
     """
     kept = tmp_path.with_name(f"{tmp_path.name}-kept")
     kept.mkdir()
@@ -514,6 +514,7 @@ def test_a_full_disk(tmp_path, suffix):
     done = subprocess.run(command, capture_output=True, text=True, check=False) if unshare else None
     if done is None or done.returncode in {1, 99}:
         pytest.skip("no file system may be mounted here")
+    assert done.returncode == 0, done
     said, *there = done.stdout.splitlines()
     assert re.search(rf"a{suffix}: .*No space left on device", said), done
     assert there == [f"a{suffix}"]
