@@ -41,7 +41,7 @@ def test_bytes_that_stay_are_never_dearer_than_those_that_move():
     found = rates(short, kept=lambda one: 10 * short(one))
     rows = Layout.block((640, 640), (4, 1))
     moved = found.predict(Plan(rows, Layout.block((640, 640), (1, 4))), "f8")
-    assert 0 < found.predict(Plan(rows, rows), "f8") <= moved
+    assert 0 < found.predict(Plan(rows, rows), "f8") <= moved * (1 + 1e-9)
 
 
 def test_more_takes_longer():
