@@ -125,6 +125,21 @@ fn boxes_that_overlap_or_leave_gaps_name_the_element() {
 }
 
 #[test]
+fn boxes_are_of_a_rank_at_least() {
+    for error in [
+        Layout::boxes(&[4], vec![]),
+        Layout::some_boxes(&[4], vec![]),
+    ] {
+        assert_eq!(error, Err(LayoutError::BoxRanks { given: 0 }));
+    }
+    let error = Layout::boxes(&[4], vec![]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "boxes of 0 ranks: there are 1 to 16777216"
+    );
+}
+
+#[test]
 fn ranks_have_numbers_of_their_own() {
     let layout = || Layout::grid(&[4], Grid::new(&[2], &[Dim::block(0)])).unwrap();
     let moved = layout().on_ranks(&[7, 3]).unwrap();

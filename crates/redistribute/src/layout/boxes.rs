@@ -84,9 +84,8 @@ impl Boxes {
     /// Boxes that hold each element once or not at all.
     pub(super) fn some(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
-            return Err(LayoutError::RankCount {
+            return Err(LayoutError::BoxRanks {
                 given: blocks.len() as u64,
-                wanted: super::RANKS_MAX,
             });
         }
         let all = || {
