@@ -192,6 +192,7 @@ def test_plans_print_themselves():
         (lambda: Layout.block((2**62,), (1,)), "fewer than 2^62 elements"),
         (lambda: Layout.grid((4,), (2,), [cyclic(0)]), "blocks of dimension 0 have no indices"),
         (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "negative"),
+        (lambda: Layout.boxes((4,), []), "boxes of 0 ranks: there are 1 to 16777216"),
         (lambda: Layout.boxes((4,), [[(slice(0, 3),)]]), "no rank holds element [3]"),
         (
             lambda: Layout.boxes((4,), [[(slice(0, 4),), (slice(2, 3),)]]),
