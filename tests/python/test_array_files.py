@@ -855,3 +855,16 @@ def test_what_cannot_be_kept_through_a_power_cut(in_memory, monkeypatch, folder)
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
     assert np.array_equal(np.load(path), np.full(100, 0.0 if folder else 1.0))
     assert names(in_memory) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_no_rank_holds_is_not_made_up(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write(path)
+    half = Layout.boxes((4, 3), [[(slice(0, 2), slice(0, 3))]], partial=True)
+    with (
+        pytest.raises(IsthmusError, match=r"layout: no rank holds element \[2, 0\]"),
+        isthmus.open_array(path, "w") as file,
+    ):
+        file.write([np.zeros((2, 3))], half)
+    unharmed(path)

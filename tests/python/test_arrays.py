@@ -220,6 +220,10 @@ def test_plans_print_themselves():
         ),
         (lambda: Layout.whole((4,)).gather([]), "parts: of 0 ranks; the layout has 1"),
         (
+            lambda: Layout.boxes((4,), [[(slice(0, 2),)]], partial=True).gather([[np.zeros(2)]]),
+            "gather: no rank holds element [2]; all are needed here",
+        ),
+        (
             lambda: Layout.whole((4,)).gather([[np.zeros(3)]]),
             "parts of rank 0: of shapes [(3,)]; the layout has [(4,)]",
         ),

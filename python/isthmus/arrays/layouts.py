@@ -381,6 +381,17 @@ class Layout:
             dealt[number % ranks].append((starts, ends))
         return cls.boxes(shape, dealt)
 
+    def refuse_missing(self, what: str) -> None:
+        """Refuse a partial layout that leaves elements out, where all are needed.
+
+        Raises:
+            IsthmusError: it does; the message names the first.
+
+        """
+        missing = self._core.first_missing()
+        if missing is not None:
+            raise IsthmusError(f"{what}: no rank holds element {missing}; all are needed here")
+
     def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
         """Give its ranks other numbers: the first of these to the first, and so on."""
         if ranks is None:
@@ -480,6 +491,7 @@ class Layout:
         """Put the whole array together from what each rank holds: the opposite of `scatter`."""
         import numpy as np
 
+        self.refuse_missing("gather")
         if len(parts) != len(self.ranks):
             raise IsthmusError(
                 f"parts: of {len(parts)} ranks; the layout has {len(self.ranks)}, in this order: "

@@ -77,6 +77,7 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
 
     def look() -> tuple[list[list[Part]], np.dtype[Any] | None]:
         same_shape(access.path, "shape=", given.shape, layout.shape)
+        layout.refuse_missing("layout")
         ranks = access.ranks(layout)
         if isinstance(team, Alone):
             by_rank = [memory.parts_of(of_one) for of_one in held]
