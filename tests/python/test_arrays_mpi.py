@@ -147,7 +147,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("form", ["alltoall", "pairwise", "datatype", "window"])
+@pytest.mark.parametrize("form", ["alltoall", "pairwise", "datatype", "window", "first"])
 def test_who_waits_says_for_whom(form, tmp_path):
     done = mpiexec(4, "-c", LATE, form, str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -348,3 +348,41 @@ def test_memory_of_another_process_with_the_same_number_is_not_taken():
             shared._seen(os.getpid(), own, 64, f"{shared.NAME}other")
     finally:
         os.close(own)
+
+
+CHOSEN = """
+from mpi4py import MPI
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.calibration import cases
+from isthmus.arrays.costs import Measured, Rates
+from isthmus.arrays.mpi import Exchange, Ranks
+
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((640, 640), (4, 1)), Layout.block((640, 640), (1, 4)))
+def measured(factor):
+    told = [case.took([0.0]) for case in cases(4)]
+    return [
+        Measured(one.size, one.moved, one.packed, one.unpacked, factor * (1e-5 + one.size * 1e-9))
+        for one in told
+    ]
+with Ranks(comm) as ranks:
+    for slower in (0.9, 1.2, 1.3, 9.0):
+        ranks.rates = Rates(4, 2, {"datatype": measured(1.0), "window": measured(slower)})
+        with Exchange(ranks, plan, "f8") as exchange:
+            assert len(set(comm.allgather(exchange.form))) == 1
+            if comm.rank == 0:
+                print(exchange.form)
+    ranks.rates = Rates(3, 2, {"datatype": measured(1.0), "window": measured(1.0)})
+    try:
+        Exchange(ranks, plan, "f8")
+    except Exception as error:
+        if comm.rank == 0:
+            print(error)
+"""
+
+
+def test_noise_does_not_choose_the_form():
+    done = mpiexec(4, "-c", CHOSEN)
+    *forms, refused = done.stdout.splitlines()
+    assert forms == ["window", "window", "datatype", "datatype"], done.stderr
+    assert refused.startswith("rates: measured between 3 ranks; the plan has 4")
