@@ -482,6 +482,11 @@ class Layout:
     def replicas(self) -> int:
         """How many ranks hold each element."""
 
+    def first_missing(self) -> list[int] | None:
+        """The first element, in order of rows, that no rank holds; of a partial layout alone there
+        may be one.
+        """
+
     def runs(self, rank: int) -> list[list[tuple[int, int, int, int, int]]]:
         """By part and dimension the runs of indices that a rank holds: the first index, indices of
         a run, from run to run, how many runs, indices of the last.

@@ -505,7 +505,7 @@ def test_a_full_disk(tmp_path, suffix):
         cp {tmp_path}-kept/* {tmp_path} -r
         {sys.executable} -c "$0" {tmp_path}/a{suffix} disk
         ls -A {tmp_path}
-        cp -r {tmp_path}/a{suffix} {tmp_path}-after
+        cp -r {tmp_path}/a{suffix} {tmp_path}-after || exit 98
     """
     kept = tmp_path.with_name(f"{tmp_path.name}-kept")
     kept.mkdir()
@@ -514,6 +514,7 @@ def test_a_full_disk(tmp_path, suffix):
     done = subprocess.run(command, capture_output=True, text=True, check=False) if unshare else None
     if done is None or done.returncode in {1, 99}:
         pytest.skip("no file system may be mounted here")
+    assert done.returncode == 0, done
     said, *there = done.stdout.splitlines()
     assert re.search(rf"a{suffix}: .*No space left on device", said), done
     assert there == [f"a{suffix}"]
@@ -854,3 +855,16 @@ def test_what_cannot_be_kept_through_a_power_cut(in_memory, monkeypatch, folder)
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
     assert np.array_equal(np.load(path), np.full(100, 0.0 if folder else 1.0))
     assert names(in_memory) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_no_rank_holds_is_not_made_up(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write(path)
+    half = Layout.boxes((4, 3), [[(slice(0, 2), slice(0, 3))]], partial=True)
+    with (
+        pytest.raises(IsthmusError, match=r"layout: no rank holds element \[2, 0\]"),
+        isthmus.open_array(path, "w") as file,
+    ):
+        file.write([np.zeros((2, 3))], half)
+    unharmed(path)

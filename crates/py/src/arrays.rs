@@ -110,6 +110,11 @@ impl PyLayout {
         self.0.replicas()
     }
 
+    /// The first element, in order of rows, that no rank holds.
+    fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
+        py.detach(|| self.0.first_missing())
+    }
+
     /// By part and dimension the runs of indices that a rank holds.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
         let parts = self.0.parts(self.place(rank)?);
@@ -258,7 +263,10 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
             if columns {
                 along.reverse();
             }
-            along.into_iter().map(|range| (range.start, range.end)).unzip()
+            along
+                .into_iter()
+                .map(|range| (range.start, range.end))
+                .unzip()
         })
         .collect()
 }
