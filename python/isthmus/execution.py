@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TICK_S = 0.1
 """Seconds between two looks at the progress."""
 CANCEL_S = 60.0
-"""Seconds that a cancelled run is given to end."""
+"""Seconds that a cancelled run is given to end; then its error is told all the same."""
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error

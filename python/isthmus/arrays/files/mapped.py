@@ -122,11 +122,11 @@ class Mapped:
     def close(self, *, sync: bool = False) -> None:
         """Be done; with `sync` what was written is kept through a power cut."""
         del self._all
-        with telling_of(self._path, "cannot be written" if self._writes else "cannot be read"):
+        problem = "cannot be written" if self._writes else "cannot be read"
+        with telling_of(self._path, problem), self._file:
             self._shown.close()
             if sync:
                 os.fsync(self._file.fileno())
-            self._file.close()
 
     def _part(self, layout: Layout, rank: int) -> tuple[Any, int, int]:
         """How the rank's elements move, which message they are, and how many."""

@@ -55,7 +55,7 @@ class Temporary:
         except OSError as error:
             raise unwritable(path.parent, error) from error
 
-    def finish(self, *, sync: bool) -> None:
+    def finish(self) -> None:
         """Give it its name.
 
         Raises:
@@ -70,8 +70,6 @@ class Temporary:
                 with suppress(FileNotFoundError):
                     self.place.chmod(stat.S_IMODE(self.path.stat().st_mode))
                 self.place.replace(self.path)
-            if sync:
-                sync_one(self.path.parent)
         self._free()
 
     def discard(self) -> None:

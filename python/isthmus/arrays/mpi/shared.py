@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import secrets
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isthmus.errors import IsthmusError
+from isthmus.arrays.agreed import AgreedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[np.uint8]
+
+NAME = "isthmus-"
+"""Memory bears it with a mark of its own behind it, by which it is known again."""
 
 
 class Shared:
@@ -28,16 +34,17 @@ class Shared:
             size: bytes of this rank, which need not be as many as those of others.
 
         Raises:
-            IsthmusError: on all of them alike: a rank has not enough memory, or cannot see that of
+            AgreedError: a rank has not enough memory, or cannot see that of
                 another.
 
         """
-        problem, own, mine = "", -1, (0, 0, 0)
+        problem, own, mine = "", -1, (0, 0, 0, "")
+        mark = NAME + secrets.token_hex(16)
         try:
-            own = os.memfd_create("isthmus")
+            own = os.memfd_create(mark)
             # Now rather than at the first touch, where there would be nobody to tell.
             os.posix_fallocate(own, 0, max(size, 1))
-            mine = (os.getpid(), own, max(size, 1))
+            mine = (os.getpid(), own, max(size, 1), mark)
         except OSError as error:
             problem = f"{size:,} bytes of shared memory: {error.strerror}"
         told = node.allgather((problem, mine))
@@ -53,13 +60,16 @@ class Shared:
             os.close(own)
         for rank, (problem, _) in enumerate(told):
             if problem:
-                raise IsthmusError(f"rank {rank} of the node: {problem}")
+                raise AgreedError(f"rank {rank} of the node: {problem}")
 
 
-def _seen(process: int, file: int, size: int) -> Bytes:
+def _seen(process: int, file: int, size: int, mark: str) -> Bytes:
     """The memory of another process."""
     opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
     try:
+        # In a container of its own another process may have the same number.
+        if mark not in str(Path(f"/proc/self/fd/{opened}").readlink()):
+            raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
         return np.frombuffer(mmap.mmap(opened, size), np.uint8)
     finally:
         os.close(opened)
@@ -71,6 +81,6 @@ def can_share(node: Any) -> bool:
         return False
     try:
         Shared(node, 1)
-    except IsthmusError:
+    except AgreedError:
         return False
     return True
