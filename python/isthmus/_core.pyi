@@ -598,5 +598,5 @@ def fence() -> None:
     after it.
     """
 
-def crc32c(data: NDArray[np.uint8], before: int = 0) -> int:
-    """The CRC-32C of bytes that follow others, of which it is `before`."""
+def crc32c(data: NDArray[np.uint8]) -> int:
+    """The CRC-32C of bytes."""
