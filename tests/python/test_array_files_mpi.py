@@ -147,7 +147,7 @@ def test_all_ranks_say_the_same(folder):
         "nothing": "rank 1: held of rank 1: 0 arrays; the layout gives it 1",
         "ranks": "the layout has rank 4, but the communicator has 4 ranks",
         "out": "rank 1: a.npy: elements of type float64; out of rank 1 has int32",
-        "other way": "rank 2: buffer: not what rank 0 gives (2000 there, 1000 here); all ranks give",
+        "other way": "rank 2: buffer: not what rank 0 gives (2000 there, 1000 here); all",
         "other layout": "rank 3: layout: not what rank 0 gives; all ranks give the same",
         "other layout read": "rank 3: layout: not what rank 0 gives; all ranks give the same",
         "option": 'rank 0: stripe: "1000": the unit is missing',
