@@ -482,6 +482,11 @@ class Layout:
     def replicas(self) -> int:
         """How many ranks hold each element."""
 
+    def fingerprint(self) -> int:
+        """A number that is the same for layouts that are the same, in processes that run this
+        program.
+        """
+
     def first_missing(self) -> list[int] | None:
         """The first element, in order of rows, that no rank holds; of a partial layout alone there
         may be one.
@@ -598,5 +603,5 @@ def fence() -> None:
     after it.
     """
 
-def crc32c(data: NDArray[np.uint8], before: int = 0) -> int:
-    """The CRC-32C of bytes that follow others, of which it is `before`."""
+def crc32c(data: NDArray[np.uint8]) -> int:
+    """The CRC-32C of bytes."""

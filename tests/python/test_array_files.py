@@ -868,3 +868,60 @@ def test_what_no_rank_holds_is_not_made_up(tmp_path, suffix):
     ):
         file.write([np.zeros((2, 3))], half)
     unharmed(path)
+
+
+@pytest.mark.parametrize("length", [150, 154, 244, 248])
+def test_long_names(tmp_path, length):
+    """Two that begin alike are written at once."""
+    ends = [tmp_path / ("y" * (length - 5) + f"{end}.npy") for end in (0, 1)]
+    assert len(ends[0].name) == length
+    with (
+        isthmus.open_array(ends[0], "w", checksums=length < 248) as one,
+        isthmus.open_array(ends[1], "w") as other,
+    ):
+        one.write(np.zeros(3))
+        other.write(np.ones(3))
+    assert [np.load(path).tolist() for path in ends] == [[0.0] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_is_before_the_elements_of_a_raw_file_is_kept(tmp_path, keep):
+    path = tmp_path / "a.raw"
+    path.write_bytes(b"HEADER!!" + bytes(100))
+    with isthmus.open_array(path, "w", offset="8 B", keep=keep) as file:
+        file.write(np.arange(3.0))
+    assert path.read_bytes() == b"HEADER!!" + np.arange(3.0).tobytes()
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.npy")
+    with pytest.raises(IsthmusError, match="an array of this format is a file"):
+        isthmus.open_array(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("settings", "held", "message"),
+    [
+        ({"suffix": ".h5", "dataset": "/"}, WHOLE, "dataset: '/'; it is the name of a dataset"),
+        ({"suffix": ".h5", "dataset": 3}, WHOLE, "dataset: 3; it is the name of a dataset"),
+        ({"suffix": ".zarr", "chunks": (0, 2)}, WHOLE, "chunks"),
+        (
+            {"suffix": ".zarr"},
+            np.zeros((4, 5), [("v", "f4", (3,)), ("n", "S5")]),
+            "zarr has no elements of type .* whose fields are arrays",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense(tmp_path, settings, held, message):
+    pytest.importorskip("zarr")
+    with pytest.raises(IsthmusError, match=message):
+        write(tmp_path / f"a{settings.pop('suffix')}", held, **settings)
+    assert names(tmp_path) == []
+
+
+def test_layouts_that_are_none(tmp_path):
+    with isthmus.open_array(tmp_path / "a.npy", "w") as file:
+        with pytest.raises(IsthmusError, match="it is a Layout"):
+            file.write([WHOLE], WHOLE)
+        with pytest.raises(IsthmusError, match="held: give a list"):
+            file.write(5, Layout.whole((5,)))

@@ -188,10 +188,10 @@ def test_plans_print_themselves():
     [
         (lambda: Layout.block((4, 4), (0, 1)), "each extent is at least 1"),
         (lambda: Layout.block((4.5,), (1,)), "shape: 4.5; it is a whole number"),
-        (lambda: Layout.block((-4,), (1,)), "shape: -4; it is at least 0"),
+        (lambda: Layout.block((-4,), (1,)), "shape: -4; it is at least 1"),
         (lambda: Layout.block((2**62,), (1,)), "fewer than 2^62 elements"),
         (lambda: Layout.grid((4,), (2,), [cyclic(0)]), "blocks of dimension 0 have no indices"),
-        (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "negative"),
+        (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "block: -1; it is at least 0"),
         (lambda: Layout.boxes((4,), []), "boxes of 0 ranks: there are 1 to 16777216"),
         (lambda: Layout.boxes((4,), [[(slice(0, 3),)]]), "no rank holds element [3]"),
         (
@@ -210,8 +210,8 @@ def test_plans_print_themselves():
             lambda: Layout.darray([4, 4], ["block"], [None], [1]),
             "darray: dimensions of sizes 2, distributions 1, arguments 1 and processes 1",
         ),
-        (lambda: Layout.fine((4, 4), 0, 2), "side: 0; it is a whole number, at least 1"),
-        (lambda: Layout.fine((4, 4), 2, 0.5), "factor: 0.5; it is a whole number, at least 1"),
+        (lambda: Layout.fine((4, 4), 0, 2), "side: 0; it is at least 1"),
+        (lambda: Layout.fine((4, 4), 2, 0.5), "factor: 0.5; it is a whole number"),
         (lambda: Layout.row_swath(100, 4), "shape: 100; it is a list of whole numbers"),
         (lambda: Layout.coarse(100, 4), "shape: 100; it is a list of whole numbers"),
         (
@@ -231,7 +231,16 @@ def test_plans_print_themselves():
         (lambda: Layout.chunks((4,), ((2, 1),), 1), "they have 3 indices"),
         (lambda: Layout.block((4,), (2,), ranks=[1, 1]), "rank 1 is given twice"),
         (lambda: Plan(Layout.whole((4,)), Layout.whole((5,))), "both must be the same"),
-        (lambda: Layout.chunks((4,), (2,), 0), "ranks: 0; it is a number of ranks, at least 1"),
+        (lambda: Layout.chunks((4,), (2,), 0), "ranks: 0; it is at least 1"),
+        (lambda: Layout.chunks((4,), [2.5], 1), "chunks of dimension 0: 2.5; it is a whole number"),
+        (lambda: cyclic(1, source=-1), "source: -1; it is at least 0"),
+        (lambda: cyclic(1, axis=-1), "axis: -1; it is at least 0"),
+        (lambda: cuts([0, 1.5, 4]), "cuts: 1.5; it is a whole number"),
+        (lambda: Layout.block(None, (1, 1)), "shape: None; it is a list of whole numbers"),
+        (lambda: Layout.hpf((4,), [1], (2,)), "dimension 0: 1; it is a word"),
+        (lambda: Layout.whole((4,)).extents(-1), "rank -1 is none of the 1 of the layout"),
+        (lambda: Plan(Layout.whole((4,)), None), "to: None; it is a Layout"),
+        (lambda: HALVES.runs(0, 0, orders=("C", "X")), "orders: 'X'; each is"),
         (lambda: Layout.boxes((4,), [[3]]), "box 0 of rank 0: 3; it is where it begins"),
         (
             lambda: io_distribution((8,), (2, 2), links=1, tu="64 KB", element=8),
@@ -315,3 +324,12 @@ def test_arrays_may_lie_where_those_before_were():
         found = Plan(from_, to).redistribute(*sides)
         for held, parts in zip(found, after, strict=True):
             assert all(map(same, held, parts)), seed
+
+
+def test_layouts_take_the_numbers_of_numpy():
+    chunks = Layout.chunks((4, 4), np.array([2, 2]), np.int64(2))
+    assert chunks == Layout.chunks((4, 4), (2, 2), 2)
+    assert chunks.fingerprint == Layout.chunks((4, 4), (2, 2), 2).fingerprint
+    assert chunks.fingerprint != Layout.chunks((4, 4), (2, 2), 3).fingerprint
+    halves = Layout.block((4,), (2,))
+    assert halves.fingerprint != halves.on_ranks([1, 0]).fingerprint

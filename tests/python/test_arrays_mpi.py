@@ -251,6 +251,7 @@ from isthmus.arrays.mpi import Exchange, exchange
 
 comm = MPI.COMM_WORLD
 plan = Plan(Layout.block((4,), (2,)), Layout.block((4,), (2,), ranks=[1, 0]))
+back = Plan(Layout.block((4,), (2,)), Layout.block_cyclic((4,), (2,), (1,)))
 class Odd:
     # No array, and no error of isthmus.
     def __array__(self, *_, **__):
@@ -261,6 +262,7 @@ for case in (
     lambda: exchange(comm, plan, np.zeros(2) if comm.rank else None, dtype="f9"),
     lambda: exchange(comm, plan, np.zeros(2) if comm.rank else Odd()),
     lambda: isthmus.open_array("none.npy", "w", comm=comm, aggregators=5),
+    lambda: exchange(comm, [plan, back][comm.rank], np.zeros(2)),
     lambda: isthmus.open_array("none.npy", "w", comm=comm, aggregators="all"),
 ):
     for _ in range(3):
@@ -285,16 +287,19 @@ for settings in ({"dtype": "f9"}, {"dtype": "f8", "order": "Q"}):
 def test_what_all_ranks_refuse_alike_leaves_nothing_open():
     done = mpiexec(2, "-c", AGREED)
     lines = done.stdout.splitlines()
-    assert len(lines) == 8, done.stderr
+    assert len(lines) == 9, done.stderr
     assert lines[0] == "elements are of the types float32, float64; on all ranks they are of one 1"
     assert lines[1].startswith("form: 'carrier'")
     assert lines[2].startswith("rank 0: TypeError: ")
     assert lines[3].startswith("rank 0: RuntimeError: odd")
     assert lines[4].startswith("aggregators: 5; there are 1 to 2")
-    assert lines[5].startswith("aggregators: 'all'")
-    assert all(line.endswith(" 1") for line in lines[:6]), lines
-    assert lines[6].startswith("dtype: 'f9'")
-    assert lines[7] == 'order: \'Q\'; it is "C" or "F"'
+    assert lines[5].startswith(
+        "rank 1: the layout that data go to: not what rank 0 gives; all ranks"
+    )
+    assert lines[6].startswith("aggregators: 'all'")
+    assert all(line.endswith(" 1") for line in lines[:7]), lines
+    assert lines[7].startswith("dtype: 'f9'")
+    assert lines[8] == 'order: \'Q\'; it is "C" or "F"'
 
 
 NODES = """

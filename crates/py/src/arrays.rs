@@ -110,6 +110,11 @@ impl PyLayout {
         self.0.replicas()
     }
 
+    /// A number that is the same for layouts that are the same, in processes that run this program.
+    fn fingerprint(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.fingerprint())
+    }
+
     /// The first element, in order of rows, that no rank holds.
     fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
         py.detach(|| self.0.first_missing())

@@ -1,10 +1,9 @@
-//! What a rank sends and receives by a plan, and the checksum of bytes.
+//! What a rank sends and receives by a plan.
 
 use crate::arrays::{Given, PyPlan, Taken, arrays, arrays_mut, order, wrong};
-use crc_fast::{CrcAlgorithm, Digest};
 use isthmus_redistribute::transfer::{Array, Order, Packing, Source};
 use isthmus_redistribute::{
-    At, Comb, Family, Message, Section, Side, Steps, piece, piece_size, spans,
+    At, Comb, End, Family, Message, Section, Steps, piece, piece_size, spans,
 };
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -116,10 +115,10 @@ impl PyShare {
         strides: Vec<u64>,
         gap: u64,
     ) -> PyResult<Vec<(u64, u64)>> {
-        let side = if comes_from { Side::From } else { Side::To };
+        let end = if comes_from { End::From } else { End::To };
         let found = spans(
             &self.cut(false, piece)?,
-            side,
+            end,
             self.packing.element,
             &strides,
             gap,
@@ -207,25 +206,6 @@ fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
     let each = messages.iter();
     each.map(|(rank, sections)| (*rank, sections.iter().map(Section::size).sum()))
         .collect()
-}
-
-/// Has other processes that share memory see what was written before it before what is written after it.
-#[pyfunction]
-pub(crate) fn fence() {
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-}
-
-/// The CRC-32C (Castagnoli, as in RFC 3720) of bytes that follow others, of which it is `before`.
-#[pyfunction]
-#[pyo3(signature = (data, before = 0))]
-pub(crate) fn crc32c(py: Python<'_>, data: PyReadonlyArray1<'_, u8>, before: u32) -> PyResult<u32> {
-    let bytes = data.as_slice().map_err(wrong)?;
-    Ok(py.detach(|| {
-        let mut digest =
-            Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(before ^ u32::MAX));
-        digest.update(bytes);
-        digest.finalize() as u32
-    }))
 }
 
 fn packed((element, columns): (u64, bool)) -> Packing {

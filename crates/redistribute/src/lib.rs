@@ -21,4 +21,4 @@ pub use family::{At, Family, Steps, shared, shared_size};
 pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
 pub use piece::{piece, piece_size, stretch};
 pub use plan::{Message, Plan, PlanError, Section};
-pub use span::{Side, spans};
+pub use span::{End, spans};

@@ -107,15 +107,15 @@ fn blocks(
         return;
     };
     let row: u64 = sizes[dim + 1..].iter().product();
-    spans(range, row, |number, span| match span {
-        Span::Whole(count) => {
+    cut_evenly(range, row, |number, covered| match covered {
+        Covered::Whole(count) => {
             let faster = sizes[dim + 1..].iter().map(|&size| 0..size);
             let mut all = at.clone();
             all.push(number..number + count);
             all.extend(faster);
             tell(&all);
         }
-        Span::Part(within) => {
+        Covered::Part(within) => {
             at.push(number..number + 1);
             blocks(sizes, within, at, tell);
             at.pop();
@@ -143,27 +143,27 @@ fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
 /// of another that is not whole; of a group the same with runs.
 fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
-    spans(range, group, |number, within| {
+    cut_evenly(range, group, |number, covered| {
         let first = ahead(family.first, family.outer.by, number);
-        match within {
-            Span::Whole(count) => found.push(Family {
+        match covered {
+            Covered::Whole(count) => found.push(Family {
                 first,
                 outer: steps(count, family.outer.by),
                 ..*family
             }),
-            Span::Part(within) => spans(within, family.len, |number, within| {
+            Covered::Part(within) => cut_evenly(within, family.len, |number, covered| {
                 let first = ahead(first, family.inner.by, number);
                 let alone = Family {
                     first,
                     outer: Steps::ONCE,
                     ..*family
                 };
-                found.push(match within {
-                    Span::Whole(count) => Family {
+                found.push(match covered {
+                    Covered::Whole(count) => Family {
                         inner: steps(count, family.inner.by),
                         ..alone
                     },
-                    Span::Part(within) => Family {
+                    Covered::Part(within) => Family {
                         len: within.end - within.start,
                         first: ahead(first, EACH, within.start),
                         inner: Steps::ONCE,
@@ -182,29 +182,31 @@ const EACH: At = At {
     to: 1,
 };
 
-enum Span {
+/// What of stretches that follow one another a range covers.
+enum Covered {
     /// So many stretches.
     Whole(u64),
     /// Of one stretch these.
     Part(Range<u64>),
 }
 
-/// A range of what lies in stretches of `len`: the number of the first stretch of each span.
-fn spans(range: Range<u64>, len: u64, mut tell: impl FnMut(u64, Span)) {
+/// Tells which stretches of `len` a range covers, one that it covers in part by itself: the number of the first of
+/// them, and what is covered.
+fn cut_evenly(range: Range<u64>, len: u64, mut tell: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);
     if low == high {
-        return tell(low, Span::Part(head..tail));
+        return tell(low, Covered::Part(head..tail));
     }
     if head > 0 {
-        tell(low, Span::Part(head..len));
+        tell(low, Covered::Part(head..len));
     }
     let whole = low + u64::from(head > 0);
     if whole < high {
-        tell(whole, Span::Whole(high - whole));
+        tell(whole, Covered::Whole(high - whole));
     }
     if tail > 0 {
-        tell(high, Span::Part(0..tail));
+        tell(high, Covered::Part(0..tail));
     }
 }
 

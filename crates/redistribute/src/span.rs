@@ -5,20 +5,20 @@ use crate::plan::Section;
 use std::iter;
 use std::ops::Range;
 
-/// A side of an exchange.
+/// An end of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum End {
     /// Where data come from.
     From,
     /// Where data go to.
     To,
 }
 
-/// The bytes among which elements lie in the memory of a side, an array of elements of so many bytes with these
+/// The bytes among which elements lie in the memory at an end, an array of elements of so many bytes with these
 /// strides: stretches with more than `gap` bytes between them, from the first on.
 pub fn spans(
     sections: &[Section],
-    side: Side,
+    end: End,
     element: u64,
     strides: &[u64],
     gap: u64,
@@ -31,7 +31,7 @@ pub fn spans(
         found.extend(fastest_first.iter().fold(element, |row, &dim| {
             let families = section.dims[dim].iter();
             joined(
-                families.flat_map(|family| along(family, side, &row, strides[dim], gap)),
+                families.flat_map(|family| along(family, end, &row, strides[dim], gap)),
                 gap,
             )
         }));
@@ -41,16 +41,10 @@ pub fn spans(
 }
 
 /// The stretches of all indices of a family, each of which has a row.
-fn along(
-    family: &Family,
-    side: Side,
-    row: &[Range<u64>],
-    stride: u64,
-    gap: u64,
-) -> Vec<Range<u64>> {
-    let of = |at: At| match side {
-        Side::From => at.from * stride,
-        Side::To => at.to * stride,
+fn along(family: &Family, end: End, row: &[Range<u64>], stride: u64, gap: u64) -> Vec<Range<u64>> {
+    let of = |at: At| match end {
+        End::From => at.from * stride,
+        End::To => at.to * stride,
     };
     let Family {
         len,

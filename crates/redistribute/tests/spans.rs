@@ -1,7 +1,7 @@
 //! Among which bytes elements lie, against going through all of them.
 
 use crate::oracle::{Spec, shapes, specs};
-use isthmus_redistribute::{Plan, Section, Side, spans};
+use isthmus_redistribute::{End, Plan, Section, spans};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -14,8 +14,8 @@ struct Case {
     from: Spec,
     to: Spec,
     element: u64,
-    /// Which side's memory it is.
-    side: Side,
+    /// In the memory at which end.
+    end: End,
     /// Whether the first index counts fastest in it.
     columns: bool,
     gap: u64,
@@ -25,17 +25,17 @@ fn cases() -> impl Strategy<Value = Case> {
     let gap = prop_oneof![Just(0), 1..8_u64, 8..400_u64];
     let memory = (
         1..20_u64,
-        prop_oneof![Just(Side::From), Just(Side::To)],
+        prop_oneof![Just(End::From), Just(End::To)],
         any::<bool>(),
         gap,
     );
     let layouts = shapes().prop_flat_map(|shape| (specs(&shape), specs(&shape), Just(shape)));
-    (layouts, memory).prop_map(|((from, to, shape), (element, side, columns, gap))| Case {
+    (layouts, memory).prop_map(|((from, to, shape), (element, end, columns, gap))| Case {
         shape,
         from,
         to,
         element,
-        side,
+        end,
         columns,
         gap,
     })
@@ -57,16 +57,16 @@ fn strides(extents: &[u64], element: u64, columns: bool) -> Vec<u64> {
 }
 
 /// Where each element begins.
-fn begins(section: &Section, side: Side, strides: &[u64]) -> Vec<u64> {
+fn begins(section: &Section, end: End, strides: &[u64]) -> Vec<u64> {
     let mut begins = vec![0];
     for (families, stride) in section.dims.iter().zip(strides) {
         let places: Vec<u64> = families
             .iter()
             .flat_map(|family| {
                 family.starts().flat_map(move |at| {
-                    let first = match side {
-                        Side::From => at.from,
-                        Side::To => at.to,
+                    let first = match end {
+                        End::From => at.from,
+                        End::To => at.to,
                     };
                     first..first + family.len
                 })
@@ -83,7 +83,7 @@ fn begins(section: &Section, side: Side, strides: &[u64]) -> Vec<u64> {
 fn one_by_one(sections: &[Section], case: &Case, strides: &[u64]) -> Vec<Range<u64>> {
     let mut begins: Vec<u64> = sections
         .iter()
-        .flat_map(|section| begins(section, case.side, strides))
+        .flat_map(|section| begins(section, case.end, strides))
         .collect();
     begins.sort_unstable();
     let mut found: Vec<Range<u64>> = Vec::new();
@@ -108,22 +108,22 @@ fn every_element_is_in_a_span_and_gaps_are_wide() {
         .run(&cases(), |case| {
             let layout = |spec: &Spec| Arc::new(spec.layout(&case.shape));
             let plan = Plan::new(layout(&case.from), layout(&case.to)).unwrap();
-            let of_side = match case.side {
-                Side::From => plan.from(),
-                Side::To => plan.to(),
+            let at_end = match case.end {
+                End::From => plan.from(),
+                End::To => plan.to(),
             };
             for from in 0..plan.from().rank_count() as u32 {
                 for to in 0..plan.to().rank_count() as u32 {
-                    let own = match case.side {
-                        Side::From => from,
-                        Side::To => to,
+                    let own = match case.end {
+                        End::From => from,
+                        End::To => to,
                     };
-                    let parts = of_side.parts(own);
+                    let parts = at_end.parts(own);
                     let mut sections = plan.sections(from, to);
                     // Of several parts each is a memory of its own.
-                    let part = |section: &Section| match case.side {
-                        Side::From => section.from_part,
-                        Side::To => section.to_part,
+                    let part = |section: &Section| match case.end {
+                        End::From => section.from_part,
+                        End::To => section.to_part,
                     };
                     sections.retain(|section| part(section) == 0);
                     if sections.is_empty() {
@@ -131,7 +131,7 @@ fn every_element_is_in_a_span_and_gaps_are_wide() {
                     }
                     let extents: Vec<u64> = parts[0].iter().map(|comb| comb.size()).collect();
                     let strides = strides(&extents, case.element, case.columns);
-                    let found = spans(&sections, case.side, case.element, &strides, case.gap);
+                    let found = spans(&sections, case.end, case.element, &strides, case.gap);
                     let naive = one_by_one(&sections, &case, &strides);
                     prop_assert_eq!(&found, &naive, "from {} to {}", from, to);
                     let count = if naive.len() > 1 { &several } else { &single };

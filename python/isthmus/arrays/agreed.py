@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from isthmus.errors import IsthmusError
 
 
@@ -16,6 +18,30 @@ def may_close(kind: type[BaseException] | None) -> bool:
     for the others, who may be anywhere.
     """
     return kind is None or issubclass(kind, AgreedError)
+
+
+def refuse_others(told: Sequence[Mapping[str, object]]) -> None:
+    """Refuse ranks that give something else than rank 0.
+
+    Args:
+        told: by rank, and by name, what each gives, or a fingerprint of it.
+
+    Raises:
+        AgreedError: one does; the message names the first, and what.
+
+    """
+    for rank, given in enumerate(told):
+        for name, value in given.items():
+            first = told[0][name]
+            if value != first:
+                values = (
+                    f" ({value} there, {first} here)"
+                    if isinstance(value, str) and isinstance(first, str)
+                    else ""
+                )
+                raise AgreedError(
+                    f"rank {rank}: {name}: not what rank 0 gives{values}; all ranks give the same"
+                )
 
 
 def words_of(error: Exception) -> str:

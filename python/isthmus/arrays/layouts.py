@@ -54,17 +54,23 @@ def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Alon
         source: coordinate that has the first block.
 
     """
-    return _Along((block, source), axis)
+    _whole("block", [block], 1 << 64)
+    _whole("source", [source], 1 << 32)
+    return _Along((block, source), _axis(axis))
 
 
 def block(*, axis: int | None = None) -> _Along:
     """One block for each coordinate of an axis, as large as possible: ``BLOCK`` of HPF."""
-    return _Along((), axis)
+    return _Along((), _axis(axis))
 
 
 def cuts(points: Sequence[int], *, axis: int | None = None) -> _Along:
     """Coordinate ``i`` has the indices from ``points[i]`` to before ``points[i + 1]``."""
-    return _Along((list(points),), axis)
+    return _Along((_whole("cuts", points, 1 << 64),), _axis(axis))
+
+
+def _axis(axis: int | None) -> int | None:
+    return None if axis is None else _whole("axis", [axis], 1 << 32)[0]
 
 
 class Layout:
@@ -120,7 +126,7 @@ class Layout:
             for dim in dims
         ]
         extents = _whole("grid", grid, 1 << 32)
-        shape = _whole("shape", shape, 1 << 64)
+        shape = _whole("shape", shape, 1 << 64, 1)
         core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
         return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 
@@ -174,9 +180,8 @@ class Layout:
 
         Block-cyclic: the third line of Table 1.
         """
-        for what, number in (("side", side), ("factor", factor)):
-            if not isinstance(number, int) or number < 1:
-                raise IsthmusError(f"{what}: {number!r}; it is a whole number, at least 1")
+        _whole("side", [side], 1 << 32, 1)
+        _whole("factor", [factor], 1 << 32, 1)
         blocks = [-(-extent // (side * factor)) for extent in _whole("shape", shape, 1 << 64)]
         return cls.block_cyclic(shape, [side] * len(shape), blocks)
 
@@ -203,6 +208,8 @@ class Layout:
         dims: list[_Along | None] = []
         axis = 0
         for at, (word, extent) in enumerate(zip(distribution, shape, strict=True)):
+            if not isinstance(word, str):
+                raise IsthmusError(f'dimension {at}: {word!r}; it is a word such as "BLOCK"')
             if word.strip() == "*":
                 dims.append(None)
                 continue
@@ -356,19 +363,16 @@ class Layout:
         """
         import itertools
 
-        if not isinstance(ranks, int) or ranks < 1:
-            raise IsthmusError(f"ranks: {ranks!r}; it is a number of ranks, at least 1")
+        (ranks,) = _whole("ranks", [ranks], 1 << 24, 1)
         _alike("chunks", shape=shape, chunks=chunks)
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
-            if isinstance(sizes, int):
-                if sizes < 1:
-                    raise IsthmusError(
-                        f"chunks of dimension {at}: {sizes}; they have at least 1 index"
-                    )
-                edges.append([*range(0, extent, sizes), extent])
+            if not hasattr(sizes, "__len__"):
+                (size,) = _whole(f"chunks of dimension {at}", [cast("int", sizes)], 1 << 62, 1)
+                edges.append([*range(0, extent, size), extent])
             else:
-                edges.append([0, *itertools.accumulate(cast("Sequence[int]", sizes))])
+                told = _whole(f"chunks of dimension {at}", cast("Sequence[int]", sizes), 1 << 62)
+                edges.append([0, *itertools.accumulate(told)])
                 if edges[-1][-1] != extent:
                     raise IsthmusError(
                         f"chunks of dimension {at}: they have {edges[-1][-1]} indices, but the "
@@ -380,6 +384,11 @@ class Layout:
             starts, ends = zip(*chunk, strict=True)
             dealt[number % ranks].append((starts, ends))
         return cls.boxes(shape, dealt)
+
+    @property
+    def fingerprint(self) -> int:
+        """A number by which ranks tell whether their layouts are the same."""
+        return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:
         """Refuse a partial layout that leaves elements out, where all are needed.
@@ -465,11 +474,19 @@ class Layout:
 
     def extents(self, rank: int) -> list[tuple[int, ...]]:
         """By part the shape of the array that a rank holds."""
+        self._refuse_unless_rank(rank)
         return [tuple(extents) for extents in _told(self._core.extents, rank)]
 
     def indices(self, rank: int) -> list[list[NDArray[np.int64]]]:
         """By part and dimension the indices that a rank holds, ascending."""
+        self._refuse_unless_rank(rank)
         return [[_spread(runs) for runs in part] for part in _told(self._core.runs, rank)]
+
+    def _refuse_unless_rank(self, rank: int) -> None:
+        if isinstance(rank, int) and rank < 0:
+            raise IsthmusError(
+                f"rank {rank} is none of the {len(self.ranks)} of the layout; they begin at 0"
+            )
 
     def scatter(self, array: NDArray[Any], *, order: Literal["C", "F"] = "C") -> list[list[Part]]:
         """Cut a whole array, which is in this process, into what each rank holds.
@@ -555,7 +572,7 @@ def _alike(what: str, **given: Sequence[Any]) -> None:
         )
 
 
-def _whole(what: str, numbers: Sequence[int], below: int) -> list[int]:
+def _whole(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
     """Numbers that have no fraction and no sign."""
     import operator
 
@@ -569,8 +586,8 @@ def _whole(what: str, numbers: Sequence[int], below: int) -> list[int]:
             whole = operator.index(number)
         except TypeError:
             raise IsthmusError(f"{what}: {number!r}; it is a whole number") from None
-        if not 0 <= whole < below:
-            raise IsthmusError(f"{what}: {whole}; it is at least 0 and below {below}")
+        if not least <= whole < below:
+            raise IsthmusError(f"{what}: {whole}; it is at least {least} and below {below}")
         told.append(whole)
     return told
 

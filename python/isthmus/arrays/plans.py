@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from isthmus.arguments import refuse
 from isthmus.arrays.layouts import Layout, _told
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
@@ -50,6 +51,9 @@ class Plan:
         """
         from isthmus import _core
 
+        for what, layout in (("from_", from_), ("to", to)):
+            if not isinstance(layout, Layout):
+                raise refuse(what, layout, "a Layout: who holds what")
         self.from_ = from_
         self.to = to
         self._core = _told(_core.Plan, from_._core, to._core)
@@ -85,6 +89,9 @@ class Plan:
             orders: in memory, of the sender's arrays and of the receiver's.
 
         """
+        for order in orders:
+            if order not in {"C", "F"}:
+                raise IsthmusError(f'orders: {order!r}; each is "C" or "F"')
         columns = (orders[0] == "F", orders[1] == "F")
         return dict(_told(self._core.runs, (from_rank, to_rank), element, columns))
 

@@ -233,7 +233,7 @@ def _json(one: Prediction) -> dict[str, Any]:
             "seconds": of.seconds,
             "low": of.low,
             "high": of.high,
-            "exact": of.exact,
+            "exact": of.exact and of.share == 1,
             "messages": of.messages,
             "bytes": of.bytes,
             "simulated_share": of.share,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,6 +83,8 @@ def command(
         raise IsthmusError(
             "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
         )
+    # Some launchers give ranks a terminal of their own, whose output goes on into a file or pipe.
+    os.environ["TERM"] = "dumb"
     comm = _world()
     try:
         told = _alike(comm, lambda: _ready(file, changes, memory))

@@ -6,7 +6,7 @@ use crate::comb::Comb;
 use std::collections::BTreeSet;
 
 /// A hyper-rectangle: of each dimension the indices from one to before another.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Block {
     /// The first index in each dimension.
     pub from: Vec<u64>,
@@ -66,7 +66,7 @@ impl Block {
 }
 
 /// By rank its boxes, of which no two hold the same element.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Boxes {
     blocks: Vec<Vec<Block>>,
 }

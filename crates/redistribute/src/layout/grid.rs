@@ -9,7 +9,7 @@ use std::sync::Arc;
 const ROUND: u128 = 1 << 63;
 
 /// In which order the processes of a grid are numbered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GridOrder {
     /// The last axis counts fastest, as in C and MPI; the `R` of BLACS.
     #[default]
@@ -19,7 +19,7 @@ pub enum GridOrder {
 }
 
 /// How a dimension is spread over an axis of the grid.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Spread {
     /// Blocks of `block` indices go round the coordinates, the first to the coordinate `source`: `CYCLIC(block)` of
     /// High Performance Fortran; `MB`, `RSRC` of a ScaLAPACK descriptor.
@@ -36,7 +36,7 @@ pub enum Spread {
 }
 
 /// How one dimension is distributed: over which axis of the grid, and how; `None` is whole at every process.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Dim(pub Option<(usize, Spread)>);
 
 impl Dim {
@@ -57,7 +57,7 @@ impl Dim {
 /// A grid of processes, and how each dimension of an array goes over its axes.
 ///
 /// Processes that differ only along axes over which no dimension goes hold the same elements.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grid {
     extents: Vec<u32>,
     order: GridOrder,

@@ -9,6 +9,7 @@ pub use error::LayoutError;
 pub use grid::{Dim, Grid, GridOrder, Spread};
 
 use crate::comb::Comb;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Dimensions that an array may have.
 pub const DIMS_MAX: usize = 32;
@@ -22,7 +23,7 @@ pub const ELEMENTS_MAX: u64 = 1 << 62;
 ///
 /// A rank holds *parts*, each an array of its own with as many dimensions as the whole: one of a [`Grid`], any number
 /// of [`Boxes`].
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     shape: Vec<u64>,
     form: Form,
@@ -30,7 +31,7 @@ pub struct Layout {
     ranks: Option<Vec<u32>>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Form {
     Grid(Grid),
     Boxes(Boxes),
@@ -113,6 +114,14 @@ impl Layout {
         }
         self.ranks = Some(ranks.to_vec());
         Ok(self)
+    }
+
+    /// A number by which processes that run the same program tell whether their layouts are the same, without telling
+    /// one another all of them. Those of two layouts that are not the same differ, but for a chance of one in 2^64.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Indices of each dimension.

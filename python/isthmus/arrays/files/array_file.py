@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from isthmus import arguments
-from isthmus.arrays.agreed import may_close
+from isthmus.arrays.agreed import may_close, refuse_others
 from isthmus.arrays.files.access import Access
 from isthmus.arrays.files.amounts import bytes_of
 from isthmus.arrays.files.formats import Described, Given, format_of
 from isthmus.arrays.files.reading import Source
-from isthmus.arrays.files.team import Alone, Team, aggregators_of, team_of
+from isthmus.arrays.files.team import Alone, aggregators_of, team_of
 from isthmus.arrays.files.writing import write
 from isthmus.arrays.layouts import Layout
 from isthmus.errors import IsthmusError
@@ -95,6 +95,7 @@ class ArrayFile:
                 raise IsthmusError("layout: ranks of a communicator write with one")
             whole = np.asanyarray(held)
             layout, held = Layout.whole(whole.shape), [whole]
+        _refuse_unless_layout(layout)
         self._array = write(self._access, held, layout)
 
     def read(
@@ -127,6 +128,7 @@ class ArrayFile:
             if not isinstance(self._access.team, Alone) or out is not None:
                 raise IsthmusError("layout: it is left out by one process alone, without out")
             return source.part(...)
+        _refuse_unless_layout(layout)
         return source.read(layout, out, order)
 
     def __getitem__(self, key: Any) -> Any:
@@ -282,9 +284,9 @@ def open_array(
             None if dtype is None else _dtype(dtype),
             order,
             None if offset is None else bytes_of("offset", offset, 0, OFFSET_MAX),
-            dataset,
-            _shape("chunks", chunks),
-            _shape("shards", shards),
+            _dataset(dataset),
+            _shape("chunks", chunks, 1),
+            _shape("shards", shards, 1),
             checksums=checksums is True and form.sums,
         )
         if order not in {None, "C", "F"}:
@@ -307,7 +309,9 @@ def open_array(
 
     try:
         access = team.together(look)
-        _same_on_all(team, (mode, aggregators, *_said(access)))
+        refuse_others(
+            team.everyone({"mode": mode, "aggregators": repr(aggregators), **_said(access)})
+        )
         access = replace(access, aggregators=aggregators_of(team, aggregators))
         return ArrayFile(access, Source(access) if mode == "r" else None)
     except BaseException as error:
@@ -328,13 +332,25 @@ def _dtype(given: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _shape(name: str, shape: Any) -> tuple[int, ...] | None:
+def _refuse_unless_layout(layout: Any) -> None:
+    if not isinstance(layout, Layout):
+        raise arguments.refuse("layout", layout, "a Layout: who holds what")
+
+
+def _dataset(name: Any) -> str | None:
+    if name is not None and not (isinstance(name, str) and name.strip("/")):
+        raise arguments.refuse("dataset", name, "the name of a dataset, such as 'fields/density'")
+    found: str | None = name
+    return found
+
+
+def _shape(name: str, shape: Any, least: int = 0) -> tuple[int, ...] | None:
     if shape is None:
         return None
     if isinstance(shape, str) or not isinstance(shape, Sequence):
         raise arguments.refuse(name, shape, "an extent for each dimension, such as (100, 200)")
     for extent in shape:
-        arguments.whole(name, extent, 0, 1 << 62)
+        arguments.whole(name, extent, least, 1 << 62)
     return tuple(map(int, shape))
 
 
@@ -344,19 +360,17 @@ def _block(checksums: bool | str) -> int:
     return bytes_of("checksums", checksums, 1, BYTES_MAX)
 
 
-def _said(access: Access) -> tuple[Any, ...]:
+def _said(access: Access) -> dict[str, str]:
     """All that decides who does what: ranks that differ in it would wait for one another."""
-    amounts = (access.stripe, access.buffer, access.block)
-    flags = (access.sync, access.keep, access.verify)
-    return str(access.path), access.form.name, access.given, amounts, flags
-
-
-def _same_on_all(team: Team, said: tuple[Any, ...]) -> None:
-    """Refuse ranks that open a file in another way than rank 0."""
-    first = team.first(lambda: repr(said))
-
-    def look() -> None:
-        if repr(said) != first:
-            raise IsthmusError(f"opened in another way than on rank 0: {said!r}, not {first}")
-
-    team.together(look)
+    said = {
+        "path": access.path,
+        "format": access.form.name,
+        **{field.name: getattr(access.given, field.name) for field in fields(access.given)},
+        "stripe": access.stripe,
+        "buffer": access.buffer,
+        "block of checksums": access.block,
+        "sync": access.sync,
+        "keep": access.keep,
+        "verify": access.verify,
+    }
+    return {name: str(value) for name, value in said.items()}

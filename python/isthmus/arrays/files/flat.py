@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from isthmus.arrays.files.formats import Described, Format, Given
 from isthmus.errors import IsthmusError
+
+PIECE = 1 << 20
+"""Bytes that are copied at once."""
 
 
 class Raw(Format):
@@ -29,7 +33,18 @@ class Raw(Format):
     def create(  # noqa: D102
         self, place: Path, array: Described, given: Given, path: Path
     ) -> Described:
-        return Described(array.shape, array.dtype, array.order, given.offset or 0)
+        offset = given.offset or 0
+        if offset:
+            _copy_head(path, place, offset)
+        return Described(array.shape, array.dtype, array.order, offset)
+
+
+def _copy_head(path: Path, place: Path, size: int) -> None:
+    """Keep what is before the elements of a file that is there, as MPI-IO does."""
+    with suppress(FileNotFoundError), path.open("rb") as before, place.open("r+b") as file:
+        while size > 0 and (piece := before.read(min(size, PIECE))):
+            file.write(piece)
+            size -= len(piece)
 
 
 class Npy(Format):
@@ -49,6 +64,8 @@ class Npy(Format):
             except (ValueError, SyntaxError, EOFError) as error:
                 why = str(error).splitlines()[0]
                 raise IsthmusError(f"{path}: not the header of a .npy file ({why})") from error
+            if any(extent < 0 for extent in shape):
+                raise IsthmusError(f"{path}: not the header of a .npy file (its shape is {shape})")
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
 
     def create(  # noqa: D102

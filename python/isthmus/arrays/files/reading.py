@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.agreed import refuse_others
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box, Domains, slices
 from isthmus.arrays.files.formats import Described, LibraryFormat, same_shape
@@ -16,9 +18,11 @@ from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import recover
 from isthmus.errors import IsthmusError
-from isthmus.files import telling_of
+from isthmus.files import kind_of, telling_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from isthmus.arrays.files.access import Access
@@ -58,6 +62,7 @@ class Source:
         """Read all of it into a layout, together with all other ranks."""
         team = self._access.team
         taken = team.together(lambda: self._taken(layout, out, order))
+        refuse_others(team.everyone({"layout": layout.fingerprint}))
         if self._mapped(layout, taken):
             return taken
         domains, work = team.together(self._ready)
@@ -102,7 +107,7 @@ class Source:
             if form.folder:
                 recover(path)
             else:
-                _refuse_folder(path)
+                _refuse_unless_file(path)
             kept = None
             if access.verify and not form.folder:
                 kept = sums.consistent(path, path.stat)
@@ -238,6 +243,8 @@ class Source:
         )
 
 
-def _refuse_folder(path: Any) -> None:
-    if path.is_dir():
-        raise IsthmusError(f"{path}: a folder; an array of this format is a file")
+def _refuse_unless_file(path: Path) -> None:
+    """Refuse a folder, and what would be waited for, such as a pipe."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise IsthmusError(f"{path}: {kind_of(mode)}; an array of this format is a file")

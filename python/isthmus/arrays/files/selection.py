@@ -100,6 +100,8 @@ def selected(key: Any, shape: Sequence[int]) -> Selection:
             after.append(slice(None, None, 1 if along.step > 0 else -1))
             continue
         try:
+            if isinstance(word, bool):
+                raise TypeError
             index = operator.index(word)
         except TypeError:
             raise IsthmusError(

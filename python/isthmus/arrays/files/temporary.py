@@ -6,6 +6,7 @@ writer is told, and what a killed one has left is removed by the next.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -23,8 +24,11 @@ FORMER = "isthmus-former"
 
 
 def hidden(path: Path, end: str) -> Path:
-    """A hidden name beside a path."""
-    return path.with_name(f".{path.name[:NAME_MAX]}.{end}")
+    """A hidden name beside a path, its own also where the path's is as long as may be."""
+    name = path.name
+    if len(name) > NAME_MAX:
+        name = f"{name[:NAME_MAX]}~{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return path.with_name(f".{name}.{end}")
 
 
 class Temporary:

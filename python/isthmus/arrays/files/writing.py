@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays import memory
-from isthmus.arrays.agreed import AgreedError, may_close
+from isthmus.arrays.agreed import AgreedError, may_close, refuse_others
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
@@ -80,6 +80,8 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
         layout.refuse_missing("layout")
         ranks = access.ranks(layout)
         if isinstance(team, Alone):
+            if not isinstance(held, (list, tuple, np.ndarray)):
+                raise IsthmusError("held: give a list with what each rank of the layout holds")
             by_rank = [memory.parts_of(of_one) for of_one in held]
             if len(by_rank) != len(ranks):
                 raise IsthmusError(
@@ -101,7 +103,9 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
         return [[_forwards(part) for part in parts] for parts in by_rank], kind
 
     by_rank, mine = team.together(look)
-    kinds = team.everyone(mine)
+    told = team.everyone((mine, {"layout": layout.fingerprint}))
+    refuse_others([said for _, said in told])
+    kinds = [kind for kind, _ in told]
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
     if not known:
         raise AgreedError("held: no rank holds any array")

@@ -20,6 +20,7 @@ from isthmus.arrays.files.formats import (
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -43,6 +44,11 @@ class Zarr(ChunkedFormat):
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
         refuse_order(self.name, array.order)
+        if _has_arrays(array.dtype):
+            raise IsthmusError(
+                f"{path}: zarr has no elements of type {array.dtype}, whose fields are arrays; "
+                "give another format, such as .npy"
+            )
         keywords: dict[str, Any] = {}
         if given.checksums:
             keywords["compressors"] = (ZstdCodec(), Crc32cCodec())
@@ -65,6 +71,12 @@ class Zarr(ChunkedFormat):
 
     def chunks(self, place: Path) -> Chunks:  # noqa: D102
         return _Chunks(place)
+
+
+def _has_arrays(dtype: np.dtype[Any]) -> bool:
+    """Whether fields of a structured type are arrays."""
+    fields = (dtype.fields or {}).values()
+    return any(field[0].subdtype is not None or _has_arrays(field[0]) for field in fields)
 
 
 class _Pieces(Pieces):

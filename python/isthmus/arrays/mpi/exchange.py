@@ -8,6 +8,7 @@ import numpy as np
 
 from isthmus.arguments import refuse
 from isthmus.arrays import memory
+from isthmus.arrays.agreed import refuse_others
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
 from isthmus.errors import IsthmusError
@@ -77,6 +78,7 @@ class Exchange(ClosedTogether):
         try:
             self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
             with self._ranks.watch:
+                self._refuse_others(form)
                 self._way = self._ranks.way(form, self._share)
                 self._course = self._way.course(self._share)
         except IsthmusError:
@@ -85,6 +87,17 @@ class Exchange(ClosedTogether):
             raise
         self.form: Form = self._way.form
         self._shared: tuple[Part, ...] | None = None
+
+    def _refuse_others(self, form: Form | None) -> None:
+        """Refuse ranks that exchange in another way: wrong elements would come of it."""
+        said: dict[str, object] = {
+            "the layout that data come from": self.plan.from_.fingerprint,
+            "the layout that data go to": self.plan.to.fingerprint,
+            "dtype": str(self.dtype),
+            "order": self.order,
+            "form": str(form),
+        }
+        refuse_others(self._ranks.comm.allgather(said))
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""

@@ -1,0 +1,20 @@
+//! Memory that others read as well: what they are to see of it, and whether it is what was written.
+
+use crate::arrays::wrong;
+use crc_fast::{CrcAlgorithm, checksum};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::sync::atomic;
+
+/// Has other processes that share memory see what was written before it before what is written after it.
+#[pyfunction]
+pub(crate) fn fence() {
+    atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// The CRC-32C (Castagnoli, as in RFC 3720) of bytes.
+#[pyfunction]
+pub(crate) fn crc32c(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<u32> {
+    let bytes = data.as_slice().map_err(wrong)?;
+    Ok(py.detach(|| checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32))
+}
