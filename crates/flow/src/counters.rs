@@ -3,8 +3,8 @@
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;
 
-/// Counts from [`Engine::count_from_now`](crate::Engine::count_from_now) to the moment of
-/// [`Engine::counted`](crate::Engine::counted). Of a transfer that moves across one of the two,
+/// Counts from `Engine::count_from_now` to the moment of
+/// `Engine::counted`. Of a transfer that moves across one of the two,
 /// what moved between them counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {

@@ -1,10 +1,12 @@
 //! The event loop: transfers begin, move, end.
 
-use crate::counters::Counting;
+use crate::counters::{Counters, Counting};
 use crate::ends::{Ends, FlowId};
-use crate::rate::work;
+use crate::error::Error;
+use crate::handler::Handler;
+use crate::rate::{BYTES_MAX, Rate, work};
 use crate::sharing::{NONE, Sharing};
-use crate::{BYTES_MAX, Counters, Delivered, Error, Handler, Moving, Rate, Transfer};
+use crate::transfer::{Delivered, Moving, Transfer};
 use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
 //! What can be wrong with a network and with what is offered to it.
 
-use crate::{BYTES_MAX, Rate};
+use crate::rate::{BYTES_MAX, Rate};
 use isthmus_kernel::Cycles;
 use std::fmt;
 

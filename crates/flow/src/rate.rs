@@ -1,10 +1,13 @@
 //! Rates and work in whole steps.
 
-use crate::Error;
+use crate::error::Error;
 use std::fmt;
 
 /// Steps of a byte: work and rates are counted in them.
 const STEPS_PER_BYTE: u64 = 1 << 24;
+
+/// Bytes of a transfer at most: 512 GiB less one.
+pub const BYTES_MAX: u64 = (1 << 39) - 1;
 
 /// Below this are all rates, so that a tick of the fastest is a number of 64 bits.
 const STEPS_LIMIT: u64 = 1 << 62;

@@ -1,15 +1,12 @@
 //! What goes in and what comes out.
 
-use crate::{Engine, Rate};
+use crate::rate::Rate;
 use isthmus_kernel::Cycles;
-
-/// Bytes of a transfer at most: 512 GiB less one.
-pub const BYTES_MAX: u64 = (1 << 39) - 1;
 
 /// Bytes to be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<'a, T> {
-    /// How many, at most [`BYTES_MAX`].
+    /// How many, at most [`BYTES_MAX`](crate::BYTES_MAX).
     pub bytes: u64,
     /// The links that they cross, in any order, none twice. There may be none: then nothing but
     /// the bound holds them back.
@@ -52,29 +49,4 @@ pub struct Moving<'e, T> {
     pub rate: Option<Rate>,
     /// The links that it crosses.
     pub path: &'e [u32],
-}
-
-/// What drives the engine and learns from it. Calls come in order of time, and within a tick by
-/// rule 7.
-pub trait Handler {
-    /// What is attached to a transfer.
-    type Tag: Copy;
-
-    /// A timer set by [`Engine::schedule`] is due. Does nothing by default.
-    #[inline]
-    fn timer(&mut self, _engine: &mut Engine<Self::Tag>, _timer: u32) {}
-
-    /// The time of an offered transfer has come, which has this number now. Does nothing by
-    /// default.
-    #[inline]
-    fn generated(&mut self, _engine: &mut Engine<Self::Tag>, _number: u64, _tag: Self::Tag) {}
-
-    /// A transfer has ended.
-    fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
-
-    /// Whether the run may end. Asked after every event. No by default.
-    #[inline]
-    fn finished(&self) -> bool {
-        false
-    }
 }

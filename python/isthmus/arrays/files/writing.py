@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isthmus.arrays import memory
 from isthmus.arrays.agreed import AgreedError, may_close, refuse_others
 from isthmus.arrays.files import sums
@@ -19,7 +21,6 @@ from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from isthmus.arrays.files.access import Access
