@@ -542,6 +542,10 @@ class Share:
     """
 
     def __new__(cls, plan: Plan, rank: int, element: int, columns: bool) -> Share: ...
+    @staticmethod
+    def between(plan: Plan, pair: tuple[int, int], element: int, columns: bool) -> Share:
+        """What the second of a pair of ranks receives from the first, as its only message."""
+
     def sends(self) -> list[tuple[int, int]]:
         """By message the rank that it goes to, and its elements."""
 
