@@ -147,6 +147,41 @@ def test_the_interface_of_the_paper():
             io_distribution((8, 8), (8, 8), links=links, tu=tu, element=1)
 
 
+def test_the_words_of_what_an_interface_takes_stay():
+    found = io_distribution((6, 40), (2, 4), links=2, tu=32, element=2, ranks=[*range(20, 12, -1)])
+    assert (found.rows, found.columns, found.links, found.dim, found.block) == (2, 4, 2, 1, 4)
+    assert found.layout == Layout.grid(
+        (6, 40), (2, 4), [block(axis=0), cyclic(4, axis=1)], ranks=[*range(20, 12, -1)]
+    )
+    assert found.layout.to_hpf() == (["BLOCK", "CYCLIC(4)"], (2, 4))
+    assert [found.link(rank) for rank in range(20, 12, -1)] == [0, 0, 1, 1] * 2
+    first, *_, last = found.units()
+    assert (first.number, first.start, first.blocks) == (0, 0, ((20, 4), (19, 4), (18, 4), (17, 4)))
+    # 40 are two transfer units of 16 and one of 8 in two blocks.
+    assert (last.number, last.start, last.blocks) == (17, 232, ((16, 4), (15, 4)))
+    assert found.layout.indices(20)[0][1].tolist() == [0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35]
+    rows = io_distribution((40, 6), (2, 2), links=1, tu=64, element=1)
+    assert (rows.dim, rows.block, rows.layout.to_hpf()) == (0, 5, (["CYCLIC(5)", "*"], (4,)))
+    with pytest.raises(IsthmusError, match="rank 8 is none of the 4 of the layout"):
+        rows.link(8)
+    for wrong, message in (
+        ({"links": -1}, "links: -1; it is at least 0"),
+        ({"links": 0}, "links: 0; each has as many of the 2 columns as the others"),
+        ({"tu": 0}, "tu: 0; it is a number of bytes, at least 1"),
+        ({"element": -8}, "element: -8; it is a number of bytes, at least 1"),
+        ({"tu": 1 << 64}, "int too big"),
+        ({"shape": (0, 2)}, "dimension 0 has no indices"),
+        ({"shape": ()}, "an array of 0 dimensions"),
+        ({"shape": (2.5,)}, "shape: 2.5; it is a whole number"),
+        ({"grid": (0, 2)}, "each extent is at least 1"),
+        ({"ranks": [1, 1, 2, 3]}, "rank 1 is given twice"),
+    ):
+        given = {"shape": (8, 8), "grid": (2, 2), "links": 1, "tu": 64, "element": 1} | wrong
+        with pytest.raises(IsthmusError) as error:
+            io_distribution(**given)
+        assert message in str(error.value)
+
+
 def test_the_first_element_that_no_rank_holds():
     # Of the core alone: what is partial is made and refused in files.
     halves = [[(slice(0, 2),)], [(slice(3, 4),)]]
