@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 __all__ = [
     "CoreError",
     "Experiment",
+    "IoDistribution",
     "Layout",
     "Plan",
     "ResumeError",
@@ -539,6 +540,53 @@ class Plan:
         """Move the parts of all ranks, in order of the ranks of the layouts."""
 
 @final
+class IoDistribution:
+    """A layout from which a network interface takes transfer units; see
+    `isthmus.arrays.io_distribution`.
+
+    Raises `ValueError` with one line for distributions that there are not.
+    """
+
+    def __new__(
+        cls,
+        shape: Sequence[int],
+        grid: tuple[int, int],
+        links: int,
+        tu: int,
+        element: int,
+        ranks: Sequence[int] | None,
+    ) -> IoDistribution: ...
+    @property
+    def layout(self) -> Layout:
+        """Who holds what."""
+
+    @property
+    def over(
+        self,
+    ) -> tuple[list[int], list[tuple[int, int, int] | tuple[int, list[int]] | int | None]] | None:
+        """Extents of the layout's process grid, and its dimensions as `Layout.grid` takes them."""
+
+    @property
+    def dim(self) -> int:
+        """The dimension along which blocks lie."""
+
+    @property
+    def block(self) -> int:
+        """Indices of that dimension in a block."""
+
+    @property
+    def unit_count(self) -> int:
+        """How many transfer units the array is."""
+
+    def link(self, rank: int) -> int:
+        """Over which link a rank sends."""
+
+    def unit(self, number: int) -> tuple[int, int, list[tuple[int, int]]]:
+        """The number of a transfer unit, where it begins in the array, and of each block rank and
+        elements.
+        """
+
+@final
 class Share:
     """What one rank sends and receives by a plan, worked out once.
 
@@ -547,6 +595,10 @@ class Share:
     """
 
     def __new__(cls, plan: Plan, rank: int, element: int, columns: bool) -> Share: ...
+    @staticmethod
+    def between(plan: Plan, pair: tuple[int, int], element: int, columns: bool) -> Share:
+        """What the second of a pair of ranks receives from the first, as its only message."""
+
     def sends(self) -> list[tuple[int, int]]:
         """By message the rank that it goes to, and its elements."""
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from array_cases import case, same
-from isthmus import IsthmusError
-from isthmus.arrays import Layout, Plan, block, cuts, cyclic, io_distribution
+from isthmus import IsthmusError, _core
+from isthmus.arrays import Layout, Plan, block, cuts, cyclic, io_distribution, memory
 
 HALVES = Plan(Layout.block((4,), (2,)), Layout.whole((4,)))
 
@@ -145,6 +145,80 @@ def test_the_interface_of_the_paper():
     ):
         with pytest.raises(IsthmusError, match=message):
             io_distribution((8, 8), (8, 8), links=links, tu=tu, element=1)
+
+
+def test_the_words_of_what_an_interface_takes_stay():
+    found = io_distribution((6, 40), (2, 4), links=2, tu=32, element=2, ranks=[*range(20, 12, -1)])
+    assert (found.rows, found.columns, found.links, found.dim, found.block) == (2, 4, 2, 1, 4)
+    assert found.layout == Layout.grid(
+        (6, 40), (2, 4), [block(axis=0), cyclic(4, axis=1)], ranks=[*range(20, 12, -1)]
+    )
+    assert found.layout.to_hpf() == (["BLOCK", "CYCLIC(4)"], (2, 4))
+    assert [found.link(rank) for rank in range(20, 12, -1)] == [0, 0, 1, 1] * 2
+    first, *_, last = found.units()
+    assert (first.number, first.start, first.blocks) == (0, 0, ((20, 4), (19, 4), (18, 4), (17, 4)))
+    # 40 are two transfer units of 16 and one of 8 in two blocks.
+    assert (last.number, last.start, last.blocks) == (17, 232, ((16, 4), (15, 4)))
+    assert found.layout.indices(20)[0][1].tolist() == [0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35]
+    rows = io_distribution((40, 6), (2, 2), links=1, tu=64, element=1)
+    assert (rows.dim, rows.block, rows.layout.to_hpf()) == (0, 5, (["CYCLIC(5)", "*"], (4,)))
+    with pytest.raises(IsthmusError, match="rank 8 is none of the 4 of the layout"):
+        rows.link(8)
+    for wrong, message in (
+        ({"links": -1}, "links: -1; it is at least 0"),
+        ({"links": 0}, "links: 0; each has as many of the 2 columns as the others"),
+        ({"tu": 0}, "tu: 0; it is a number of bytes, at least 1"),
+        ({"element": -8}, "element: -8; it is a number of bytes, at least 1"),
+        ({"tu": 1 << 64}, "int too big"),
+        ({"shape": (0, 2)}, "dimension 0 has no indices"),
+        ({"shape": ()}, "an array of 0 dimensions"),
+        ({"shape": (2.5,)}, "shape: 2.5; it is a whole number"),
+        ({"grid": (0, 2)}, "each extent is at least 1"),
+        ({"ranks": [1, 1, 2, 3]}, "rank 1 is given twice"),
+    ):
+        given = {"shape": (8, 8), "grid": (2, 2), "links": 1, "tu": 64, "element": 1} | wrong
+        with pytest.raises(IsthmusError) as error:
+            io_distribution(**given)
+        assert message in str(error.value)
+
+
+def test_the_first_element_that_no_rank_holds():
+    # Of the core alone: what is partial is made and refused in files.
+    halves = [[(slice(0, 2),)], [(slice(3, 4),)]]
+    assert Layout.boxes((4,), halves, partial=True)._core.first_missing() == [2]
+    assert Layout.boxes((4,), [[(slice(0, 4),)]], partial=True)._core.first_missing() is None
+    assert Layout.block((4,), (3,))._core.first_missing() is None
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_what_two_ranks_have_to_do_with_one_another(columns):
+    # As the only message it is what it is among all that the receiver gets.
+    shape, order = (9, 14), "F" if columns else "C"
+    whole = np.arange(np.prod(shape), dtype="i4").reshape(shape)
+    copies = Layout.grid(shape, (2, 3), [cyclic(2, axis=1), None], ranks=[3, 4, 5, 6, 7, 8])
+    boxes = Layout.boxes(shape, [[(slice(0, 9), slice(0, 5))], [], [(slice(0, 9), slice(5, 14))]])
+    seen = Counter()
+    for plan in (Plan(copies, boxes), Plan(boxes, copies), Plan(boxes, boxes)):
+        sources = plan.from_.scatter(whole, order=order)
+        given = [[memory.to_read(part) for part in parts] for parts in sources]
+        for to in plan.to.ranks:
+            out = plan.to.empty(to, "i4", order=order)
+            taken = [memory.to_write(part, "out") for part in out]
+            share = _core.Share(plan._core, to, 4, columns)
+            for at, sender in enumerate(plan.from_.ranks):
+                alone = _core.Share.between(plan._core, (sender, to), 4, columns)
+                assert alone.sends() == []
+                wanted = [message for message in share.receives() if message[0] == sender]
+                assert alone.receives() == wanted
+                seen[len(wanted)] += 1
+                for _, elements in wanted:
+                    alone.unpack([((0, 0, elements), given[at])], taken)
+            for part, indices in zip(out, plan.to.indices(to), strict=True):
+                assert same(part, whole[np.ix_(*indices)])
+    assert seen[0] > 10
+    assert seen[1] > 10
+    # Of ranks that are none of the plan's there is nothing.
+    assert _core.Share.between(plan._core, (0, 9), 4, columns).receives() == []
 
 
 def test_table_1_of_the_paper():

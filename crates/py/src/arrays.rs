@@ -16,8 +16,8 @@ pub(crate) fn wrong(error: impl Display) -> PyErr {
 }
 
 /// How a dimension goes over an axis, as Python says it.
-#[derive(FromPyObject)]
-enum Along {
+#[derive(FromPyObject, IntoPyObject)]
+pub(crate) enum Along {
     /// Axis, block, source.
     Cyclic(usize, u64, u32),
     /// Axis and cuts.
@@ -27,6 +27,15 @@ enum Along {
 }
 
 impl Along {
+    pub(crate) fn of(dim: &Dim) -> Option<Self> {
+        let (axis, spread) = dim.0.as_ref()?;
+        Some(match spread {
+            &Spread::Cyclic { block, source } => Self::Cyclic(*axis, block, source),
+            Spread::Cuts(cuts) => Self::Cuts(*axis, cuts.to_vec()),
+            Spread::Block => Self::Block(*axis),
+        })
+    }
+
     fn dim(self) -> Dim {
         let (axis, spread) = match self {
             Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
@@ -43,7 +52,7 @@ type Runs = (u64, u64, u64, u64, u64);
 /// Which rank holds which elements of an array.
 #[pyclass(name = "Layout", module = "isthmus._core", frozen, eq)]
 #[derive(PartialEq)]
-pub(crate) struct PyLayout(Arc<Layout>);
+pub(crate) struct PyLayout(pub(crate) Arc<Layout>);
 
 #[pymethods]
 impl PyLayout {
@@ -141,7 +150,7 @@ impl PyLayout {
     }
 }
 
-fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
+pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     let none = || {
         wrong(format!(
             "rank {rank} is none of the {} of the layout",

@@ -65,6 +65,32 @@ impl PyShare {
         })
     }
 
+    /// What the second of a pair of ranks receives from the first, as its only message, whatever else it receives:
+    /// that costs what these two have to do with one another, however many ranks there are. They need not be of the
+    /// plan.
+    #[staticmethod]
+    fn between(
+        py: Python<'_>,
+        plan: &PyPlan,
+        pair: (u32, u32),
+        element: u64,
+        columns: bool,
+    ) -> Self {
+        let plan = &plan.0;
+        let (from, to) = (plan.from().place(pair.0), plan.to().place(pair.1));
+        py.detach(|| {
+            let sections = from.zip(to).map(|(from, to)| plan.sections(from, to));
+            let message = sections.filter(|sections| !sections.is_empty());
+            let message = message.map(|sections| (pair.0, sections));
+            Self {
+                packing: packed((element, columns)),
+                held: to.map(|to| plan.to().parts(to)).unwrap_or_default(),
+                sends: Vec::new(),
+                receives: message.into_iter().collect(),
+            }
+        })
+    }
+
     /// By message the rank that it goes to, and its elements.
     fn sends(&self) -> Vec<(u32, u64)> {
         sizes(&self.sends)

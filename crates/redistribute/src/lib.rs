@@ -1,5 +1,6 @@
 //! Distributed arrays: which rank holds which elements ([`layout`]), how an array of one layout becomes one of another
-//! ([`plan`]), and what moves the data ([`transfer`]).
+//! ([`plan`]), and what moves the data ([`transfer`]); the layout from which a network interface takes an array in large
+//! blocks ([`IoDistribution`]).
 //!
 //! The blocks that the ranks of a parallel program hold are small and scattered; whoever takes the data, a network
 //! interface or a file, wants large contiguous ones. The answer is to reshuffle inside the machine (Steenkiste, "A
@@ -10,6 +11,7 @@
 
 mod comb;
 mod family;
+mod io_distribution;
 pub mod layout;
 mod piece;
 pub mod plan;
@@ -18,6 +20,7 @@ pub mod transfer;
 
 pub use comb::Comb;
 pub use family::{At, Family, Steps, shared, shared_size};
+pub use io_distribution::{IoDistribution, IoDistributionError, IoGrid, TransferUnit, UnitBlock};
 pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
 pub use piece::{piece, piece_size, stretch};
 pub use plan::{Message, Plan, PlanError, Section};

@@ -3,6 +3,7 @@
 
 mod families;
 mod huge;
+mod io_distribution;
 mod layouts;
 mod oracle;
 mod spans;

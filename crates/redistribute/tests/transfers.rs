@@ -3,7 +3,7 @@
 
 use crate::oracle::{Held, Spec, element_bytes, held, shapes, specs};
 use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, Source, redistribute};
-use isthmus_redistribute::{Message, Plan, Section, piece, piece_size};
+use isthmus_redistribute::{Layout, Message, Plan, Section, piece, piece_size};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -351,4 +351,33 @@ fn ghost_cells_are_not_touched() {
             .zip(touched)
             .all(|(&byte, touched)| touched || byte == 7)
     );
+}
+
+/// Sections of another plan, of a larger array, are no reason to end or to write some of them.
+#[test]
+fn sections_that_reach_beyond_a_part_are_refused() {
+    let whole = |extent| Arc::new(Layout::whole(&[extent]).unwrap());
+    let (few, many) = (whole(4), Plan::new(whole(8), whole(8)).unwrap());
+    let (order, element) = (Order::C, 1);
+    let packing = Packing { element, order };
+    let sections = many.sections(0, 0);
+    let mut bytes = [7; 4];
+    for source in [
+        Source::Message(&[1; 8]),
+        Source::Arrays(&[Array {
+            bytes: &[1; 8],
+            strides: vec![1],
+        }]),
+    ] {
+        let mut parts = [ArrayMut {
+            bytes: &mut bytes,
+            strides: vec![1],
+        }];
+        let error = packing.unpack(&few.parts(0), &[(&sections, source)], &mut parts);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "to: array 0: it has 4 bytes, but with its strides the part ends behind 8"
+        );
+    }
+    assert_eq!(bytes, [7; 4]);
 }

@@ -8,14 +8,15 @@ pair has a link, and a TU of 64 KB has eight blocks of 8 KB.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from isthmus.arrays.layouts import Layout, block, cyclic
+from isthmus.arrays.layouts import Layout, _Over, _told, _whole
 from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus import _core
 
 
 @dataclass(frozen=True)
@@ -45,38 +46,20 @@ class IoDistribution:
     """Dimension along which blocks lie; those behind it are whole in each block."""
     block: int
     """Indices of that dimension in a block."""
+    _core: _core.IoDistribution = field(repr=False)
 
     def link(self, rank: int) -> int:
         """Over which link a rank sends: neighbouring columns share one."""
-        return self.layout.ranks.index(rank) % self.columns * self.links // self.columns
+        return int(_told(self._core.link, rank))
 
     def units(self) -> Iterator[TransferUnit]:
         """The transfer units in the order of the array, row by row.
 
         The last of a row of the array is shorter where the row is no multiple of them.
         """
-        shape, ranks = self.layout.shape, self.layout.ranks
-        slab = math.prod(shape[self.dim + 1 :])
-        length = self.block * self.columns
-        swath = -(-shape[0] // self.rows)
-        number = 0
-        for at in itertools.product(*map(range, shape[: self.dim])):
-            for first in range(0, shape[self.dim], length):
-                row = at[0] // swath if at else first // length % self.rows
-                held = [
-                    (column, min(self.block, shape[self.dim] - start))
-                    for column in range(self.columns)
-                    for start in [first + column * self.block]
-                    if start < shape[self.dim]
-                ]
-                begin = 0
-                for index, extent in zip((*at, first), shape, strict=False):
-                    begin = begin * extent + index
-                blocks = tuple(
-                    (ranks[row * self.columns + column], count * slab) for column, count in held
-                )
-                yield TransferUnit(number, begin * slab, blocks)
-                number += 1
+        for number in range(self._core.unit_count):
+            _, start, blocks = self._core.unit(number)
+            yield TransferUnit(number, start, tuple(blocks))
 
 
 def io_distribution(
@@ -103,31 +86,19 @@ def io_distribution(
         each rank and the transfer units in their order.
 
     Raises:
-        IsthmusError: there are more links than columns, or a block has no element.
+        IsthmusError: columns cannot be divided among the links, or a block has no element.
 
     """
-    rows, columns = grid
-    if not 1 <= links <= columns or columns % links:
-        raise IsthmusError(
-            f"links: {links}; each has as many of the {columns} columns as the others"
-        )
+    from isthmus import _core
+
+    rows, columns = _whole("grid", grid, 1 << 32)
     for what, size in (("tu", tu), ("element", element)):
         if not isinstance(size, int) or size < 1:
             raise IsthmusError(f"{what}: {size!r}; it is a number of bytes, at least 1")
-    room = tu // columns
-    if room < element:
-        raise IsthmusError(
-            f"tu: {tu} bytes have {room} for each of {columns} columns; an element has {element}"
-        )
-    slabs = [element * math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    along = next(dim for dim, slab in enumerate(slabs) if slab <= room)
-    size = room // slabs[along]
-    dims: list[Any] = [None] * len(shape)
-    if along == 0:
-        # Whole rows of the array are in a block: units go round the rows of processors.
-        dims[0] = cyclic(size)
-        layout = Layout.grid(shape, [rows * columns], dims, ranks=ranks)
-    else:
-        dims[0], dims[along] = block(axis=0), cyclic(size, axis=1)
-        layout = Layout.grid(shape, [rows, columns], dims, ranks=ranks)
-    return IoDistribution(layout, rows, columns, links, along, size)
+    (links,) = _whole("links", [links], 1 << 32)
+    numbers = None if ranks is None else _whole("ranks", ranks, 1 << 32)
+    shape = tuple(_whole("shape", shape, 1 << 64))
+    core = _told(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
+    extents, dims = core.over
+    layout = Layout(core.layout, _Over(tuple(extents), tuple(dims), "row"))
+    return IoDistribution(layout, rows, columns, links, core.dim, core.block, core)

@@ -188,7 +188,8 @@ impl Layout {
         }
     }
 
-    pub(crate) fn as_grid(&self) -> Option<&Grid> {
+    /// The grid that it goes over, if it is one.
+    pub fn as_grid(&self) -> Option<&Grid> {
         match &self.form {
             Form::Grid(grid) => Some(grid),
             Form::Boxes(_) => None,

@@ -70,8 +70,8 @@ impl Packing {
     ///
     /// # Errors
     ///
-    /// If a message has not [`Self::size`] bytes, or a part, there or here, is missing or too short or has elements that share bytes;
-    /// nothing has been written then.
+    /// If a message has not [`Self::size`] bytes, or a part, there or here, is missing or too short or has elements that
+    /// share bytes; nothing has been written then.
     pub fn unpack(
         &self,
         held: &[Part],

@@ -134,22 +134,28 @@ class InSharedMemory(Buffers):
         return own[turn * self._room : (turn + 1) * self._room]
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        from isthmus import _core
+
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
         read = [memory.to_read(part) for part in memory.parts_of(held)]
         for message in plan.sends(self.rank):
             aggregator = self.aggregators.index(message.to_rank)
-            share = self._share(plan, message.to_rank)
-            number = [sender for sender, _ in share.receives()].index(self.rank)
-            piece = (number, 0, message.elements)
+            # Of what the aggregator receives this rank's alone: there may be many others.
+            pair = (self.rank, message.to_rank)
+            share = _told(_core.Share.between, plan._core, pair, *self._elements)
             views = self.views(turn, boxes, aggregator)
+            piece = (0, 0, message.elements)
             _told(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+        from isthmus import _core
+
         if self.rank not in layout.ranks:
             return
-        share = self._share(Plan(self.aggregated(boxes), layout), self.rank)
+        plan = Plan(self.aggregated(boxes), layout)
+        share = _told(_core.Share, plan._core, self.rank, *self._elements)
         sources = []
         for number, (sender, size) in enumerate(share.receives()):
             views = self.views(turn, boxes, self.aggregators.index(sender))
@@ -158,8 +164,7 @@ class InSharedMemory(Buffers):
             taken = memory.parts_of(out)
             _told(share.unpack, sources, [memory.to_write(part, "out") for part in taken])
 
-    def _share(self, plan: Plan, rank: int) -> Any:
-        from isthmus import _core
-
-        array = self.array
-        return _told(_core.Share, plan._core, rank, array.dtype.itemsize, array.order == "F")
+    @property
+    def _elements(self) -> tuple[int, bool]:
+        """Bytes of an element, and whether the first index counts fastest."""
+        return self.array.dtype.itemsize, self.array.order == "F"

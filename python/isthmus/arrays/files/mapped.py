@@ -60,7 +60,7 @@ class Mapped:
         """
         self._path, self._array, self._writes = path, array, writes
         self._offset = array.offset or 0
-        self._share, self._message, self._elements = self._part(layout, rank)
+        self._share, self._elements = self._part(layout, rank)
         self._file = place.open("r+b" if writes else "rb", buffering=0)
         try:
             self._shown = mmap.mmap(
@@ -107,7 +107,7 @@ class Mapped:
         parts, file = memory.parts_of(held) if self._elements else [], memory.given(self._all)
         given = [memory.to_read(part) if self._writes else memory.given(part) for part in parts]
         for low, high in self._pieces():
-            piece = (self._message, low, high)
+            piece = (0, low, high)
             for begin, end in self._spans(low, high):
                 self._show(begin, end)
             if self._writes:
@@ -128,30 +128,29 @@ class Mapped:
             if sync:
                 os.fsync(self._file.fileno())
 
-    def _part(self, layout: Layout, rank: int) -> tuple[Any, int, int]:
-        """How the rank's elements move, which message they are, and how many."""
+    def _part(self, layout: Layout, rank: int) -> tuple[Any, int]:
+        """How the rank's elements move, as the only message, and how many they are."""
         from isthmus import _core
 
         array = self._array
         whole = Layout.whole(array.shape)
         plan = Plan(layout, whole) if self._writes else Plan(whole, layout)
-        sender, receiver = (rank, 0) if self._writes else (0, rank)
-        share = _told(_core.Share, plan._core, receiver, array.dtype.itemsize, array.order == "F")
-        for number, (other, elements) in enumerate(share.receives()):
-            if other == sender:
-                return share, number, elements
-        return share, 0, 0
+        pair = (rank, 0) if self._writes else (0, rank)
+        columns = array.order == "F"
+        # Alone what this rank has of the file, not what all others have as well.
+        share = _told(_core.Share.between, plan._core, pair, array.dtype.itemsize, columns)
+        return share, sum(elements for _, elements in share.receives())
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         most = max(1, PIECE // self._array.dtype.itemsize)
-        step = self._share.piece(False, self._message, most) if self._elements else most
+        step = self._share.piece(False, 0, most) if self._elements else most
         for low in range(0, self._elements, step):
             yield low, min(low + step, self._elements)
 
     def _spans(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         """The bytes of the file among which elements from one to before another lie."""
         if low < high:
-            piece, strides = (self._message, low, high), self._all.strides
+            piece, strides = (0, low, high), self._all.strides
             for begin, end in _told(self._share.spans, piece, not self._writes, strides, AROUND):
                 yield self._offset + begin, self._offset + end
 

@@ -1,0 +1,89 @@
+//! The distribution from which a network interface takes an array in large blocks.
+
+use crate::arrays::{Along, PyLayout, place, wrong};
+use isthmus_redistribute::{IoDistribution, IoGrid};
+use pyo3::prelude::*;
+
+/// The number of a transfer unit, where it begins in the array, and of each block the rank and how many elements.
+type Unit = (u64, u64, Vec<(u32, u64)>);
+
+/// A layout from which transfer units are taken.
+#[pyclass(name = "IoDistribution", module = "isthmus._core", frozen)]
+pub(crate) struct PyIoDistribution(IoDistribution);
+
+#[pymethods]
+impl PyIoDistribution {
+    /// Of an array over rows and columns of processors with links to an interface, and with other numbers for its
+    /// ranks.
+    #[new]
+    fn new(
+        shape: Vec<u64>,
+        grid: (u32, u32),
+        links: u32,
+        tu: u64,
+        element: u64,
+        ranks: Option<Vec<u32>>,
+    ) -> PyResult<Self> {
+        let (rows, columns) = grid;
+        let grid = IoGrid {
+            rows,
+            columns,
+            links,
+            tu,
+            element,
+        };
+        let made = IoDistribution::new(&shape, grid).map_err(wrong)?;
+        Ok(Self(match ranks {
+            Some(ranks) => made.on_ranks(&ranks).map_err(wrong)?,
+            None => made,
+        }))
+    }
+
+    #[getter]
+    fn layout(&self) -> PyLayout {
+        PyLayout(self.0.layout().clone())
+    }
+
+    /// Extents of the process grid of the layout, and how each dimension goes over its axes.
+    #[getter]
+    fn over(&self) -> Option<(Vec<u32>, Vec<Option<Along>>)> {
+        let grid = self.0.layout().as_grid()?;
+        let dims = grid.dims().iter().map(Along::of);
+        Some((grid.extents().to_vec(), dims.collect()))
+    }
+
+    #[getter]
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    #[getter]
+    fn block(&self) -> u64 {
+        self.0.block()
+    }
+
+    #[getter]
+    fn unit_count(&self) -> u64 {
+        self.0.unit_count()
+    }
+
+    /// Over which link a rank sends.
+    fn link(&self, rank: u32) -> PyResult<u32> {
+        Ok(self.0.link(place(self.0.layout(), rank)?))
+    }
+
+    /// A transfer unit.
+    fn unit(&self, number: u64) -> PyResult<Unit> {
+        let none = || {
+            let count = self.0.unit_count();
+            wrong(format!(
+                "there is no transfer unit {number}: they are {count}"
+            ))
+        };
+        let unit = self.0.unit(number).ok_or_else(none)?;
+        let rank = |place| self.0.layout().rank(place);
+        let blocks = unit.blocks.iter();
+        let blocks = blocks.map(|block| (rank(block.place), block.elements));
+        Ok((unit.number, unit.start, blocks.collect()))
+    }
+}
