@@ -74,13 +74,13 @@ def write(name, held=mine, layout=blocks, **settings):
     with isthmus.open_array(folder / name, "w", **{**small, **settings}) as file:
         file.write(held, layout)
 
-def read(name, change=lambda: None, out=None, **settings):
+def read(name, change=lambda: None, out=None, layout=blocks, **settings):
     with isthmus.open_array(folder / name, **{**small, **settings}) as file:
         comm.Barrier()
         if rank == 0:
             change()
         comm.Barrier()
-        return file.read(blocks, out)
+        return file.read(layout, out)
 
 write("a.npy", checksums="1 kB")
 refused("missing", lambda: read("none.npy"))
@@ -90,7 +90,7 @@ refused("nothing", lambda: write("a.npy", None if rank == 1 else mine))
 refused("ranks", lambda: write("a.npy", mine, blocks.on_ranks([0, 1, 2, 4])))
 refused("out", lambda: read("a.npy", out=np.zeros_like(mine, "i4" if rank == 1 else "f8")))
 refused("other way", lambda: read("a.npy", buffer=f"{1 + rank // 2} kB"))
-other = Layout.block_cyclic(whole.shape, (2, 2), (4, 5) if rank < 3 else (5, 4))
+other = Layout.block_cyclic(whole.shape, (2, 2), (4, 5) if rank < 3 else (4, 15))
 refused("other layout", lambda: write("d.npy", layout=other))
 refused("other layout read", lambda: read("a.npy", layout=other))
 refused("option", lambda: read("a.npy", stripe="1 kB" if rank else "1000"))

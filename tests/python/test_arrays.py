@@ -313,7 +313,10 @@ def test_plans_print_themselves():
         (lambda: Layout.block(None, (1, 1)), "shape: None; it is a list of whole numbers"),
         (lambda: Layout.hpf((4,), [1], (2,)), "dimension 0: 1; it is a word"),
         (lambda: Layout.whole((4,)).extents(-1), "rank -1 is none of the 1 of the layout"),
-        (lambda: Plan(Layout.whole((4,)), None), "to: None (NoneType) is of no use here; give a Layout"),
+        (
+            lambda: Plan(Layout.whole((4,)), None),
+            "to: None (NoneType) is of no use here; give a Layout",
+        ),
         (lambda: HALVES.runs(0, 0, orders=("C", "X")), "orders: 'X'; each is"),
         (lambda: Layout.boxes((4,), [[3]]), "box 0 of rank 0: 3; it is where it begins"),
         (
