@@ -1,0 +1,1 @@
+//! Tests of the stream manager, in one program: each file beside this one is a part of it.
