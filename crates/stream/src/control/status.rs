@@ -122,6 +122,12 @@ impl Manager {
         })
     }
 
+    /// What the manager has.
+    #[must_use]
+    pub fn config(&self) -> &crate::config::Config {
+        &self.config
+    }
+
     /// Streams that are known, ascending.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.streams.keys().copied()
