@@ -39,21 +39,36 @@ impl fmt::Display for Error {
             Self::Config(what) => write!(f, "configuration: {what}"),
             Self::Format(what) => write!(f, "data format: {what}"),
             Self::NoApplication(app) => {
-                write!(f, "application {app} is not known: add it before it is used")
+                write!(
+                    f,
+                    "application {app} is not known: add it before it is used"
+                )
             }
             Self::NoConnection(connection) => {
-                write!(f, "connection {connection} is not known: open it, or use one that is open")
+                write!(
+                    f,
+                    "connection {connection} is not known: open it, or use one that is open"
+                )
             }
             Self::NoStream(stream) => {
-                write!(f, "stream {stream} is not known, or ended long ago: submit it first")
+                write!(
+                    f,
+                    "stream {stream} is not known, or ended long ago: submit it first"
+                )
             }
             Self::NotOpen(connection, why) => {
-                write!(f, "connection {connection} takes no streams: {why}; open another one")
+                write!(
+                    f,
+                    "connection {connection} takes no streams: {why}; open another one"
+                )
             }
             Self::Foreign(what) => write!(f, "{what}: use what the application opened itself"),
             Self::NeverFits(what) | Self::Limit(what) | Self::Conflict(what) => f.write_str(what),
             Self::Cycle(cycle) => {
-                write!(f, "streams would wait for one another: {cycle}; leave out one of these")
+                write!(
+                    f,
+                    "streams would wait for one another: {cycle}; leave out one of these"
+                )
             }
         }
     }

@@ -19,7 +19,10 @@ use crate::wire::{Header, Kind};
 impl Manager {
     /// Hands resolved streams to the resource scheduler, by number.
     pub(crate) fn resolve_streams(&mut self) {
-        let orders = self.connections.values().flat_map(|connection| &connection.order);
+        let orders = self
+            .connections
+            .values()
+            .flat_map(|connection| &connection.order);
         let fronts = orders.filter_map(|order| order.front().copied());
         let view = self.view();
         let mut ready: Vec<_> = fronts
@@ -52,7 +55,10 @@ impl Manager {
                 memory: &self.memory,
             };
             let apps = &self.apps;
-            let limit = |app| apps.get(&app).map_or(u64::MAX, |app| app.limits.staging_bytes);
+            let limit = |app| {
+                apps.get(&app)
+                    .map_or(u64::MAX, |app| app.limits.staging_bytes)
+            };
             let scheduler = &mut self.schedulers[direction.index()];
             match scheduler.next(|id| view.may_begin(id), limit) {
                 Next::Taken(id) => self.activate(id),
@@ -86,7 +92,7 @@ impl Manager {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.buffers = Some(buffers);
             (stream.fill, stream.empty) = (0, 0);
-            stream.quantum_left = u64::from(stream.quantum);
+            stream.quantum_left = stream.quantum;
             stream.enter(State::Active, now);
         }
         self.statistics.activations += 1;
@@ -96,10 +102,18 @@ impl Manager {
 
     /// Moves a stream on as far as it goes.
     pub(crate) fn step(&mut self, id: StreamId) {
-        if self.streams.get(&id).is_none_or(|stream| stream.end.is_some()) {
+        if self
+            .streams
+            .get(&id)
+            .is_none_or(|stream| stream.end.is_some())
+        {
             return;
         }
-        if self.streams.get(&id).is_some_and(|stream| stream.state == State::Active) {
+        if self
+            .streams
+            .get(&id)
+            .is_some_and(|stream| stream.state == State::Active)
+        {
             loop {
                 let emptied = self.begin_emptying(id);
                 let filled = self.begin_filling(id);
@@ -117,7 +131,11 @@ impl Manager {
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
-        let limit = |app| self.apps.get(&app).map_or(u64::MAX, |app| app.limits.staging_bytes);
+        let limit = |app| {
+            self.apps
+                .get(&app)
+                .map_or(u64::MAX, |app| app.limits.staging_bytes)
+        };
         let scheduler = &self.schedulers[stream.direction.index()];
         scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
     }
@@ -229,7 +247,7 @@ impl Manager {
             match self.waiter(id) {
                 Some(permanent) if permanent || stream.quantum_left == 0 => {
                     // A stream that has just been swapped in moves one ADU in any case.
-                    if stream.quantum_left < u64::from(stream.quantum) {
+                    if stream.quantum_left < stream.quantum {
                         return false;
                     }
                 }
@@ -249,7 +267,7 @@ impl Manager {
             return false;
         };
         if stream.quantum_left == 0 {
-            stream.quantum_left = u64::from(stream.quantum);
+            stream.quantum_left = stream.quantum;
         }
         stream.quantum_left -= 1;
         stream.begun += 1;
@@ -321,20 +339,36 @@ impl Manager {
         let (ordinal, stream) = (stream.ordinal, id);
         for su in sus {
             let task = Task::Fetch(id, slot, su);
-            self.order_task(task, Work::Fetch { stream, tu, su, buffer });
+            self.order_task(
+                task,
+                Work::Fetch {
+                    stream,
+                    tu,
+                    su,
+                    buffer,
+                },
+            );
         }
         for (offset, bytes) in packets {
             let mut header = Header::new(Kind::Data, 0);
             header.stream = ordinal;
             (header.adu, header.adu_bytes) = (tu.adu, adu_bytes);
             (header.offset, header.bytes) = (tu.offset + offset, bytes);
-            self.direct(Work::Prepare { stream, buffer, header });
+            self.direct(Work::Prepare {
+                stream,
+                buffer,
+                header,
+            });
         }
     }
 
     /// Begins to empty the next buffer, if it is full and the one before is empty.
     fn begin_emptying(&mut self, id: StreamId) -> bool {
-        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end.is_none()) else {
+        let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        else {
             return false;
         };
         let Some(buffers) = &mut stream.buffers else {

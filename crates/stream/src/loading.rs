@@ -169,9 +169,8 @@ impl Manager {
         let Some(buffer) = buffer.map(|buffers| &mut buffers[slot]) else {
             return false;
         };
-        let full = buffer.stage == Stage::Filling
-            && buffer.left == 0
-            && buffer.covered == buffer.tu.bytes;
+        let full =
+            buffer.stage == Stage::Filling && buffer.left == 0 && buffer.covered == buffer.tu.bytes;
         if full {
             buffer.stage = Stage::Full;
         }

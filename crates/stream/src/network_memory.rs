@@ -70,7 +70,8 @@ impl NetworkMemory {
     /// All connections that hold something.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
-        all.map(|(connection, bytes)| (*connection, *bytes)).collect()
+        all.map(|(connection, bytes)| (*connection, *bytes))
+            .collect()
     }
 
     /// Takes a place. Who calls has looked for room.
@@ -79,7 +80,9 @@ impl NetworkMemory {
         self.used[direction] += bytes;
         self.most[direction] = self.most[direction].max(self.used[direction]);
         if bytes > 0 {
-            *self.by_connection[direction].entry(packet.connection).or_insert(0) += bytes;
+            *self.by_connection[direction]
+                .entry(packet.connection)
+                .or_insert(0) += bytes;
         }
         if let Some(place) = self.free.pop_first() {
             self.places[place as usize] = Some(packet);

@@ -291,9 +291,14 @@ impl fmt::Display for Reason {
             }
             Self::RankLost(link) => write!(f, "a rank on link {link} is gone"),
             Self::CutShort { adu, bytes } => {
-                write!(f, "the sender cut it short in ADU {adu}, of which {bytes} bytes came")
+                write!(
+                    f,
+                    "the sender cut it short in ADU {adu}, of which {bytes} bytes came"
+                )
             }
-            Self::After(stream) => write!(f, "stream {stream}, which it comes after, did not end well"),
+            Self::After(stream) => {
+                write!(f, "stream {stream}, which it comes after, did not end well")
+            }
             Self::Step(stream) => write!(f, "stream {stream}, in step with it, did not end well"),
             Self::Discarded => f.write_str("the receiver threw packets of it away"),
             Self::Mismatch(what) => f.write_str(what),

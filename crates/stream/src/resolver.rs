@@ -59,7 +59,11 @@ impl View<'_> {
         }
         for other in &stream.after {
             // A stream that was forgotten was done: its failure would have ended this one.
-            if self.streams.get(other).is_some_and(|other| other.end.is_none()) {
+            if self
+                .streams
+                .get(other)
+                .is_some_and(|other| other.end.is_none())
+            {
                 told(Wait::After(*other));
             }
         }
@@ -161,7 +165,10 @@ impl View<'_> {
         let mut open: Vec<(BTreeSet<StreamId>, Vec<Hop>)> = Vec::new();
         let enter = |id: StreamId| {
             let members = self.together(id);
-            let hops = members.iter().flat_map(|member| self.hops(*member)).collect();
+            let hops = members
+                .iter()
+                .flat_map(|member| self.hops(*member))
+                .collect();
             (members, hops)
         };
         if clean.contains(&start) {
@@ -175,7 +182,10 @@ impl View<'_> {
                 path.pop();
                 continue;
             };
-            if let Some(at) = open.iter().position(|(members, _)| members.contains(&hop.to)) {
+            if let Some(at) = open
+                .iter()
+                .position(|(members, _)| members.contains(&hop.to))
+            {
                 path.push(hop);
                 return Err(Error::Cycle(named(&path[at..])));
             }
@@ -189,16 +199,32 @@ impl View<'_> {
 
     /// Whom a stream waits for, but for those in step with it.
     fn hops(&self, from: StreamId) -> Vec<Hop> {
-        let Some(stream) = self.streams.get(&from).filter(|stream| stream.end.is_none()) else {
+        let Some(stream) = self
+            .streams
+            .get(&from)
+            .filter(|stream| stream.end.is_none())
+        else {
             return Vec::new();
         };
-        let live = |id: &StreamId| self.streams.get(id).is_some_and(|other| other.end.is_none());
+        let live = |id: &StreamId| {
+            self.streams
+                .get(id)
+                .is_some_and(|other| other.end.is_none())
+        };
         let after = stream.after.iter().copied().filter(live);
-        let mut hops: Vec<Hop> = after.map(|to| Hop { from, to, behind: None }).collect();
+        let mut hops: Vec<Hop> = after
+            .map(|to| Hop {
+                from,
+                to,
+                behind: None,
+            })
+            .collect();
         if let Some(connection) = self.connections.get(&stream.connection) {
             let order = &connection.order[stream.direction.index()];
             let place = order.iter().rposition(|id| *id == from);
-            let before = place.and_then(|place| place.checked_sub(1)).map(|at| order[at]);
+            let before = place
+                .and_then(|place| place.checked_sub(1))
+                .map(|at| order[at]);
             hops.extend(before.filter(live).map(|to| Hop {
                 from,
                 to,

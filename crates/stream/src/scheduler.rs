@@ -109,11 +109,7 @@ impl Scheduler {
     }
 
     /// Takes the next stream if it fits.
-    pub fn next(
-        &mut self,
-        ready: impl Fn(StreamId) -> bool,
-        limit: impl Fn(AppId) -> u64,
-    ) -> Next {
+    pub fn next(&mut self, ready: impl Fn(StreamId) -> bool, limit: impl Fn(AppId) -> u64) -> Next {
         let Some((stream, need)) = self.head(ready, limit) else {
             return Next::Nobody;
         };

@@ -67,11 +67,17 @@ impl fmt::Display for Wait {
         match self {
             Self::NotOpen(connection) => write!(f, "connection {connection} is not open"),
             Self::Behind(stream, connection) => {
-                write!(f, "stream {stream} comes before it on connection {connection}")
+                write!(
+                    f,
+                    "stream {stream} comes before it on connection {connection}"
+                )
             }
             Self::After(stream) => write!(f, "stream {stream}, which it comes after, is not done"),
             Self::Step { with, adu } => {
-                write!(f, "stream {with}, in step with it, has not finished ADU {adu}")
+                write!(
+                    f,
+                    "stream {with}, in step with it, has not finished ADU {adu}"
+                )
             }
             Self::NoData(link) => write!(f, "no data on link {link}"),
             Self::NotAnnounced => f.write_str("no further ADU was announced"),
@@ -83,7 +89,10 @@ impl fmt::Display for Wait {
             } => {
                 let (bytes, free) = staging;
                 let (wanted, idle) = engines;
-                write!(f, "{bytes} bytes of staging memory with {free} free and {wanted} engines ")?;
+                write!(
+                    f,
+                    "{bytes} bytes of staging memory with {free} free and {wanted} engines "
+                )?;
                 write!(f, "with {idle} free, held by streams {}", listed(held_by))
             }
             Self::Turn(streams) => write!(f, "its turn, after streams {}", listed(streams)),
@@ -104,19 +113,31 @@ impl fmt::Display for Wait {
                 Ok(())
             }
             Self::Share(connection) => {
-                write!(f, "connection {connection} has all network memory that it may have")
+                write!(
+                    f,
+                    "connection {connection} has all network memory that it may have"
+                )
             }
             Self::NotGranted(connection) => {
                 write!(f, "the peer of connection {connection} grants nothing more")
             }
             Self::Sending(connection, packets) => {
-                write!(f, "{packets} packets are being sent on connection {connection}")
+                write!(
+                    f,
+                    "{packets} packets are being sent on connection {connection}"
+                )
             }
             Self::Unacknowledged(connection, packets) => {
-                write!(f, "{packets} packets of connection {connection} are not acknowledged")
+                write!(
+                    f,
+                    "{packets} packets of connection {connection} are not acknowledged"
+                )
             }
             Self::Undelivered(connection, packets) => {
-                write!(f, "the peer of connection {connection} has not delivered {packets} packets")
+                write!(
+                    f,
+                    "the peer of connection {connection} has not delivered {packets} packets"
+                )
             }
             Self::NothingCame(connection) => {
                 write!(f, "nothing more of it came on connection {connection}")

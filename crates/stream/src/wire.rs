@@ -144,7 +144,13 @@ impl Header {
         put(&[VERSION, self.kind as u8, flags, 0, 0, 0]);
         put(&self.channel.to_le_bytes());
         put(&self.stream.to_le_bytes());
-        for word in [self.sequence, self.floor, self.adu, self.adu_bytes, self.offset] {
+        for word in [
+            self.sequence,
+            self.floor,
+            self.adu,
+            self.adu_bytes,
+            self.offset,
+        ] {
             put(&word.to_le_bytes());
         }
         put(&self.bytes.to_le_bytes());

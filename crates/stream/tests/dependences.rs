@@ -10,7 +10,12 @@ const LINK: [LinkId; 1] = [LinkId(0)];
 
 fn spec(driver: &mut Driver) -> StreamSpec {
     let connection = driver.connection();
-    StreamSpec::new(connection, Direction::Transmit, Format::fixed(8, 8, &LINK), 3)
+    StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        Format::fixed(8, 8, &LINK),
+        3,
+    )
 }
 
 fn words(driver: &Driver, stream: StreamId) -> Vec<String> {
@@ -26,7 +31,9 @@ fn cycles_are_refused_and_named() {
     a.after = vec![Other::Here(1)];
     b.after = vec![Other::Here(2)];
     c.after = vec![Other::Here(0)];
-    let refusal = driver.manager.submit_all(NOW, app, &[a.clone(), b.clone(), c.clone()]);
+    let refusal = driver
+        .manager
+        .submit_all(NOW, app, &[a.clone(), b.clone(), c.clone()]);
     assert_eq!(
         refusal.expect_err("a cycle").to_string(),
         "streams would wait for one another: stream 0 after stream 1, stream 1 after stream 2, \
@@ -55,13 +62,22 @@ fn cycles_are_refused_and_named() {
     // Nothing is left of what was refused, and a chain is none.
     b.in_step_with = Vec::new();
     c.after = vec![Other::Here(0)];
-    let made = driver.manager.submit_all(NOW, app, &[b, c]).expect("a chain");
+    let made = driver
+        .manager
+        .submit_all(NOW, app, &[b, c])
+        .expect("a chain");
     assert_eq!(made, [StreamId(1), StreamId(2)]);
     for id in 0..3 {
         driver.offer(StreamId(id), &LINK);
     }
     driver.run();
-    assert_eq!(driver.manager.status(StreamId(2)).map(|status| status.state), Ok(State::Done));
+    assert_eq!(
+        driver
+            .manager
+            .status(StreamId(2))
+            .map(|status| status.state),
+        Ok(State::Done)
+    );
 }
 
 #[test]
@@ -72,7 +88,10 @@ fn who_comes_after_a_failure_fails_with_it() {
     b.after = vec![Other::Here(0)];
     c.after = vec![Other::Here(1)];
     d.in_step_with = vec![Other::Here(2)];
-    let ids = driver.manager.submit_all(NOW, app, &[a, b, c, d]).expect("a chain");
+    let ids = driver
+        .manager
+        .submit_all(NOW, app, &[a, b, c, d])
+        .expect("a chain");
     driver.manager.handle_rank_lost(NOW, ids[0], LinkId(0));
     driver.poll();
     let ends: Vec<_> = driver
@@ -103,13 +122,22 @@ fn who_waits_for_what_is_said() {
     let app = driver.app;
     let connection = driver.closed_connection(Protocol::Stream);
     let stream = |connection| {
-        StreamSpec::new(connection, Direction::Transmit, Format::fixed(8, 8, &LINK), 3)
+        StreamSpec::new(
+            connection,
+            Direction::Transmit,
+            Format::fixed(8, 8, &LINK),
+            3,
+        )
     };
     let first = driver.submit(&stream(connection)).expect("it fits");
     let second = driver.submit(&stream(connection)).expect("it fits");
     let none = ["connection 0 is not open", "no data on link 0"];
     assert_eq!(words(&driver, first), none);
-    let behind = ["connection 0 is not open", "stream 0 comes before it on connection 0", none[1]];
+    let behind = [
+        "connection 0 is not open",
+        "stream 0 comes before it on connection 0",
+        none[1],
+    ];
     assert_eq!(words(&driver, second), behind);
     driver.manager.handle_connected(NOW, connection);
     driver.offer(first, &LINK);
@@ -126,7 +154,10 @@ fn who_waits_for_what_is_said() {
     // The first is stored and may not be sent: the peer has granted nothing. It has filled memory.
     let full = "network memory is full of unacknowledged packets: 8 bytes of connection 0";
     let first_waits = words(&driver, first);
-    assert_eq!(first_waits, [full, "the peer of connection 0 grants nothing more"]);
+    assert_eq!(
+        first_waits,
+        [full, "the peer of connection 0 grants nothing more"]
+    );
     driver.manager.handle_link_cut(NOW, LinkId(0));
     third.connection = other;
     third.after = vec![Other::Stream(first)];
@@ -143,11 +174,19 @@ fn a_stall_is_told_with_its_reason() {
     let stream = driver.submit(&spec).expect("it fits");
     let mut told = 0;
     for _ in 0..6 {
-        let due = driver.manager.poll_timeout().expect("a stream that lives has a deadline");
+        let due = driver
+            .manager
+            .poll_timeout()
+            .expect("a stream that lives has a deadline");
         driver.manager.handle_timeout(due);
         driver.poll();
         for event in driver.events.drain(..) {
-            if let Event::Stalled { stream: of, idle_ns, waits } = event {
+            if let Event::Stalled {
+                stream: of,
+                idle_ns,
+                waits,
+            } = event
+            {
                 assert_eq!(of, stream);
                 assert!(idle_ns >= Config::iwarp().stall_ns);
                 assert_eq!(waits[0].to_string(), "no data on link 0");
@@ -178,9 +217,20 @@ fn what_never_fits_is_refused_when_submitted() {
     driver.submit(&large).expect("it fits");
     let mut other = spec(&mut driver);
     other.permanent = true;
-    assert!(driver.submit(&other).is_err(), "nothing is left for another that is permanent");
+    assert!(
+        driver.submit(&other).is_err(),
+        "nothing is left for another that is permanent"
+    );
     other.permanent = false;
     other.in_step_with = vec![Other::Stream(StreamId(0))];
-    assert!(driver.submit(&other).is_err(), "in step with one that lets nobody else in");
-    assert!(!driver.orders.iter().any(|order| matches!(order.work, Work::Fetch { .. })));
+    assert!(
+        driver.submit(&other).is_err(),
+        "in step with one that lets nobody else in"
+    );
+    assert!(
+        !driver
+            .orders
+            .iter()
+            .any(|order| matches!(order.work, Work::Fetch { .. }))
+    );
 }

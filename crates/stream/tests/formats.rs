@@ -84,7 +84,8 @@ fn the_last_tu_is_shorter_and_so_are_its_sus() {
     let mut format = Format::fixed(100, 64, &four);
     let cut = |format: &Format| -> Vec<u64> {
         let tus = (0..2).filter_map(|index| format.tu(0, 100, index));
-        tus.flat_map(|tu| format.sus(tu.bytes).map(|su| su.bytes).collect::<Vec<_>>()).collect()
+        tus.flat_map(|tu| format.sus(tu.bytes).map(|su| su.bytes).collect::<Vec<_>>())
+            .collect()
     };
     assert_eq!(cut(&format), [16, 16, 16, 16, 9, 9, 9, 9]);
     format.granule_bytes = 8;

@@ -81,6 +81,9 @@ fn refusals_say_what_is_wrong() {
     old[2] = 9;
     let words = |bytes: &[u8]| Header::decode(bytes).unwrap_err().to_string();
     assert_eq!(words(&good[..50]), "50 bytes: a header has 112");
-    assert_eq!(words(&[0; 112]), "no header begins so: it begins with the letters IS");
+    assert_eq!(
+        words(&[0; 112]),
+        "no header begins so: it begins with the letters IS"
+    );
     assert_eq!(words(&old), "version 9 of headers: 1 is known");
 }

@@ -49,7 +49,11 @@ impl Naive {
         let ready = (0..self.streams.len()).filter(|at| self.streams[*at].ready());
         ready.min_by_key(|at| {
             let stream = &self.streams[*at];
-            (!stream.permanent, if stream.permanent { 0 } else { stream.since }, *at)
+            (
+                !stream.permanent,
+                if stream.permanent { 0 } else { stream.since },
+                *at,
+            )
         })
     }
 
@@ -85,7 +89,11 @@ impl Naive {
                     && stream.begun < stream.stored + 2
             };
             if let Some(stream) = self.streams.iter_mut().find(begins) {
-                stream.left = if stream.left == 0 { stream.quantum } else { stream.left } - 1;
+                stream.left = if stream.left == 0 {
+                    stream.quantum
+                } else {
+                    stream.left
+                } - 1;
                 stream.begun += 1;
                 continue;
             }
@@ -118,7 +126,13 @@ impl Naive {
 type Wanted = (u64, u16, u32, u64, bool);
 
 fn streams() -> impl Strategy<Value = Vec<Wanted>> {
-    let one = (1u64..10, 1u16..4, 1u32..4, 1u64..7, prop::bool::weighted(0.15));
+    let one = (
+        1u64..10,
+        1u16..4,
+        1u32..4,
+        1u64..7,
+        prop::bool::weighted(0.15),
+    );
     prop::collection::vec(one, 1..9)
 }
 
@@ -140,7 +154,11 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
     let mut wanted = wanted.iter();
     let mut choices = choices.iter().map(|choice| usize::from(*choice)).cycle();
     loop {
-        let active: Vec<_> = driver.manager.active(Direction::Transmit).into_iter().collect();
+        let active: Vec<_> = driver
+            .manager
+            .active(Direction::Transmit)
+            .into_iter()
+            .collect();
         let choice = choices.next().unwrap_or(0);
         if active.is_empty() || choice % 4 == 0 {
             // Another stream comes.
@@ -190,16 +208,29 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
                 _ => model.stored += 1,
             }
             naive.settle();
-            while driver.carry_out(|work| matches!(work, Work::Send { .. })).is_some() {}
+            while driver
+                .carry_out(|work| matches!(work, Work::Send { .. }))
+                .is_some()
+            {}
         }
         assert_eq!(driver.manager.active(Direction::Transmit), naive.active());
         for (at, model) in naive.streams.iter().enumerate() {
-            let status = driver.manager.status(StreamId(at as u32)).expect("it is known");
-            assert_eq!((status.begun, status.moved), (model.begun, model.stored), "stream {at}");
+            let status = driver
+                .manager
+                .status(StreamId(at as u32))
+                .expect("it is known");
+            assert_eq!(
+                (status.begun, status.moved),
+                (model.begun, model.stored),
+                "stream {at}"
+            );
         }
     }
     for at in 0..naive.streams.len() {
-        let status = driver.manager.status(StreamId(at as u32)).expect("it is known");
+        let status = driver
+            .manager
+            .status(StreamId(at as u32))
+            .expect("it is known");
         assert_eq!(status.state, State::Done);
     }
     (driver.manager.statistics().swaps, refused)
@@ -251,13 +282,24 @@ fn a_limit_of_an_application_is_its_own_matter() {
     let active = driver.manager.active(Direction::Transmit);
     assert_eq!(active, BTreeSet::from([ids[0], ids[2]]));
     let waits = driver.manager.waits(ids[1]).expect("it is known");
-    assert_eq!(waits[0].to_string(), "its application has all staging memory that it may have");
+    assert_eq!(
+        waits[0].to_string(),
+        "its application has all staging memory that it may have"
+    );
     driver.run();
     for id in ids {
-        assert_eq!(driver.manager.status(id).map(|status| status.state), Ok(State::Done));
+        assert_eq!(
+            driver.manager.status(id).map(|status| status.state),
+            Ok(State::Done)
+        );
     }
     assert!(driver.manager.statistics().swaps > 0);
-    let mut spec = StreamSpec::new(driver.connection(), Direction::Transmit, Format::fixed(11, 11, &link), 1);
+    let mut spec = StreamSpec::new(
+        driver.connection(),
+        Direction::Transmit,
+        Format::fixed(11, 11, &link),
+        1,
+    );
     driver.app = small;
     let id = driver.closed_connection(isthmus_stream::Protocol::Stream);
     spec.connection = id;

@@ -31,6 +31,9 @@ fn episodes_of_chance_keep_order_bytes_and_bounds() {
         (all.afters, 50),
     ];
     for (place, (count, wanted)) in least.into_iter().enumerate() {
-        assert!(count >= wanted, "count {place} is {count}, at least {wanted} were expected");
+        assert!(
+            count >= wanted,
+            "count {place} is {count}, at least {wanted} were expected"
+        );
     }
 }

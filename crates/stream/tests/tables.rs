@@ -25,24 +25,38 @@ fn figure_8_is_four_packets_of_four_blocks() {
         table.push(match work {
             Work::Fetch { tu, su, .. } => {
                 let kilobytes = (su.offset >> 10, su.bytes >> 10);
-                format!("fetch TU {} link {} at {} KB: {} KB", tu.index, su.link, kilobytes.0, kilobytes.1)
+                format!(
+                    "fetch TU {} link {} at {} KB: {} KB",
+                    tu.index, su.link, kilobytes.0, kilobytes.1
+                )
             }
             Work::Store { bytes, .. } => format!("store {} KB", bytes >> 10),
             Work::Send { header, .. } if header.bytes == 0 => "send the end".into(),
             Work::Send { header, .. } => {
-                format!("send ADU {} at {} KB: {} KB", header.adu, header.offset >> 10, header.bytes >> 10)
+                format!(
+                    "send ADU {} at {} KB: {} KB",
+                    header.adu,
+                    header.offset >> 10,
+                    header.bytes >> 10
+                )
             }
             other => panic!("{other:?}"),
         });
     }
-    let fetches: Vec<_> = table.iter().filter(|line| line.starts_with("fetch")).collect();
+    let fetches: Vec<_> = table
+        .iter()
+        .filter(|line| line.starts_with("fetch"))
+        .collect();
     let expected: Vec<_> = (0..4)
         .flat_map(|tu| {
             (0..4).map(move |link| format!("fetch TU {tu} link {link} at {} KB: 8 KB", 8 * link))
         })
         .collect();
     assert_eq!(fetches, expected.iter().collect::<Vec<_>>());
-    let sends: Vec<_> = table.iter().filter(|line| line.starts_with("send")).collect();
+    let sends: Vec<_> = table
+        .iter()
+        .filter(|line| line.starts_with("send"))
+        .collect();
     let expected = [
         "send ADU 0 at 0 KB: 32 KB",
         "send ADU 0 at 32 KB: 32 KB",
@@ -108,7 +122,10 @@ fn four_streams_go_in_lock_step() {
         specs.push(spec);
     }
     let app = driver.app;
-    let streams = driver.manager.submit_all(crate::driver::NOW, app, &specs).expect("they fit");
+    let streams = driver
+        .manager
+        .submit_all(crate::driver::NOW, app, &specs)
+        .expect("they fit");
     for stream in &streams {
         driver.offer(*stream, &link);
     }
@@ -135,5 +152,8 @@ fn four_streams_go_in_lock_step() {
     );
     let ended = |event: &&Event| matches!(event, Event::Ended { .. });
     assert_eq!(driver.events.iter().filter(ended).count(), 4);
-    assert_eq!(driver.manager.status(streams[3]).map(|status| status.state), Ok(State::Done));
+    assert_eq!(
+        driver.manager.status(streams[3]).map(|status| status.state),
+        Ok(State::Done)
+    );
 }

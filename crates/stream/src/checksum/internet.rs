@@ -87,7 +87,10 @@ fn words(data: &[u8]) -> u16 {
         }
     }
     let (pairs, last) = rest.as_chunks::<2>();
-    let mut tail: u64 = pairs.iter().map(|pair| u64::from(u16::from_ne_bytes(*pair))).sum();
+    let mut tail: u64 = pairs
+        .iter()
+        .map(|pair| u64::from(u16::from_ne_bytes(*pair)))
+        .sum();
     if let [byte] = last {
         tail += u64::from(u16::from_ne_bytes([*byte, 0]));
     }

@@ -90,7 +90,10 @@ impl Manager {
     }
 
     fn left(&self, id: StreamId, slot: usize) -> u64 {
-        let buffers = self.streams.get(&id).and_then(|stream| stream.buffers.as_ref());
+        let buffers = self
+            .streams
+            .get(&id)
+            .and_then(|stream| stream.buffers.as_ref());
         buffers.map_or(0, |buffers| buffers[slot].left)
     }
 
@@ -209,7 +212,11 @@ impl Manager {
 
     /// Tells of ADUs that are done, in order.
     fn settle_ledger(&mut self, id: StreamId) {
-        while let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end.is_none()) {
+        while let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        {
             let first = stream.ledger.front();
             let Some(first) = first.filter(|first| first.moved && first.packets == 0) else {
                 return;

@@ -37,7 +37,10 @@ impl Manager {
         let destination = spec.destination.clone();
         self.connections.insert(id, Connection::new(app, spec));
         let connection = id;
-        self.direct(Work::Connect { connection, destination });
+        self.direct(Work::Connect {
+            connection,
+            destination,
+        });
         Ok(id)
     }
 
@@ -48,7 +51,10 @@ impl Manager {
     /// A connection that is not known.
     pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<()> {
         self.advance(now);
-        let connection = self.connections.get_mut(&id).ok_or(Error::NoConnection(id))?;
+        let connection = self
+            .connections
+            .get_mut(&id)
+            .ok_or(Error::NoConnection(id))?;
         connection.closing = true;
         self.dirty_connections.insert(id);
         self.settle();
@@ -110,10 +116,13 @@ impl Manager {
             while connection.receive.give_up_gap() {}
         }
         let closing = connection.closing && connection.live == 0;
-        let sends = self.outstanding.iter().filter_map(|(order, task)| match task {
-            Task::Send(of, packet) if *of == id => Some((*order, *packet)),
-            _ => None,
-        });
+        let sends = self
+            .outstanding
+            .iter()
+            .filter_map(|(order, task)| match task {
+                Task::Send(of, packet) if *of == id => Some((*order, *packet)),
+                _ => None,
+            });
         for (order, packet) in sends.collect::<Vec<_>>() {
             self.outstanding.remove(&order);
             if let Some(packet) = self.memory.get_mut(packet) {

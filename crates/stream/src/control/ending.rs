@@ -35,7 +35,11 @@ impl Manager {
     /// Decides how a stream ends; what is under way is waited for.
     pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
         let now = self.now;
-        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.end.is_none()) else {
+        let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        else {
             return;
         };
         let state = match &end {
@@ -81,9 +85,9 @@ impl Manager {
                 *stream != id
             });
         }
-        let tasks = self.outstanding.iter().filter(|(_, task)| {
-            matches!(task, Task::Fetch(of, ..) | Task::Deliver(of, ..) if *of == id)
-        });
+        let tasks = self.outstanding.iter().filter(
+            |(_, task)| matches!(task, Task::Fetch(of, ..) | Task::Deliver(of, ..) if *of == id),
+        );
         let orders: Vec<OrderId> = tasks.map(|(order, _)| *order).collect();
         for order in orders {
             let unseen = self.orders.iter().position(|waiting| waiting.id == order);
@@ -98,9 +102,9 @@ impl Manager {
                 self.direct(Work::Withdraw { order });
             }
         }
-        self.orders.retain(|order: &Order| {
-            !matches!(&order.work, Work::Prepare { stream, .. } if *stream == id)
-        });
+        self.orders.retain(
+            |order: &Order| !matches!(&order.work, Work::Prepare { stream, .. } if *stream == id),
+        );
         let stream = self.streams.get_mut(&id);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
             for slot in back {
@@ -140,7 +144,10 @@ impl Manager {
     /// A stream ended badly: so do those after it and in step with it.
     pub(super) fn fell(&mut self, id: StreamId) {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
-        let others = self.streams.iter().filter(|(_, stream)| stream.end.is_none());
+        let others = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.end.is_none());
         let touched: Vec<_> = others
             .filter_map(|(other, stream)| {
                 if stream.after.contains(&id) {

@@ -50,7 +50,10 @@ impl Manager {
                 continue;
             };
             self.orders.retain(|waiting| waiting.id != order);
-            let live = self.streams.get(&stream).is_some_and(|stream| stream.end.is_none());
+            let live = self
+                .streams
+                .get(&stream)
+                .is_some_and(|stream| stream.end.is_none());
             let again = live.then(|| self.again(&task)).flatten();
             match again {
                 Some(work) => {
@@ -92,7 +95,12 @@ impl Manager {
         let buffers = self.streams.get(&stream)?.buffers.as_ref()?;
         let (tu, buffer, good) = (buffers[slot].tu, buffers[slot].id, !buffers[slot].void);
         Some(match task {
-            Task::Fetch(..) => Work::Fetch { stream, tu, su, buffer },
+            Task::Fetch(..) => Work::Fetch {
+                stream,
+                tu,
+                su,
+                buffer,
+            },
             _ => Work::Deliver {
                 stream,
                 tu,

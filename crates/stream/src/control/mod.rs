@@ -196,7 +196,10 @@ impl Manager {
         for stream in streams.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.end_stream(stream, crate::order::End::Cancelled);
         }
-        let connections = self.connections.iter_mut().filter(|(_, one)| one.app == app);
+        let connections = self
+            .connections
+            .iter_mut()
+            .filter(|(_, one)| one.app == app);
         for (id, connection) in connections {
             connection.closing = true;
             self.dirty_connections.insert(*id);
@@ -247,7 +250,8 @@ impl Manager {
         self.advance(now);
         let late: Vec<_> = {
             let all = self.connections.iter();
-            let late = all.filter(|(_, one)| one.transmit.deadline.is_some_and(|at| at <= self.now));
+            let late =
+                all.filter(|(_, one)| one.transmit.deadline.is_some_and(|at| at <= self.now));
             late.map(|(id, _)| *id).collect()
         };
         for connection in late {

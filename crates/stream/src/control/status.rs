@@ -190,8 +190,15 @@ impl Manager {
     fn waits_for_resources(&self, id: StreamId, stream: &Stream) -> Wait {
         let scheduler = &self.schedulers[stream.direction.index()];
         let need = stream.need();
-        let limit = self.apps.get(&stream.app).map_or(u64::MAX, |app| app.limits.staging_bytes);
-        if scheduler.held_by_app(stream.app).saturating_add(need.staging_bytes) > limit {
+        let limit = self
+            .apps
+            .get(&stream.app)
+            .map_or(u64::MAX, |app| app.limits.staging_bytes);
+        if scheduler
+            .held_by_app(stream.app)
+            .saturating_add(need.staging_bytes)
+            > limit
+        {
             return Wait::ApplicationLimit;
         }
         if scheduler.fits(&need) {
@@ -202,7 +209,10 @@ impl Manager {
                 need.staging_bytes,
                 scheduler.staging_total - scheduler.staging_used,
             ),
-            engines: (need.engines, scheduler.engines_total - scheduler.engines_used),
+            engines: (
+                need.engines,
+                scheduler.engines_total - scheduler.engines_used,
+            ),
             held_by: scheduler.active().into_iter().collect(),
         }
     }
@@ -243,7 +253,10 @@ impl Manager {
                 _ => (),
             }
         }
-        let cut = self.cut.iter().filter(|(_, waiting)| waiting.iter().any(|(of, ..)| *of == id));
+        let cut = self
+            .cut
+            .iter()
+            .filter(|(_, waiting)| waiting.iter().any(|(of, ..)| *of == id));
         waits.extend(cut.map(|(link, _)| Wait::LinkCut(*link)));
         waits.extend(fetch.into_iter().map(Wait::Fetch));
         waits.extend(deliver.into_iter().map(Wait::Deliver));

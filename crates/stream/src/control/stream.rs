@@ -210,7 +210,9 @@ impl Stream {
         let buffers = self.buffers.iter().flatten();
         let filled = buffers.filter(|buffer| buffer.stage != Stage::Empty && buffer.tu.adu == adu);
         let ends = filled.map(|buffer| buffer.tu.offset + buffer.covered);
-        let before = self.cursor.map_or(0, |cursor| cursor.next_tu * self.format.tu_bytes);
+        let before = self
+            .cursor
+            .map_or(0, |cursor| cursor.next_tu * self.format.tu_bytes);
         ends.max().unwrap_or(before)
     }
 

@@ -45,7 +45,8 @@ impl Manager {
         }
         self.next_stream += specs.len() as u32;
         for id in &ids {
-            self.stalls.insert((self.now.after_ns(self.config.stall_ns), *id));
+            self.stalls
+                .insert((self.now.after_ns(self.config.stall_ns), *id));
             self.dirty_connections.insert(self.streams[id].connection);
         }
         self.resolve = true;
@@ -62,7 +63,9 @@ impl Manager {
             return Err(Error::Limit(what));
         }
         if specs.is_empty() {
-            return Err(Error::Conflict("no stream to submit: give at least one".into()));
+            return Err(Error::Conflict(
+                "no stream to submit: give at least one".into(),
+            ));
         }
         specs.iter().try_for_each(|spec| self.check(app, spec))
     }
@@ -100,7 +103,10 @@ impl Manager {
                 self.config.staging_bytes, self.config.engines
             )));
         }
-        let limit = self.apps.get(&app).map_or(0, |state| state.limits.staging_bytes);
+        let limit = self
+            .apps
+            .get(&app)
+            .map_or(0, |state| state.limits.staging_bytes);
         if staging > limit {
             return Err(Error::Limit(format!(
                 "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging memory"
@@ -149,7 +155,8 @@ impl Manager {
         connection.ordinals[direction] += 1;
         connection.order[direction].push_back(id);
         connection.live += 1;
-        self.streams.insert(id, Stream::new(app, spec, ordinal, self.now));
+        self.streams
+            .insert(id, Stream::new(app, spec, ordinal, self.now));
         if let Some(state) = self.apps.get_mut(&app) {
             state.streams += 1;
         }
@@ -197,7 +204,11 @@ impl Manager {
         for (spec, id) in specs.iter().zip(ids) {
             for other in &spec.after {
                 let other = self.other(*other, *id, ids)?;
-                if self.streams[&other].end.as_ref().is_some_and(|end| *end != crate::order::End::Done) {
+                if self.streams[&other]
+                    .end
+                    .as_ref()
+                    .is_some_and(|end| *end != crate::order::End::Done)
+                {
                     let what = format!("stream {other} did not end well: nothing comes after it");
                     return Err(Error::Conflict(what));
                 }
@@ -245,7 +256,11 @@ impl Manager {
         let mut members = BTreeSet::from([id, other]);
         for stream in [id, other] {
             let old = self.streams.get(&stream).and_then(|stream| stream.group);
-            members.extend(old.and_then(|old| self.groups.remove(&old)).into_iter().flatten());
+            members.extend(
+                old.and_then(|old| self.groups.remove(&old))
+                    .into_iter()
+                    .flatten(),
+            );
         }
         for member in &members {
             if let Some(stream) = self.streams.get_mut(member) {
@@ -264,7 +279,9 @@ impl Manager {
         let members = members.filter_map(|id| self.streams.get(id));
         let members: Vec<_> = members.filter(|stream| stream.end.is_none()).collect();
         for direction in [Direction::Transmit, Direction::Receive] {
-            let here = members.iter().filter(|stream| stream.direction == direction);
+            let here = members
+                .iter()
+                .filter(|stream| stream.direction == direction);
             let needs: Vec<_> = here.map(|stream| stream.need()).collect();
             let kept = || needs.iter().filter(|need| need.permanent);
             let swapped = || needs.iter().filter(|need| !need.permanent);
@@ -304,7 +321,9 @@ impl Manager {
         }
         if bytes == 0 || bytes > stream.format.tu_bytes {
             let most = stream.format.tu_bytes;
-            return refuse(format!("an ADU of {bytes} bytes: 1 to {most}, a TU, can be"));
+            return refuse(format!(
+                "an ADU of {bytes} bytes: 1 to {most}, a TU, can be"
+            ));
         }
         stream.lengths.push_back(bytes);
         for link in &mut stream.links {
@@ -336,7 +355,9 @@ impl Manager {
         }
         let least = stream.begun + stream.lengths.len() as u64;
         if adus < least {
-            return refuse(format!("{adus} ADUs, of which {least} have begun or were announced"));
+            return refuse(format!(
+                "{adus} ADUs, of which {least} have begun or were announced"
+            ));
         }
         stream.adus = Some(adus);
         self.dirty_streams.insert(id);

@@ -153,7 +153,10 @@ impl Receive {
     pub fn give_up_overtaken(&mut self, reorder: u32) {
         let floor = self.latest.saturating_sub(u64::from(reorder));
         // What is being copied has come; it is only slower than others.
-        let copied = self.arriving.first_key_value().map(|(sequence, _)| *sequence);
+        let copied = self
+            .arriving
+            .first_key_value()
+            .map(|(sequence, _)| *sequence);
         self.give_up_below(copied.map_or(floor, |copied| copied.min(floor)));
     }
 

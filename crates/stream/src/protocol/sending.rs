@@ -54,7 +54,11 @@ impl Manager {
         let mut header = Header::new(Kind::Data, 0);
         header.end = !cut;
         header.cut = cut;
-        header.adu = if cut { stream.begun.saturating_sub(1) } else { stream.moved };
+        header.adu = if cut {
+            stream.begun.saturating_sub(1)
+        } else {
+            stream.moved
+        };
         self.sequence(id, header);
     }
 
@@ -95,7 +99,9 @@ impl Manager {
     }
 
     fn idle_packet(&self, packet: PacketId) -> bool {
-        self.memory.get(packet).is_some_and(|packet| packet.users == 0)
+        self.memory
+            .get(packet)
+            .is_some_and(|packet| packet.users == 0)
     }
 
     fn send(&mut self, id: ConnectionId, packet: PacketId) {
@@ -121,7 +127,14 @@ impl Manager {
             stream.retransmissions += u64::from(!first);
         }
         let connection = id;
-        self.order_task(Task::Send(id, packet), Work::Send { connection, packet, header });
+        self.order_task(
+            Task::Send(id, packet),
+            Work::Send {
+                connection,
+                packet,
+                header,
+            },
+        );
     }
 
     /// A send is over.
@@ -171,12 +184,20 @@ impl Manager {
             return Err(Drop::Impossible);
         }
         half.silent = 0;
-        let before = (half.granted, half.acknowledged, half.delivered, half.flight.len());
+        let before = (
+            half.granted,
+            half.acknowledged,
+            half.delivered,
+            half.flight.len(),
+        );
         half.granted = half.granted.max(header.granted);
         let bits = (0..64).filter(|bit| header.beyond >> bit & 1 == 1);
         let bits: Vec<_> = bits.map(|bit| acknowledged + 1 + bit).collect();
         // Those that leave network memory.
-        let low = half.flight.range(..acknowledged).map(|(sequence, _)| *sequence);
+        let low = half
+            .flight
+            .range(..acknowledged)
+            .map(|(sequence, _)| *sequence);
         let come: Vec<_> = low.chain(bits.iter().copied()).collect();
         let mut leave = Vec::new();
         for sequence in come {
@@ -187,7 +208,10 @@ impl Manager {
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);
-            let low = half.awaited.range(from..acknowledged).map(|(sequence, _)| *sequence);
+            let low = half
+                .awaited
+                .range(from..acknowledged)
+                .map(|(sequence, _)| *sequence);
             let come: Vec<_> = low.chain(bits.iter().copied()).collect();
             for sequence in come {
                 if let Some(awaited) = half.awaited.get_mut(&sequence)
@@ -212,7 +236,12 @@ impl Manager {
                 confirmed.extend(anew);
             }
         }
-        let after = (half.granted, half.acknowledged, half.delivered, half.flight.len());
+        let after = (
+            half.granted,
+            half.acknowledged,
+            half.delivered,
+            half.flight.len(),
+        );
         if before != after {
             half.deadline = None;
             half.backoff = 0;
@@ -247,7 +276,10 @@ impl Manager {
             return;
         };
         let repair = connection.spec.protocol.repairs();
-        let low = connection.transmit.flight.range(..highest.saturating_sub(OVERTAKEN));
+        let low = connection
+            .transmit
+            .flight
+            .range(..highest.saturating_sub(OVERTAKEN));
         let mut lost = Vec::new();
         for (sequence, packet) in low {
             if let Some(packet) = self.memory.get_mut(*packet)

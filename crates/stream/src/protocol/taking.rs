@@ -59,7 +59,10 @@ impl Manager {
                 _ => u64::MAX,
             };
             // What is being copied has come, whatever the floor says.
-            let copied = half.arriving.first_key_value().map(|(sequence, _)| *sequence);
+            let copied = half
+                .arriving
+                .first_key_value()
+                .map(|(sequence, _)| *sequence);
             let floor = header.floor.min(own).min(copied.unwrap_or(u64::MAX));
             half.give_up_below(floor);
             self.dirty_connections.insert(id);
@@ -157,7 +160,11 @@ impl Manager {
             self.statistics.corrupted += 1;
             self.tell_corrupted(of, &header);
             if reliable {
-                self.lose(of, "a packet came corrupted, and nothing below repairs it", true);
+                self.lose(
+                    of,
+                    "a packet came corrupted, and nothing below repairs it",
+                    true,
+                );
             }
             return;
         }
@@ -174,10 +181,14 @@ impl Manager {
         let order = self.connections.get(&connection).map(|one| &one.order[1]);
         let mut streams = order.into_iter().flatten();
         let ours = |id: &&StreamId| {
-            self.streams.get(id).is_some_and(|stream| stream.ordinal == header.stream)
+            self.streams
+                .get(id)
+                .is_some_and(|stream| stream.ordinal == header.stream)
         };
         let stream = streams.find(ours).copied();
-        let format = stream.and_then(|id| self.streams.get(&id)).map(|stream| &stream.format);
+        let format = stream
+            .and_then(|id| self.streams.get(&id))
+            .map(|stream| &stream.format);
         let tu = format.map(|format| header.offset / format.tu_bytes);
         let (adu, range) = (header.adu, (header.offset, header.bytes));
         self.tell(Event::Corrupted {
@@ -208,7 +219,9 @@ impl Manager {
             let ordinal = stream.map_or(connection.ordinals[1], |stream| stream.ordinal);
             let gone = connection.gone.clone();
             let held = connection.receive.held.front().copied();
-            let header = held.and_then(|packet| self.memory.get(packet)).map(|one| one.header);
+            let header = held
+                .and_then(|packet| self.memory.get(packet))
+                .map(|one| one.header);
             let (Some(packet), Some(header)) = (held, header) else {
                 self.all_taken(id);
                 if let (Some(front), Some(why)) = (front, gone) {
@@ -307,20 +320,26 @@ impl Manager {
 fn unfit(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
     if stream.adus.is_some_and(|adus| header.adu >= adus) {
         let adus = stream.adus.unwrap_or(0);
-        return Some(format!("the peer sends ADU {}, {adus} were asked for", header.adu));
+        return Some(format!(
+            "the peer sends ADU {}, {adus} were asked for",
+            header.adu
+        ));
     }
     match stream.format.adu {
         Adu::Fixed(bytes) if bytes != header.adu_bytes => {
             let found = header.adu_bytes;
-            Some(format!("the peer sends ADUs of {found} bytes, {bytes} were asked for"))
+            Some(format!(
+                "the peer sends ADUs of {found} bytes, {bytes} were asked for"
+            ))
         }
         Adu::Variable if header.adu_bytes > stream.format.tu_bytes => Some(format!(
             "the peer sends an ADU of {} bytes, a TU has {}",
             header.adu_bytes, stream.format.tu_bytes
         )),
-        _ if header.adu > stream.begun.saturating_add(ADUS_MISSING) => {
-            Some(format!("the peer sends ADU {} after ADU {}", header.adu, stream.begun))
-        }
+        _ if header.adu > stream.begun.saturating_add(ADUS_MISSING) => Some(format!(
+            "the peer sends ADU {} after ADU {}",
+            header.adu, stream.begun
+        )),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use super::node::{Node, Track};
 use super::rng::Rng;
 use super::{Counts, Faults, Next, World};
 use isthmus_stream::{
-    Adu, Config, Confirm, ConnectionId, ConnectionSpec, Direction, Finished, Format, Limits, LinkId,
-    Manager, Other, Protocol, StreamId, StreamSpec, Timeouts,
+    Adu, Config, Confirm, ConnectionId, ConnectionSpec, Direction, Finished, Format, Limits,
+    LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -163,7 +163,11 @@ impl Episode {
         if self.pairs.is_empty() {
             return;
         }
-        let members = if self.world.rng.chance(250) { self.world.rng.between(2, 3) } else { 1 };
+        let members = if self.world.rng.chance(250) {
+            self.world.rng.between(2, 3)
+        } else {
+            1
+        };
         let from = self.world.rng.below(2) as usize;
         let adus = self.world.rng.between(1, 6);
         let permanent = self.world.rng.chance(60);
@@ -184,13 +188,22 @@ impl Episode {
                 let least = if variable { bytes.min(most) } else { 1 };
                 *size = self.world.rng.between(least, most);
             }
-            let bytes = if variable { bytes.min(sizes[0]).min(sizes[1]) } else { bytes };
+            let bytes = if variable {
+                bytes.min(sizes[0]).min(sizes[1])
+            } else {
+                bytes
+            };
             let step = (at > 0 && !out.is_empty()).then_some(Other::Here(0));
             let mut spec = self.spec(pair[from], Direction::Transmit, bytes, sizes[from], adus);
             spec.permanent = permanent && members == 1;
             spec.in_step_with.extend(step);
-            let mut other =
-                self.spec(pair[1 - from], Direction::Receive, bytes, sizes[1 - from], adus);
+            let mut other = self.spec(
+                pair[1 - from],
+                Direction::Receive,
+                bytes,
+                sizes[1 - from],
+                adus,
+            );
             if variable {
                 spec.format.adu = Adu::Variable;
                 other.format.adu = Adu::Variable;
@@ -207,12 +220,7 @@ impl Episode {
         self.register(from, out, back);
     }
 
-    fn register(
-        &mut self,
-        from: usize,
-        out: Vec<(StreamSpec, u64)>,
-        back: Vec<(StreamSpec, u64)>,
-    ) {
+    fn register(&mut self, from: usize, out: Vec<(StreamSpec, u64)>, back: Vec<(StreamSpec, u64)>) {
         let now = self.world.at();
         let lists = [(from, &out), (1 - from, &back)];
         let mut made: Vec<Vec<StreamId>> = Vec::new();
@@ -247,7 +255,11 @@ impl Episode {
                     tu_bytes: spec.format.tu_bytes,
                     by_done: spec.finished == Finished::Done,
                     after: after.collect(),
-                    step: if side == 0 { step.copied().collect() } else { Vec::new() },
+                    step: if side == 0 {
+                        step.copied().collect()
+                    } else {
+                        Vec::new()
+                    },
                     links: spec.format.links(),
                     offered: 0,
                     begun: 0,
@@ -266,7 +278,9 @@ impl Episode {
                 for _ in 0..spec.adus.unwrap_or(0) {
                     let manager = &mut self.world.nodes[from].manager;
                     let bytes = self.world.rng.between(1, *bytes);
-                    manager.announce(now, *id, bytes).expect("a length that fits");
+                    manager
+                        .announce(now, *id, bytes)
+                        .expect("a length that fits");
                 }
             }
             let at = self.world.now + self.world.rng.below(300_000);
@@ -296,7 +310,9 @@ impl Episode {
         adus: u64,
     ) -> StreamSpec {
         let rng = &mut self.world.rng;
-        let links: Vec<_> = (0..rng.between(1, 3)).map(|_| LinkId(rng.below(4) as u16)).collect();
+        let links: Vec<_> = (0..rng.between(1, 3))
+            .map(|_| LinkId(rng.below(4) as u16))
+            .collect();
         let mut format = Format::fixed(adu, tu, &links);
         format.granule_bytes = rng.between(1, 4);
         format.packet_bytes = rng.between(tu.div_ceil(3).min(150), tu.min(180)).max(1);
@@ -313,7 +329,10 @@ impl Episode {
         let now = self.world.at();
         let node = self.world.rng.below(2) as usize;
         let live = self.world.nodes[node].live();
-        let any = |rng: &mut Rng| live.get(rng.below(live.len().max(1) as u64) as usize).copied();
+        let any = |rng: &mut Rng| {
+            live.get(rng.below(live.len().max(1) as u64) as usize)
+                .copied()
+        };
         match self.world.rng.below(20) {
             0..4 => {
                 if let Some(stream) = any(&mut self.world.rng) {
@@ -324,7 +343,9 @@ impl Episode {
                 if let Some(stream) = any(&mut self.world.rng) {
                     let link = self.world.nodes[node].streams[&stream].links[0];
                     self.world.counts.ranks_lost += 1;
-                    self.world.nodes[node].manager.handle_rank_lost(now, stream, link);
+                    self.world.nodes[node]
+                        .manager
+                        .handle_rank_lost(now, stream, link);
                 }
             }
             6..12 => self.cut(node),
@@ -361,7 +382,9 @@ impl Episode {
         let now = self.world.at();
         self.pairs.retain(|pair| pair[node] != id);
         self.world.forget(node, id);
-        self.world.nodes[node].manager.handle_disconnected(now, id, "it was pulled out");
+        self.world.nodes[node]
+            .manager
+            .handle_disconnected(now, id, "it was pulled out");
         self.world.drain(node);
     }
 
@@ -382,9 +405,11 @@ impl Episode {
                 Protocol::Stream | Protocol::Confirmed { repair: true }
             )
         };
-        let all = self.world.nodes.iter().flat_map(|node| {
-            node.live().into_iter().map(move |id| (node, id))
-        });
+        let all = self
+            .world
+            .nodes
+            .iter()
+            .flat_map(|node| node.live().into_iter().map(move |id| (node, id)));
         let any_unrepaired = all.clone().any(|(node, id)| unrepaired(node, id));
         for (node, id) in all {
             let waits = node.manager.waits(id).expect("it is live");
@@ -417,12 +442,23 @@ impl Episode {
         for node in &self.world.nodes {
             assert_eq!(node.live(), Vec::new(), "streams that do not end");
             for direction in [Direction::Transmit, Direction::Receive] {
-                assert_eq!(node.manager.used(direction), (0, 0), "{direction} memory is left");
+                assert_eq!(
+                    node.manager.used(direction),
+                    (0, 0),
+                    "{direction} memory is left"
+                );
             }
-            assert!(node.places.is_empty(), "places that were not freed: {:?}", node.places);
+            assert!(
+                node.places.is_empty(),
+                "places that were not freed: {:?}",
+                node.places
+            );
             for id in node.sides.keys() {
                 if let Ok(status) = node.manager.connection_status(*id) {
-                    assert!(status.gone.is_some(), "connection {id} does not close: {status:?}");
+                    assert!(
+                        status.gone.is_some(),
+                        "connection {id} does not close: {status:?}"
+                    );
                 }
             }
         }

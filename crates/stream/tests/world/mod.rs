@@ -186,7 +186,11 @@ impl World {
                 self.nodes[node].manager.handle_arrived(now, packet, sum);
             }
             Next::Connected(connection) => {
-                if self.nodes[node].sides.get(&connection).is_some_and(|side| !side.gone) {
+                if self.nodes[node]
+                    .sides
+                    .get(&connection)
+                    .is_some_and(|side| !side.gone)
+                {
                     self.nodes[node].manager.handle_connected(now, connection);
                 }
             }
@@ -224,7 +228,9 @@ impl World {
         let all = offered > track.adus * (1 << 10);
         for link in links {
             let bytes = if all { u64::MAX } else { offered };
-            let known = self.nodes[node].manager.handle_offered(now, stream, link, bytes);
+            let known = self.nodes[node]
+                .manager
+                .handle_offered(now, stream, link, bytes);
             known.expect("a live stream knows its links");
         }
         if !all {
@@ -235,7 +241,10 @@ impl World {
 
     /// Puts a packet on the network.
     fn transmit(&mut self, node: usize, id: ConnectionId, header: &Header, mut data: Vec<u64>) {
-        let side = self.nodes[node].sides.get_mut(&id).expect("sends go over connections");
+        let side = self.nodes[node]
+            .sides
+            .get_mut(&id)
+            .expect("sends go over connections");
         if side.gone {
             return;
         }
@@ -258,7 +267,11 @@ impl World {
         if self.rng.chance(self.faults.doubled) {
             self.counts.doubled += 1;
             let again = at + self.rng.below(20_000_000);
-            self.plan(again, 1 - node, Next::Arrive(peer, bytes.clone(), data.clone()));
+            self.plan(
+                again,
+                1 - node,
+                Next::Arrive(peer, bytes.clone(), data.clone()),
+            );
         }
         if self.rng.chance(self.faults.corrupted) {
             self.counts.corrupted += 1;
@@ -286,7 +299,10 @@ impl World {
                 break;
             }
         }
-        let due = self.nodes[node].manager.poll_timeout().map(|at| at.0.max(self.now));
+        let due = self.nodes[node]
+            .manager
+            .poll_timeout()
+            .map(|at| at.0.max(self.now));
         if let Some(due) = due
             && self.nodes[node].tick_at.is_none_or(|at| due < at)
         {
@@ -350,11 +366,19 @@ impl World {
                 return self.plan(now + 50_000_000, 1 - node, Next::Hangup(peer));
             }
             Work::Fetch { su, .. } => {
-                assert!(!it.cut.contains(&su.link), "a fetch on link {}, which is cut", su.link);
+                assert!(
+                    !it.cut.contains(&su.link),
+                    "a fetch on link {}, which is cut",
+                    su.link
+                );
                 it.link_time(su.link, now, su.bytes, rng)
             }
             Work::Deliver { stream, tu, su, .. } => {
-                assert!(!it.cut.contains(&su.link), "an SU for link {}, which is cut", su.link);
+                assert!(
+                    !it.cut.contains(&su.link),
+                    "an SU for link {}, which is cut",
+                    su.link
+                );
                 let link = LinkId(su.link.0 + 1000);
                 let place = Some((tu.adu, tu.index, su.index));
                 let over = it.link_time(link, now, su.bytes, rng);
@@ -367,7 +391,10 @@ impl World {
             Work::Send {
                 connection, header, ..
             } => {
-                let side = it.sides.get_mut(connection).expect("sends go over connections");
+                let side = it
+                    .sides
+                    .get_mut(connection)
+                    .expect("sends go over connections");
                 let bytes = u64::from(header.bytes) + 112;
                 side.wire_free = now.max(side.wire_free) + bytes * 2;
                 side.wire_free
@@ -398,9 +425,8 @@ impl World {
             side.gone = true;
             side.backlog.clear();
         }
-        it.under_way.retain(|_, work| {
-            !matches!(work, Work::Send { connection, .. } if *connection == id)
-        });
+        it.under_way
+            .retain(|_, work| !matches!(work, Work::Send { connection, .. } if *connection == id));
         it.copying.retain(|_, (connection, _)| *connection != id);
     }
 
@@ -410,7 +436,10 @@ impl World {
         match event {
             Event::AduBegun { stream, adu } => {
                 let track = &self.nodes[node].streams[&stream];
-                assert!(adu >= track.begun, "ADU {adu} of stream {stream} begins again");
+                assert!(
+                    adu >= track.begun,
+                    "ADU {adu} of stream {stream} begins again"
+                );
                 for other in &track.step {
                     let other = &self.nodes[node].streams[other];
                     let behind = other.end.is_none() && other.finished() < adu;
@@ -419,7 +448,11 @@ impl World {
                 }
                 for other in &track.after {
                     let end = &self.nodes[node].streams[other].end;
-                    assert_eq!(*end, Some(End::Done), "{stream} begins before {other} is done");
+                    assert_eq!(
+                        *end,
+                        Some(End::Done),
+                        "{stream} begins before {other} is done"
+                    );
                     self.counts.afters += 1;
                 }
                 self.track(node, stream).begun = adu + 1;
@@ -478,7 +511,9 @@ impl World {
                 let other = self.nodes[node].sides[&connection].peer;
                 let now = self.at();
                 self.forget(peer, other);
-                self.nodes[peer].manager.handle_disconnected(now, other, "the peer is gone");
+                self.nodes[peer]
+                    .manager
+                    .handle_disconnected(now, other, "the peer is gone");
                 self.drain(peer);
             }
             Event::LinkCut { .. } => self.counts.cuts += 1,
@@ -498,10 +533,19 @@ impl World {
         let mut stored = 0;
         for direction in [Direction::Transmit, Direction::Receive] {
             let (staging, network) = it.manager.used(direction);
-            assert!(staging <= config.staging_bytes, "{staging} bytes are staged");
-            assert!(network <= config.network_bytes, "{network} bytes are stored");
+            assert!(
+                staging <= config.staging_bytes,
+                "{staging} bytes are staged"
+            );
+            assert!(
+                network <= config.network_bytes,
+                "{network} bytes are stored"
+            );
             stored += network;
         }
-        assert!(it.stored_bytes() <= stored, "places hold more than the manager counts");
+        assert!(
+            it.stored_bytes() <= stored,
+            "places hold more than the manager counts"
+        );
     }
 }

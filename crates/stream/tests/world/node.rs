@@ -115,7 +115,10 @@ impl Node {
                 let data = from.to_vec();
                 let sum = sum(&data);
                 let before = self.places.insert(*packet, data);
-                assert!(before.is_none(), "packet {packet} is stored where another is");
+                assert!(
+                    before.is_none(),
+                    "packet {packet} is stored where another is"
+                );
                 return sum;
             }
             Work::Load {
