@@ -74,19 +74,20 @@ impl View<'_> {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
-        self.waits_for_step(id, stream, told);
+        self.waits_for_step(stream, told);
         match stream.direction {
             Direction::Transmit => Self::waits_for_links(stream, told),
             Direction::Receive => self.waits_for_packets(stream, told),
         }
     }
 
-    fn waits_for_step(&self, id: StreamId, stream: &Stream, told: &mut dyn FnMut(Wait)) {
+    fn waits_for_step(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
         if stream.begun == 0 {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        for other in members.into_iter().flatten().filter(|other| **other != id) {
+        // The stream itself is one of them: it is not ahead of its own ADU either.
+        for other in members.into_iter().flatten() {
             let Some(state) = self.streams.get(other) else {
                 continue;
             };

@@ -129,7 +129,8 @@ fn four_streams_go_in_lock_step() {
     for stream in &streams {
         driver.offer(*stream, &link);
     }
-    // Streams are carried out one after the other as far as each goes.
+    // Streams are carried out one after the other as far as each goes: A, B and C no further than
+    // the end of their first frame; D, the last to finish it, lets all begin and goes on.
     loop {
         let mut any = false;
         for stream in &streams {
@@ -148,7 +149,7 @@ fn four_streams_go_in_lock_step() {
     }
     assert_eq!(
         words(&driver.events),
-        "A+ A0> B+ B0> C+ C0> D+ D0> A0. B0. C0. D0. A1> B1> C1> D1> A1. B1. C1. D1."
+        "A+ A0> B+ B0> C+ C0> D+ D0> A0. B0. C0. D0. A1> B1> C1> D1> D1. A1. B1. C1."
     );
     let ended = |event: &&Event| matches!(event, Event::Ended { .. });
     assert_eq!(driver.events.iter().filter(ended).count(), 4);

@@ -212,6 +212,9 @@ impl Manager {
     /// The next order, if there is one.
     pub fn poll_order(&mut self) -> Option<Order> {
         if let Some(order) = self.orders.pop_front() {
+            if let Work::Free { packet } = order.work {
+                self.memory.vacate(packet);
+            }
             return Some(order);
         }
         // Acknowledgements come last, so that one stands for all that came before the poll.

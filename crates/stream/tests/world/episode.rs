@@ -133,7 +133,6 @@ impl Episode {
         }
         for node in 0..2 {
             let side = super::node::Side {
-                channel,
                 protocol,
                 peer: ids[1 - node],
                 wire_free: 0,
@@ -242,7 +241,7 @@ impl Episode {
         for (side, ids) in made.iter().enumerate() {
             let (node, list) = lists[side];
             for ((id, (spec, _)), key) in ids.iter().zip(list).zip(&keys) {
-                let step = ids.iter().filter(|other| *other != id && list.len() > 1);
+                let step = ids.iter().filter(|_| list.len() > 1);
                 let after = spec.after.iter().filter_map(|other| match other {
                     Other::Stream(other) => Some(*other),
                     Other::Here(_) => None,
@@ -415,7 +414,12 @@ impl Episode {
             let waits = node.manager.waits(id).expect("it is live");
             let words: Vec<_> = waits.iter().map(ToString::to_string).collect();
             assert!(!waits.is_empty(), "stream {id} hangs and does not say why");
-            assert!(any_unrepaired, "stream {id} hangs: {}", words.join("; "));
+            assert!(
+                any_unrepaired,
+                "stream {id} hangs: {}\n{}",
+                words.join("; "),
+                self.describe()
+            );
             self.world.counts.hung_named += 1;
         }
         let now = self.world.at();
@@ -425,6 +429,22 @@ impl Episode {
             }
             self.world.drain(node);
         }
+    }
+
+    /// Both ends of all that lives, for messages.
+    fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        for (node, it) in self.world.nodes.iter().enumerate() {
+            for id in it.live() {
+                let waits = it.manager.waits(id);
+                lines.push(format!("{node} {:?} {waits:?}", it.manager.status(id)));
+            }
+            for (id, side) in &it.sides {
+                let status = it.manager.connection_status(*id);
+                lines.push(format!("{node} {id} {:?} {status:?}", side.protocol));
+            }
+        }
+        lines.join("\n")
     }
 
     /// All is closed, and nothing is left.

@@ -48,7 +48,6 @@ impl Track {
 
 /// One end of a connection.
 pub struct Side {
-    pub channel: u32,
     pub protocol: Protocol,
     pub peer: ConnectionId,
     pub wire_free: u64,
