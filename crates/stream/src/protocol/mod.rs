@@ -27,7 +27,7 @@ pub enum Offer {
     Take(crate::ids::PacketId),
     /// It has no data, and was taken.
     Taken,
-    /// There is no room: keep it back where that can be done and offer it again after orders were
+    /// There is no room, or the connection is not open yet: keep it back where that can be done and offer it again after orders were
     /// polled, or drop it.
     Later,
     /// Drop it.
@@ -39,7 +39,7 @@ pub enum Offer {
 pub enum Drop {
     /// It came before, or so late that it was given up.
     Duplicate,
-    /// The connection is not open, or has another channel.
+    /// The connection is gone, or has another channel.
     Stray,
     /// Its number, its grant or its acknowledgement cannot be.
     Impossible,

@@ -33,9 +33,13 @@ impl Manager {
     }
 
     fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
-        let known = self.connections.get(&id);
-        if !known.is_some_and(|one| one.open && one.spec.channel == header.channel) {
+        let known = self.connections.get(&id).filter(|one| one.gone.is_none());
+        let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
             return Offer::Drop(Drop::Stray);
+        };
+        if !known.open {
+            // The peer was told first that the connection is there.
+            return Offer::Later;
         }
         if let Err(why) = self.hear(id, header) {
             return Offer::Drop(why);
