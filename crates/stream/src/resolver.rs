@@ -49,7 +49,9 @@ impl View<'_> {
             return;
         };
         if let Some(connection) = self.connections.get(&stream.connection) {
-            if !connection.open {
+            // What came before the connection was lost can still be received.
+            let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
+            if !connection.open && !lost {
                 told(Wait::NotOpen(stream.connection));
             }
             let front = connection.order[stream.direction.index()].front();

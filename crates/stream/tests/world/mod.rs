@@ -325,7 +325,10 @@ impl World {
                 let Ok(header) = Header::decode(&bytes) else {
                     continue;
                 };
-                match self.nodes[node].manager.offer(now, id, &header) {
+                // Whatever the answer, its acknowledgement may have given orders.
+                let answer = self.nodes[node].manager.offer(now, id, &header);
+                any |= !(ordered && answer == Offer::Later);
+                match answer {
                     Offer::Take(packet) => {
                         let token = self.next;
                         let later = self.now + if ordered { 10 } else { self.rng.below(3_000) };
@@ -333,15 +336,13 @@ impl World {
                         assert!(before.is_none(), "packet {packet} comes where another is");
                         self.nodes[node].copying.insert(packet, (id, token));
                         self.plan(later, node, Next::Copied(packet, token));
-                        any = true;
                     }
-                    Offer::Taken => any = true,
                     Offer::Later if ordered => {
                         let side = self.nodes[node].sides.get_mut(&id).expect("it was there");
                         side.backlog.push_front((bytes, data));
                         break;
                     }
-                    Offer::Later | Offer::Drop(_) => (),
+                    Offer::Taken | Offer::Later | Offer::Drop(_) => (),
                 }
             }
         }
@@ -543,9 +544,13 @@ impl World {
             );
             stored += network;
         }
+        let places = it.places.iter().map(|(id, data)| (*id, data.len()));
         assert!(
             it.stored_bytes() <= stored,
-            "places hold more than the manager counts"
+            "node {node} has more in its places than the {stored} bytes that its manager counts: \
+             {:?}, orders under way {:?}",
+            places.collect::<Vec<_>>(),
+            it.under_way
         );
     }
 }
