@@ -1,11 +1,11 @@
-//! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is filled
-//! while the other is emptied.
+//! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is
+//! filled while the other is emptied.
 //!
-//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are made,
-//! and emptied into network memory; on receive it is filled from packets and emptied by its SUs to the
-//! links. A buffer begins to be filled when the other is full, and to be emptied when the other is
-//! empty of what came before it, so that SUs of one link and packets of one connection keep their
-//! order.
+//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are
+//! made, and emptied into network memory; on receive it is filled from packets and emptied by its
+//! SUs to the links. A buffer begins to be filled when the other is full, and to be emptied when
+//! the other is empty of what came before it, so that SUs of one link and packets of one connection
+//! keep their order.
 
 use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
 use crate::control::{Manager, Task};
@@ -408,8 +408,8 @@ impl Manager {
         true
     }
 
-    /// Stores full buffers in the order in which they became full. One whose connection has its share
-    /// is passed over; one for which there is no room keeps those behind it back.
+    /// Stores full buffers in the order in which they became full. One whose connection has its
+    /// share is passed over; one for which there is no room keeps those behind it back.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
         for id in std::mem::take(&mut self.storers) {

@@ -106,8 +106,8 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// The driver knows that the place is free, so that it may be used again: not before, as a packet
-    /// that is offered takes its place at once.
+    /// The driver knows that the place is free, so that it may be used again: not before, as a
+    /// packet that is offered takes its place at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }

@@ -1,14 +1,14 @@
 //! The dependence resolver (paper, 5.3.2): who may begin its next ADU, and which dependences are no
 //! order.
 //!
-//! - Streams of one connection and direction go in the order of registration: one begins when the one
-//!   before has moved all its data into network memory, or ended.
+//! - Streams of one connection and direction go in the order of registration: one begins when the
+//!   one before has moved all its data into network memory, or ended.
 //! - *Sequencing*: a stream begins when all those that it comes after are done.
 //! - *Synchronisation*: of a group in lock step nobody begins ADU `n` before all have finished
 //!   ADU `n - 1`. Members that are done hold nobody back.
-//! - A stream is scheduled first when its connection is open and there is enough data: on transmit the
-//!   SUs of its next TU on all links, on receive a packet. The same is asked before each time that it
-//!   is swapped in and before each ADU.
+//! - A stream is scheduled first when its connection is open and there is enough data: on transmit
+//!   the SUs of its next TU on all links, on receive a packet. The same is asked before each time
+//!   that it is swapped in and before each ADU.
 
 use crate::control::stream::{Group, Stream};
 use crate::error::{Error, Result};
@@ -137,8 +137,8 @@ impl View<'_> {
     }
 
     /// Refuses streams that would wait for themselves, over whatever others. Streams of a group in
-    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were there
-    /// before wait for new ones only if these joined their groups: `joined`.
+    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were
+    /// there before wait for new ones only if these joined their groups: `joined`.
     pub fn check_cycles(&self, new: &BTreeSet<StreamId>, joined: bool) -> Result<()> {
         let mut clean = BTreeSet::new();
         if !joined {

@@ -9,8 +9,8 @@ fn links(numbers: std::ops::Range<u16>) -> Vec<LinkId> {
     numbers.map(LinkId).collect()
 }
 
-/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link per
-/// column, four packets. With the 64 KB that it names there would be two packets.
+/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link
+/// per column, four packets. With the 64 KB that it names there would be two packets.
 #[test]
 fn figure_8_is_four_packets_of_four_blocks() {
     let mut driver = Driver::new(Config::iwarp());

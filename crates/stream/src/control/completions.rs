@@ -7,8 +7,8 @@ use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
 
 impl Manager {
-    /// An order was carried out. `sum` is the checksum of the packet for a `Store`, as the connection
-    /// has it, and of no meaning for others.
+    /// An order was carried out. `sum` is the checksum of the packet for a `Store`, as the
+    /// connection has it, and of no meaning for others.
     pub fn handle_completed(&mut self, now: Instant, order: OrderId, sum: u32) {
         self.advance(now);
         match self.outstanding.remove(&order) {

@@ -135,8 +135,8 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// The data of a packet that was taken is in network memory, with this checksum as the connection
-    /// has it, or any number where it has none. `None`: the data did not come whole.
+    /// The data of a packet that was taken is in network memory, with this checksum as the
+    /// connection has it, or any number where it has none. `None`: the data did not come whole.
     pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
         self.advance(now);
         self.arrived(packet, sum);

@@ -1,5 +1,5 @@
-//! One episode: two interfaces of random sizes, random connections and streams, random faults; then a
-//! calm in which all that can end ends; then nothing must be left.
+//! One episode: two interfaces of random sizes, random connections and streams, random faults; then
+//! a calm in which all that can end ends; then nothing must be left.
 
 use super::node::{Node, Track};
 use super::rng::Rng;
@@ -8,6 +8,7 @@ use isthmus_stream::{
     Adu, Config, Confirm, ConnectionId, ConnectionSpec, Direction, Finished, Format, Limits,
     LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts,
 };
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Plays the episode of this seed, and names the seed if anything fails.
@@ -109,7 +110,12 @@ impl Episode {
             },
         };
         let channel = rng.below(1000) as u32;
-        let confirm = Confirm::Delivered;
+        let by_held = rng.chance(150);
+        let confirm = if by_held {
+            Confirm::Held
+        } else {
+            Confirm::Delivered
+        };
         let mut ids = [ConnectionId(0); 2];
         for (node, id) in ids.iter_mut().enumerate() {
             let window = rng.between(300, 900);
@@ -139,6 +145,7 @@ impl Episode {
                 arrives: 0,
                 backlog: Default::default(),
                 gone: false,
+                by_held,
             };
             self.world.nodes[node].sides.insert(ids[node], side);
         }
@@ -207,8 +214,14 @@ impl Episode {
                 spec.format.adu = Adu::Variable;
                 other.format.adu = Adu::Variable;
             }
-            out.push((spec, bytes));
-            back.push((other, bytes));
+            if self.world.rng.chance(200) {
+                spec.adus = None;
+            }
+            if self.world.rng.chance(200) {
+                other.adus = None;
+            }
+            out.push((spec, bytes, adus));
+            back.push((other, bytes, adus));
         }
         if members == 1 && self.world.rng.chance(200) {
             let live = self.world.nodes[from].live();
@@ -219,13 +232,18 @@ impl Episode {
         self.register(from, out, back);
     }
 
-    fn register(&mut self, from: usize, out: Vec<(StreamSpec, u64)>, back: Vec<(StreamSpec, u64)>) {
+    fn register(
+        &mut self,
+        from: usize,
+        out: Vec<(StreamSpec, u64, u64)>,
+        back: Vec<(StreamSpec, u64, u64)>,
+    ) {
         let now = self.world.at();
         let lists = [(from, &out), (1 - from, &back)];
         let mut made: Vec<Vec<StreamId>> = Vec::new();
         for (node, list) in lists {
             let it = &mut self.world.nodes[node];
-            let specs: Vec<_> = list.iter().map(|(spec, _)| spec.clone()).collect();
+            let specs: Vec<_> = list.iter().map(|(spec, ..)| spec.clone()).collect();
             match it.manager.submit_all(now, it.app, &specs) {
                 Ok(ids) => made.push(ids),
                 // The first was refused: nothing is there. The second: its pair is cancelled.
@@ -240,7 +258,7 @@ impl Episode {
         self.keys += first.len() as u64;
         for (side, ids) in made.iter().enumerate() {
             let (node, list) = lists[side];
-            for ((id, (spec, _)), key) in ids.iter().zip(list).zip(&keys) {
+            for ((id, (spec, bytes, adus)), key) in ids.iter().zip(list).zip(&keys) {
                 let step = ids.iter().filter(|_| list.len() > 1);
                 let after = spec.after.iter().filter_map(|other| match other {
                     Other::Stream(other) => Some(*other),
@@ -250,7 +268,8 @@ impl Episode {
                     key: *key,
                     direction: spec.direction,
                     connection: spec.connection,
-                    adus: spec.adus.unwrap_or(0),
+                    adus: *adus,
+                    exact: exact(spec, *bytes, *adus),
                     tu_bytes: spec.format.tu_bytes,
                     by_done: spec.finished == Finished::Done,
                     after: after.collect(),
@@ -272,9 +291,9 @@ impl Episode {
                 self.world.counts.streams += 1;
             }
         }
-        for ((spec, bytes), id) in out.iter().zip(&made[0]) {
+        for ((spec, bytes, adus), id) in out.iter().zip(&made[0]) {
             if spec.format.adu == Adu::Variable {
-                for _ in 0..spec.adus.unwrap_or(0) {
+                for _ in 0..*adus {
                     let manager = &mut self.world.nodes[from].manager;
                     let bytes = self.world.rng.between(1, *bytes);
                     manager
@@ -294,7 +313,7 @@ impl Episode {
             }
             self.world.drain(from);
             // The ordinals of the two ends do not meet any more: the connections go.
-            for (spec, _) in &out {
+            for (spec, ..) in &out {
                 self.drop_connection(from, spec.connection);
             }
         }
@@ -483,4 +502,28 @@ impl Episode {
             }
         }
     }
+}
+
+/// What a stream has on each link, if its number of ADUs is told when all of it is offered. Variable
+/// ADUs are announced, and so offered.
+fn exact(spec: &StreamSpec, bytes: u64, adus: u64) -> Option<BTreeMap<LinkId, u64>> {
+    if spec.adus.is_some() || spec.direction == Direction::Receive {
+        return None;
+    }
+    let mut all: BTreeMap<_, _> = spec
+        .format
+        .links()
+        .into_iter()
+        .map(|link| (link, 0))
+        .collect();
+    if spec.format.adu == Adu::Variable {
+        return Some(all);
+    }
+    let tus = (0..spec.format.tus(bytes)).filter_map(|index| spec.format.tu(0, bytes, index));
+    for tu in tus {
+        for su in spec.format.sus(tu.bytes) {
+            *all.entry(su.link).or_insert(0) += su.bytes * adus;
+        }
+    }
+    Some(all)
 }
