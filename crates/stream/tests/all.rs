@@ -5,6 +5,7 @@ mod dependences;
 mod driver;
 mod formats;
 mod headers;
+mod hostile;
 mod schedule;
 mod soak;
 mod tables;
