@@ -3,6 +3,7 @@
 mod checksums;
 mod dependences;
 mod driver;
+mod faults;
 mod formats;
 mod headers;
 mod hostile;

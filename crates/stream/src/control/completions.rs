@@ -288,7 +288,8 @@ impl Manager {
         true
     }
 
-    /// ADUs of variable size before the end that were lost as a whole: nobody knows how long they were.
+    /// ADUs of variable size before the end that were lost as a whole: nobody knows how long they
+    /// were.
     fn last_lost(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

@@ -504,8 +504,8 @@ impl Episode {
     }
 }
 
-/// What a stream has on each link, if its number of ADUs is told when all of it is offered. Variable
-/// ADUs are announced, and so offered.
+/// What a stream has on each link, if its number of ADUs is told when all of it is offered.
+/// Variable ADUs are announced, and so offered.
 fn exact(spec: &StreamSpec, bytes: u64, adus: u64) -> Option<BTreeMap<LinkId, u64>> {
     if spec.adus.is_some() || spec.direction == Direction::Receive {
         return None;
