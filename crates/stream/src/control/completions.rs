@@ -239,7 +239,9 @@ impl Manager {
         let Some(connection) = self.connections.get(&stream.connection) else {
             return false;
         };
-        let repairs = connection.protocol().repairs();
+        // What repairs nothing may lose the mark of the end, and what is gone brings none any more.
+        let over = connection.gone.is_some() && connection.receive.held.is_empty();
+        let unmarked = over || !connection.protocol().repairs();
         if stream.cursor.is_some() || !stream.idle() {
             return false;
         }
@@ -251,8 +253,7 @@ impl Manager {
                 return false;
             };
             let told = stream.told == Some(stream.moved);
-            // What repairs nothing may lose the mark of the end.
-            let enough = stream.satisfied() && !repairs;
+            let enough = stream.satisfied() && unmarked;
             let end = if let (true, Some(adus)) = (told, stream.adus)
                 && adus != stream.moved
             {
