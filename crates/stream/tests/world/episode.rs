@@ -469,7 +469,8 @@ impl Episode {
         )
     }
 
-    /// Those for whom a stream says that it waits, and its other end.
+    /// Those for whom a stream says that it waits, its other end, and those that go over the same
+    /// connection there: the mark of an end waits for them.
     fn leans_on(&self, (node, id): (usize, StreamId)) -> Vec<(usize, StreamId)> {
         let it = &self.world.nodes[node];
         let mut on = Vec::new();
@@ -483,10 +484,10 @@ impl Episode {
                 _ => (),
             }
         }
-        let key = it.streams[&id].key;
+        let peer = it.sides[&it.streams[&id].connection].peer;
         let others = self.world.nodes[1 - node].streams.iter();
-        let mut other = others.filter(|(_, track)| track.key == key && track.end.is_none());
-        on.extend(other.next().map(|(other, _)| (1 - node, *other)));
+        let there = others.filter(|(_, track)| track.connection == peer && track.end.is_none());
+        on.extend(there.map(|(other, _)| (1 - node, *other)));
         on
     }
 
