@@ -1,0 +1,13 @@
+//! Tests of the stream manager, in one program: each file beside this one is a part of it.
+
+mod checksums;
+mod dependences;
+mod driver;
+mod faults;
+mod formats;
+mod headers;
+mod hostile;
+mod schedule;
+mod soak;
+mod tables;
+mod world;
