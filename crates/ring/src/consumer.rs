@@ -30,12 +30,12 @@ struct Parts {
 }
 
 impl Consumer {
-    /// The consumer's end of the ring that was received, of at most `most` bytes; there must be one only. The memory
-    /// of a ring is counted for the process that touches it first, all of it here.
+    /// The consumer's end of the ring that was received, of at most `most` bytes; there must be one
+    /// only. The memory of a ring is counted for the process that touches it first, all of it here.
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other side;
-    /// [`Error::Corrupt`] if its positions are none.
+    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other
+    /// side; [`Error::Corrupt`] if its positions are none.
     pub fn attach(handles: Handles, most: u64) -> Result<Self, Error> {
         let line = Line::new(handles.line)?;
         let reader = Reader::new(Mapping::attach(&handles.memory, most)?)?;
@@ -56,7 +56,9 @@ impl Consumer {
     }
 
     fn parts(&mut self) -> &mut Parts {
-        self.parts.as_mut().expect("only dropped ends have no parts")
+        self.parts
+            .as_mut()
+            .expect("only dropped ends have no parts")
     }
 
     /// Bytes of the ring.
@@ -74,7 +76,8 @@ impl Consumer {
     /// Bytes that can be read now; nothing once there will be no more, after the producer closed.
     ///
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::PeerGone`] once there will be no more, as the producer's process ended.
+    /// [`Error::Corrupt`]; [`Error::PeerGone`] once there will be no more, as the producer's
+    /// process ended.
     pub fn available(&mut self) -> Result<Option<u64>, Error> {
         let there = self.parts().look()?;
         let over = there == 0 && self.parts().reader.ended();
@@ -119,8 +122,9 @@ impl Consumer {
     /// Fills `bytes`, of any length.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if there will be no more. Each says
-    /// how many bytes were read nevertheless, the first of `bytes`. [`Error::Corrupt`].
+    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if there will be
+    /// no more. Each says how many bytes were read nevertheless, the first of `bytes`.
+    /// [`Error::Corrupt`].
     pub fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), Error> {
         self.read_in_steps(bytes, deadline, STEP, |_| ())
     }
@@ -176,7 +180,8 @@ impl Consumer {
     /// Fewer, all that there are, if there will be no more.
     ///
     /// # Errors
-    /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`; otherwise as [`Consumer::available`].
+    /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
+    /// otherwise as [`Consumer::available`].
     pub fn peek(&mut self, len: usize, deadline: Instant) -> Result<Peeked<'_>, Error> {
         let parts = self.parts();
         at_most_half(len as u64, parts.reader.capacity())?;
@@ -185,15 +190,16 @@ impl Consumer {
         Ok(Peeked { parts, len })
     }
 
-    /// Writes once from the ring straight to a file or socket: at most `most` bytes, what is there now and in one piece.
-    /// What the file took is read. There is no copy to look at: sums belong to the other ways. It waits as long as
-    /// the file does: one that blocks, for ever.
+    /// Writes once from the ring straight to a file or socket: at most `most` bytes, what is there
+    /// now and in one piece. What the file took is read. There is no copy to look at: sums belong
+    /// to the other ways. It waits as long as the file does: one that blocks, for ever.
     ///
     /// # Returns
     /// The bytes that it took, 0 if there are none now; nothing once there will be no more.
     ///
     /// # Errors
-    /// As [`Consumer::available`]; [`Error::System`] with what the file says, such as that it would block.
+    /// As [`Consumer::available`]; [`Error::System`] with what the file says, such as that it would
+    /// block.
     pub fn drain_to(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
         if self.available()?.is_none() {
             return Ok(None);
@@ -209,8 +215,8 @@ impl Consumer {
         Ok(Some(written))
     }
 
-    /// Before a driver polls the descriptor of this end: asks to be woken once there are `len` bytes, at most half of
-    /// the ring, or the producer closes.
+    /// Before a driver polls the descriptor of this end: asks to be woken once there are `len`
+    /// bytes, at most half of the ring, or the producer closes.
     ///
     /// # Returns
     /// Whether it may sleep. If not, there is something to do now.
@@ -223,7 +229,8 @@ impl Consumer {
         Ok(!parts.line.gone() && parts.reader.sleep(len)?)
     }
 
-    /// After a driver found the descriptor readable: takes what woke it, and sees whether the producer is gone.
+    /// After a driver found the descriptor readable: takes what woke it, and sees whether the
+    /// producer is gone.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -332,8 +339,8 @@ impl Peeked<'_> {
         self.len == 0
     }
 
-    /// Copies from byte `at` of the data into `bytes`. A producer that breaks the rules may change what the
-    /// next copy finds.
+    /// Copies from byte `at` of the data into `bytes`. A producer that breaks the rules may change
+    /// what the next copy finds.
     ///
     /// # Returns
     /// The bytes copied: there is nothing beyond the data.

@@ -42,7 +42,8 @@ pub enum Error {
         /// Bytes that were moved nevertheless by this call.
         moved: usize,
     },
-    /// Descriptors were lost on their way: the receiver has room for fewer, in the message or in its table.
+    /// Descriptors were lost on their way: the receiver has room for fewer, in the message or in
+    /// its table.
     Truncated,
     /// The system refused something.
     System {

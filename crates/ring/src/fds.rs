@@ -25,12 +25,13 @@ pub struct Received {
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// Sends all of `bytes` through a Unix socket, and `descriptors` with the first of them. A stream must
-/// not be written by others meanwhile.
+/// Sends all of `bytes` through a Unix socket, and `descriptors` with the first of them. A stream
+/// must not be written by others meanwhile.
 ///
 /// # Errors
-/// [`Error::TimedOut`] at `deadline`, with the bytes that were sent; [`Error::System`], as for no bytes or more than 253
-/// descriptors (`EINVAL`), or for a socket that is closed (`EPIPE`, no signal).
+/// [`Error::TimedOut`] at `deadline`, with the bytes that were sent; [`Error::System`], as for no
+/// bytes or more than 253 descriptors (`EINVAL`), or for a socket that is closed (`EPIPE`, no
+/// signal).
 pub fn send_fds(
     socket: impl AsFd,
     bytes: &[u8],
@@ -67,13 +68,13 @@ pub fn send_fds(
     Ok(())
 }
 
-/// Receives one message of a Unix socket, or what there is of a stream up to the next descriptors: into `bytes` what fits,
-/// and at most `most` descriptors.
+/// Receives one message of a Unix socket, or what there is of a stream up to the next descriptors:
+/// into `bytes` what fits, and at most `most` descriptors.
 ///
 /// # Errors
 /// [`Error::Truncated`] if more descriptors came, or more bytes of a message: all that came are
-/// closed. [`Error::TimedOut`] at `deadline`; [`Error::System`], as for no room for bytes or for more than 253
-/// descriptors (`EINVAL`).
+/// closed. [`Error::TimedOut`] at `deadline`; [`Error::System`], as for no room for bytes or for
+/// more than 253 descriptors (`EINVAL`).
 pub fn recv_fds(
     socket: impl AsFd,
     bytes: &mut [u8],

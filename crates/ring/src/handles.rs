@@ -8,8 +8,8 @@ use std::time::Instant;
 /// What is sent with the descriptors: that they are an end of a ring.
 const GREETING: &[u8; 16] = b"isthmus ring 1\r\n";
 
-/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropped, they are as
-/// an end whose process died.
+/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropped, they are
+/// as an end whose process died.
 #[derive(Debug)]
 pub struct Handles {
     pub(crate) memory: OwnedFd,
@@ -39,7 +39,8 @@ impl Handles {
     /// Receives what [`Handles::send`] sends.
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is anything else, or the socket is closed; otherwise as [`recv_fds`].
+    /// [`Error::NoRing`] if it is anything else, or the socket is closed; otherwise as
+    /// [`recv_fds`].
     pub fn receive(socket: impl AsFd, deadline: Instant) -> Result<Self, Error> {
         let socket = socket.as_fd();
         let no = |why: &str| Error::NoRing(why.to_owned());

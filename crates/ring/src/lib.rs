@@ -5,8 +5,10 @@
 //! use std::time::{Duration, Instant};
 //!
 //! let (mut producer, mut consumer) = isthmus_ring::ring(1 << 16)?;
-//! // One of the two goes to another process: here `consumer.into_handles().send(&socket, deadline)`,
-//! // there `Consumer::attach(Handles::receive(&socket, deadline)?, 1 << 20)`.
+//! // One of the two goes to another process: here
+//! //     consumer.into_handles().send(&socket, deadline)?;
+//! // and there
+//! //     Consumer::attach(Handles::receive(&socket, deadline)?, 1 << 20)?
 //! let deadline = Instant::now() + Duration::from_secs(1);
 //! producer.write_all(b"a transfer unit", deadline)?;
 //! producer.close();
@@ -19,17 +21,17 @@
 //!
 //! # Rules
 //!
-//! - **Two positions** say it all: how many bytes were ever written, and how many ever read. Each is
-//!   written by one side only, which keeps its own copy and never reads it back. Bytes between the
-//!   two belong to the consumer, all others to the producer ([`words`]).
+//! - **Two positions** say it all: how many bytes were ever written, and how many ever read. Each
+//!   is written by one side only, which keeps its own copy and never reads it back. Bytes between
+//!   the two belong to the consumer, all others to the producer ([`words`]).
 //! - **Nothing waits for ever.** What waits has a deadline, and ends sooner when the other side
 //!   closes or its process ends, however it ends: each side holds one end of a pair of sockets,
 //!   which the system closes with the process ([`Error::PeerGone`]).
-//! - **After a close what is in the ring can be read**, and after the producer's death as well: what
-//!   it wrote is whole, as bytes count from when the position says so.
+//! - **After a close what is in the ring can be read**, and after the producer's death as well:
+//!   what it wrote is whole, as bytes count from when the position says so.
 //! - **Who sleeps says so** in the ring, with the position for which it waits; the other side sends
 //!   one byte through the sockets once that is reached, and makes no system call otherwise.
-//! - **The other side is not trusted.** Its positions are checked; wrong ones end the link with
+//! - **The other side is not trusted.** Its positions are checked, and wrong ones are told by
 //!   [`Error::Corrupt`]. Memory is mapped only if it can neither shrink nor grow, and read and
 //!   written by copies only: no reference to bytes is ever made that another process may write.
 //!   What a lying producer can do is write other bytes than it says, which a checksum finds when it
@@ -83,7 +85,8 @@ pub const CHUNK: usize = 16 << 10;
 /// handed to another process ([`Producer::into_handles`], [`Consumer::into_handles`]).
 ///
 /// # Errors
-/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be had, all of which is asked for here.
+/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be had, all of which is asked for
+/// here.
 #[cfg(not(loom))]
 pub fn ring(capacity: u64) -> Result<(Producer, Consumer), Error> {
     let memory = mapping::create(capacity)?;

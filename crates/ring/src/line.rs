@@ -45,7 +45,11 @@ impl Line {
     pub(crate) fn wake(&self) {
         // If the socket is full the other side has enough to wake it; if it is closed, nobody is
         // there to be woken, and this side will see it when it waits.
-        let _ = rustix::net::send(&self.socket, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        let _ = rustix::net::send(
+            &self.socket,
+            &[1],
+            SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+        );
     }
 
     /// Waits until the other side wakes this one or is gone, or until `deadline`.

@@ -61,8 +61,12 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
         .try_clone()
         .map_err(|error| Error::system("a second descriptor of the memory", error))?;
     let mapping = Mapping::map(again, capacity)?;
-    mapping.word(Word::ReaderWants).store(AWAKE, Ordering::Relaxed);
-    mapping.word(Word::WriterWants).store(AWAKE, Ordering::Relaxed);
+    mapping
+        .word(Word::ReaderWants)
+        .store(AWAKE, Ordering::Relaxed);
+    mapping
+        .word(Word::WriterWants)
+        .store(AWAKE, Ordering::Relaxed);
     for (at, value) in [(16, capacity), (8, VERSION), (0, MAGIC)] {
         mapping.number(at).store(value, Ordering::Release);
     }

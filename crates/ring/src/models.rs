@@ -1,6 +1,6 @@
-//! Both sides of a ring in all interleavings, and with all values that loads may give, by loom. Bytes
-//! are atomic and relaxed: only what the words order keeps an old one from being read. Sleep and wake
-//! are a lock and a condition, and loom tells when nobody is left to wake who sleeps.
+//! Both sides of a ring in all interleavings, and with all values that loads may give, by loom.
+//! Bytes are atomic and relaxed: only what the words order keeps an old one from being read. Sleep
+//! and wake are a lock and a condition, and loom tells when nobody is left to wake who sleeps.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p isthmus-ring --lib --release`
 
@@ -91,7 +91,8 @@ impl Link {
         }
     }
 
-    /// Writes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the reader closes.
+    /// Writes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the reader
+    /// closes.
     fn write(self, last: u8, step: usize) {
         let mut writer = Writer::new(self.memory).unwrap();
         let bytes: Vec<u8> = (1..=last).collect();
@@ -148,7 +149,8 @@ impl Link {
     }
 }
 
-/// `bytes` bytes through a ring of `capacity`, written `step` at a time, waited for `wanted` at a time.
+/// `bytes` bytes through a ring of `capacity`, written `step` at a time, waited for `wanted` at a
+/// time.
 fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
     loom::model(move || {
         let link = Link::new(capacity);

@@ -32,12 +32,12 @@ struct Parts {
 }
 
 impl Producer {
-    /// The producer's end of the ring that was received, of at most `most` bytes; there must be one only. The memory
-    /// of a ring is counted for the process that touches it first, all of it here.
+    /// The producer's end of the ring that was received, of at most `most` bytes; there must be one
+    /// only. The memory of a ring is counted for the process that touches it first, all of it here.
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other side;
-    /// [`Error::Corrupt`] if its positions are none.
+    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other
+    /// side; [`Error::Corrupt`] if its positions are none.
     pub fn attach(handles: Handles, most: u64) -> Result<Self, Error> {
         let line = Line::new(handles.line)?;
         let writer = Writer::new(Mapping::attach(&handles.memory, most)?)?;
@@ -50,7 +50,8 @@ impl Producer {
         Ok(Self { parts })
     }
 
-    /// This end for another process, as it is: what was published stays, what was reserved only does not.
+    /// This end for another process, as it is: what was published stays, what was reserved only
+    /// does not.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.writer.awake();
@@ -58,7 +59,9 @@ impl Producer {
     }
 
     fn parts(&mut self) -> &mut Parts {
-        self.parts.as_mut().expect("only dropped ends have no parts")
+        self.parts
+            .as_mut()
+            .expect("only dropped ends have no parts")
     }
 
     /// Bytes of the ring.
@@ -109,8 +112,8 @@ impl Producer {
     /// Writes all of `bytes`, of any length.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if nobody will read them. Each says how
-    /// many bytes were written nevertheless. [`Error::Corrupt`].
+    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if nobody will
+    /// read them. Each says how many bytes were written nevertheless. [`Error::Corrupt`].
     pub fn write_all(&mut self, bytes: &[u8], deadline: Instant) -> Result<(), Error> {
         self.write_seen(bytes, deadline, STEP, |_| ())
     }
@@ -151,7 +154,8 @@ impl Producer {
     /// Waits for room for `len` bytes, to be filled in any order and published together.
     ///
     /// # Errors
-    /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`; otherwise as [`Producer::room`].
+    /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
+    /// otherwise as [`Producer::room`].
     pub fn reserve(&mut self, len: usize, deadline: Instant) -> Result<Reserved<'_>, Error> {
         let parts = self.parts();
         at_most_half(len as u64, parts.writer.capacity())?;
@@ -159,14 +163,16 @@ impl Producer {
         Ok(Reserved { parts, len })
     }
 
-    /// Reads once from a file or socket straight to the ring: at most `most` bytes, what fits now and lies there in one
-    /// piece. The consumer has them then. It waits as long as the file does: one that blocks, for ever.
+    /// Reads once from a file or socket straight to the ring: at most `most` bytes, what fits now
+    /// and lies there in one piece. The consumer has them then. It waits as long as the file does:
+    /// one that blocks, for ever.
     ///
     /// # Returns
     /// The bytes read; nothing if the ring is full; 0 at the end of the file.
     ///
     /// # Errors
-    /// As [`Producer::room`]; [`Error::System`] with what the file says, such as that it would block.
+    /// As [`Producer::room`]; [`Error::System`] with what the file says, such as that it would
+    /// block.
     pub fn fill_from(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
         let parts = self.parts();
         parts.room()?;
@@ -180,8 +186,8 @@ impl Producer {
         Ok(Some(read))
     }
 
-    /// Before a driver polls the descriptor of this end: asks to be woken once there is room for `len` bytes, at most
-    /// half of the ring, or the consumer closes.
+    /// Before a driver polls the descriptor of this end: asks to be woken once there is room for
+    /// `len` bytes, at most half of the ring, or the consumer closes.
     ///
     /// # Returns
     /// Whether it may sleep. If not, there is something to do now.
@@ -194,7 +200,8 @@ impl Producer {
         Ok(!parts.line.gone() && parts.writer.sleep(len)?)
     }
 
-    /// After a driver found the descriptor readable: takes what woke it, and sees whether the consumer is gone.
+    /// After a driver found the descriptor readable: takes what woke it, and sees whether the
+    /// consumer is gone.
     ///
     /// # Errors
     /// [`Error::System`].

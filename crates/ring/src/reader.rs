@@ -1,6 +1,8 @@
 //! The consumer's side of a ring, without the system: what it may read, and whom to wake.
 
-use crate::words::{AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, must_wake, sleeps, split, within};
+use crate::words::{
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, must_wake, sleeps, split, within,
+};
 
 /// Reads from a ring. Nothing here waits; whoever drives it does.
 #[derive(Debug)]
@@ -17,7 +19,8 @@ impl<M: Memory> Reader<M> {
     /// The reader of a ring as it is, which may have data in it.
     ///
     /// # Errors
-    /// The head is beyond [`FURTHEST`](crate::words::FURTHEST), or the tail not within the capacity above it.
+    /// The head is beyond [`FURTHEST`](crate::words::FURTHEST), or the tail not within the capacity
+    /// above it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let head = within(&memory, Word::Head, 0, FURTHEST)?;
         let mut reader = Self {
@@ -89,8 +92,8 @@ impl<M: Memory> Reader<M> {
         len
     }
 
-    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in one
-    /// piece, at most `most`.
+    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in
+    /// one piece, at most `most`.
     pub fn place(&self, most: usize) -> (&M, usize, usize) {
         let there = usize::try_from(self.seen()).unwrap_or(usize::MAX);
         let (start, len) = split(self.capacity(), self.head, most.min(there));

@@ -6,15 +6,16 @@
 //! it with acquire, then copies. So the copy in happens before the copy out. The way back is the
 //! same with [`Word::Head`]: the copy out happens before the next copy in to the same place.
 //!
-//! **Sleep.** A side that finds too little stores in its *wants* word the position of the other that
-//! it waits for, then looks at that position once more, and sleeps if it still is too low. The other
-//! side stores its position, then looks at the wants word. With a sequentially consistent fence
-//! between store and load on both sides, at least one of them sees the other's store: either the
-//! sleeper does not go to sleep, or it is woken. It is woken once: whoever wakes it takes the wants
-//! word back to [`AWAKE`], and a wake that comes late finds somebody who looks again.
+//! **Sleep.** A side that finds too little stores in its *wants* word the position of the other
+//! that it waits for, then looks at that position once more, and sleeps if it still is too low. The
+//! other side stores its position, then looks at the wants word. With a sequentially consistent
+//! fence between store and load on both sides, at least one of them sees the other's store: either
+//! the sleeper does not go to sleep, or it is woken. It is woken once: whoever wakes it takes the
+//! wants word back to [`AWAKE`], and a wake that comes late finds somebody who looks again.
 //!
 //! **Close.** A producer stores its last position, then [`Word::WriterClosed`] with release. A
-//! consumer loads the flag with acquire and the position after it: if the flag was set the position is the last.
+//! consumer loads the flag with acquire and the position after it: if the flag was set the position
+//! is the last.
 //!
 //! Programs of both sides are run in all their interleavings by loom (the module `models`).
 
@@ -26,8 +27,8 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// The value of a wants word whose side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
-/// The largest position at which an end may begin. A ring of 100 GB/s gets there in a year and a half,
-/// and needs three more years for numbers to end.
+/// The largest position at which an end may begin. A ring of 100 GB/s gets there in a year and a
+/// half, and needs three more years for numbers to end.
 pub const FURTHEST: u64 = 1 << 62;
 
 /// The words that both sides see.

@@ -1,6 +1,8 @@
 //! The producer's side of a ring, without the system: what it may write, and whom to wake.
 
-use crate::words::{AWAKE, FURTHEST, Corrupt, Memory, Ordering, Word, must_wake, sleeps, split, within};
+use crate::words::{
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, must_wake, sleeps, split, within,
+};
 
 /// Writes to a ring. Nothing here waits; whoever drives it does.
 #[derive(Debug)]
@@ -15,7 +17,8 @@ impl<M: Memory> Writer<M> {
     /// The writer of a ring as it is, which may have data in it.
     ///
     /// # Errors
-    /// The tail is beyond [`FURTHEST`](crate::words::FURTHEST), or the head not within the capacity below it.
+    /// The tail is beyond [`FURTHEST`](crate::words::FURTHEST), or the head not within the capacity
+    /// below it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let tail = within(&memory, Word::Tail, 0, FURTHEST)?;
         let head = tail.saturating_sub(memory.capacity());
@@ -62,7 +65,8 @@ impl<M: Memory> Writer<M> {
         self.memory.word(Word::ReaderClosed).load(Ordering::Acquire) != 0
     }
 
-    /// Copies `bytes` to `at` bytes behind what was published. Nobody sees them before they are published.
+    /// Copies `bytes` to `at` bytes behind what was published. Nobody sees them before they are
+    /// published.
     ///
     /// # Returns
     /// The bytes copied: those for which room was seen.
@@ -78,8 +82,8 @@ impl<M: Memory> Writer<M> {
         bytes.len()
     }
 
-    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in one
-    /// piece, at most `most`.
+    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in
+    /// one piece, at most `most`.
     pub fn place(&self, most: usize) -> (&M, usize, usize) {
         let room = usize::try_from(self.seen()).unwrap_or(usize::MAX);
         let (start, len) = split(self.capacity(), self.tail, most.min(room));

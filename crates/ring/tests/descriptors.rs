@@ -20,7 +20,9 @@ fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
 /// Pipes whose ends to read are sent; whether all copies of these are closed, the other ends tell.
 fn pipes(count: usize) -> (Vec<OwnedFd>, Vec<OwnedFd>) {
     let flags = rustix::pipe::PipeFlags::CLOEXEC;
-    (0..count).map(|_| rustix::pipe::pipe_with(flags).unwrap()).unzip()
+    (0..count)
+        .map(|_| rustix::pipe::pipe_with(flags).unwrap())
+        .unzip()
 }
 
 fn all_closed(others: &[OwnedFd]) -> bool {
@@ -47,14 +49,24 @@ fn messages_arrive_with_their_descriptors_or_are_told_to_be_cut() {
     let count = |cell: &Cell<usize>, more: usize| cell.set(cell.get() + more);
     let seen = Seen::default();
     // Bytes sent, room for bytes, descriptors sent, room for descriptors, stream or messages.
-    let message = (1..200_usize, 1..200_usize, 0..7_usize, 0..7_usize, any::<bool>());
+    let message = (
+        1..200_usize,
+        1..200_usize,
+        0..7_usize,
+        0..7_usize,
+        any::<bool>(),
+    );
     let config = Config {
         cases: 400,
         failure_persistence: None,
         ..Config::default()
     };
     let outcome = TestRunner::new(config).run(&message, |(len, room, fds, most, stream)| {
-        let kind = if stream { SocketType::STREAM } else { SocketType::SEQPACKET };
+        let kind = if stream {
+            SocketType::STREAM
+        } else {
+            SocketType::SEQPACKET
+        };
         let (ours, theirs) = pair(kind);
         let (sent, others) = pipes(fds);
         let bytes: Vec<u8> = (0..len).map(|at| at as u8).collect();
@@ -132,9 +144,15 @@ fn sockets_that_are_full_silent_closed_or_none_are_told() {
     let (ours, theirs) = pair(SocketType::STREAM);
     let in_time = || Instant::now() + Duration::from_millis(40);
     let silent = recv_fds(&theirs, &mut [0; 9], 1, in_time()).unwrap_err();
-    assert_eq!(silent.to_string(), "waited in vain for a message from a socket");
+    assert_eq!(
+        silent.to_string(),
+        "waited in vain for a message from a socket"
+    );
     let full = send_fds(&ours, &vec![1; 10 << 20], &[], in_time()).unwrap_err();
-    assert_eq!(full.to_string(), "waited in vain for a socket that takes a message");
+    assert_eq!(
+        full.to_string(),
+        "waited in vain for a socket that takes a message"
+    );
     assert!(matches!(full, Error::TimedOut { moved: 1000.., .. }));
     drop(theirs);
     let closed = send_fds(&ours, b"x", &[], soon()).unwrap_err();
@@ -143,12 +161,18 @@ fn sockets_that_are_full_silent_closed_or_none_are_told() {
     drop(ours);
     assert_eq!(recv_fds(&theirs, &mut [0; 9], 1, soon()).unwrap().bytes, 0);
     let (pipe, _other) = rustix::pipe::pipe().unwrap();
-    assert!(matches!(recv_fds(&pipe, &mut [0; 9], 1, soon()), Err(Error::System { .. })));
+    assert!(matches!(
+        recv_fds(&pipe, &mut [0; 9], 1, soon()),
+        Err(Error::System { .. })
+    ));
     for (bytes, most) in [(0, 1), (1, 254)] {
         let outcome = recv_fds(&theirs, &mut vec![0; bytes], most, soon());
         assert!(matches!(outcome, Err(Error::System { .. })));
     }
-    assert!(matches!(send_fds(&theirs, b"", &[], soon()), Err(Error::System { .. })));
+    assert!(matches!(
+        send_fds(&theirs, b"", &[], soon()),
+        Err(Error::System { .. })
+    ));
 }
 
 #[test]

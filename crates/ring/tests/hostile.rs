@@ -151,7 +151,9 @@ fn a_peer_that_scribbles_all_the_time_ends_nothing_but_the_link() {
             let mut value = 1_u64;
             while Instant::now() < until {
                 for word in WORDS {
-                    value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    value = value
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
                     write(&memory, word, value >> (value % 64));
                 }
             }
@@ -193,13 +195,22 @@ fn what_is_no_ring_is_refused() {
         (pipe, "no file in memory"),
         (file, "no file in memory"),
         (sealed(size, none, SealFlags::SHRINK).unwrap(), "not sealed"),
-        (sealed(size, none, SealFlags::SHRINK | SealFlags::SEAL).unwrap(), "not sealed"),
-        (sealed(size, none, all).unwrap(), "what it begins with is 0x0"),
+        (
+            sealed(size, none, SealFlags::SHRINK | SealFlags::SEAL).unwrap(),
+            "not sealed",
+        ),
+        (
+            sealed(size, none, all).unwrap(),
+            "what it begins with is 0x0",
+        ),
         (sealed(size + 1, none, all).unwrap(), "the size of none"),
         (sealed(100, none, all).unwrap(), "the size of none"),
         (sealed(0, none, all).unwrap(), "the size of none"),
         (sealed(4096 + 2048, none, all).unwrap(), "the size of none"),
-        (sealed(4096 + 2 * CAPACITY, none, all).unwrap(), "more than the 4096 wanted"),
+        (
+            sealed(4096 + 2 * CAPACITY, none, all).unwrap(),
+            "more than the 4096 wanted",
+        ),
     ];
     // Where the system has them at all.
     let huge = sealed(2 << 20, MemfdFlags::HUGETLB, all);
@@ -226,7 +237,10 @@ fn what_is_no_ring_is_refused() {
 fn the_memory_of_a_ring_cannot_be_taken_away() {
     let (first, second, memory) = handles();
     for size in [0, 4096, 4096 + CAPACITY - 1, 4096 + 2 * CAPACITY] {
-        assert_eq!(rustix::fs::ftruncate(&memory, size), Err(rustix::io::Errno::PERM));
+        assert_eq!(
+            rustix::fs::ftruncate(&memory, size),
+            Err(rustix::io::Errno::PERM)
+        );
     }
     let mut producer = Producer::attach(first, CAPACITY).unwrap();
     let mut consumer = Consumer::attach(second, CAPACITY).unwrap();
@@ -257,7 +271,10 @@ fn wakes_without_number_are_no_reason_to_stay() {
         });
         let outcome = producer.write_all(&[1], begun + Duration::from_millis(100));
         let took = begun.elapsed();
-        assert!(matches!(outcome, Err(Error::TimedOut { moved: 0, .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(Error::TimedOut { moved: 0, .. })),
+            "{outcome:?}"
+        );
         assert!(took >= Duration::from_millis(100) && took < Duration::from_millis(390));
         assert!(flood.join().unwrap() > 10_000);
     });

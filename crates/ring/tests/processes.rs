@@ -1,4 +1,5 @@
-//! Two processes, one of which is killed at some moment: what arrived is right, and the other is told.
+//! Two processes, one of which is killed at some moment: what arrived is right, and the other is
+//! told.
 //!
 //! The other process is this program again, with its socket as standard input.
 
@@ -189,11 +190,17 @@ fn who_is_killed_asleep_or_stopped_holds_nobody() {
     producer.into_handles().send(&socket, soon()).unwrap();
     let begun = Instant::now();
     let outcome = consumer.read(&mut [0; 8], begun + Duration::from_millis(300));
-    assert!(matches!(outcome, Err(Error::TimedOut { moved: 0, .. })), "it lives: {outcome:?}");
+    assert!(
+        matches!(outcome, Err(Error::TimedOut { moved: 0, .. })),
+        "it lives: {outcome:?}"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     let outcome = consumer.read(&mut [0; 8], soon());
-    assert!(matches!(outcome, Err(Error::PeerGone { moved: 0 })), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(Error::PeerGone { moved: 0 })),
+        "{outcome:?}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(10));
     // The socket that brought it tells as well.
     assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);

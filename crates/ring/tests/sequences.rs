@@ -60,7 +60,8 @@ struct Queue {
     next: u32,
     /// Bytes ever read.
     read: u64,
-    /// How many bytes must ever have been read, that the producer is woken, or written, that the consumer is.
+    /// How many bytes must ever have been read, that the producer is woken, or written, that the
+    /// consumer is.
     sleeps: [Option<u64>; 2],
     /// Whether each was woken since it last looked.
     woken: [bool; 2],
@@ -74,7 +75,10 @@ impl Queue {
 
     fn fresh(&self, len: usize) -> Vec<u8> {
         let numbers = self.next..;
-        numbers.take(len).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+        numbers
+            .take(len)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect()
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -149,7 +153,11 @@ fn drive(calls: &[Call], seen: &mut Seen) {
         seen.bytes += queue.bytes.len().saturating_sub(before);
         // Both are where the queue is, and each was woken as often as it should be.
         if let Some(producer) = &mut producer {
-            assert_eq!(rung(producer), queue.woken[0] || queue.closed[1], "{call:?}");
+            assert_eq!(
+                rung(producer),
+                queue.woken[0] || queue.closed[1],
+                "{call:?}"
+            );
             assert_eq!(u64::from(queue.next), producer.written());
             match producer.room() {
                 Ok(room) => assert_eq!(room as usize, queue.room()),
@@ -157,7 +165,11 @@ fn drive(calls: &[Call], seen: &mut Seen) {
             }
         }
         if let Some(consumer) = &mut consumer {
-            assert_eq!(rung(consumer), queue.woken[1] || queue.closed[0], "{call:?}");
+            assert_eq!(
+                rung(consumer),
+                queue.woken[1] || queue.closed[0],
+                "{call:?}"
+            );
             let there = consumer.available().unwrap();
             let over = queue.closed[0] && queue.bytes.is_empty();
             assert_eq!(there, (!over).then_some(queue.bytes.len() as u64));
@@ -393,7 +405,8 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
     }
     let read = queue.read as usize;
     let before = read - (there - queue.bytes.len());
-    seen.wrapped += usize::from(before / CAPACITY < read / CAPACITY && read % CAPACITY > 0);
+    seen.wrapped +=
+        usize::from(before / CAPACITY < read / CAPACITY && !read.is_multiple_of(CAPACITY));
 }
 
 #[test]
@@ -426,7 +439,11 @@ fn both_ends_do_what_a_queue_does() {
         ("ends of the data", seen.ended, 50),
         ("writes to a closed ring", seen.refused, 50),
     ] {
-        assert!(count >= least, "{what}: only {count} in {} calls", seen.calls);
+        assert!(
+            count >= least,
+            "{what}: only {count} in {} calls",
+            seen.calls
+        );
     }
 }
 
@@ -441,6 +458,12 @@ fn more_than_half_is_refused() {
         producer.arm(HALF + 1).map(drop),
         consumer.arm(HALF + 1).map(drop),
     ] {
-        assert!(matches!(refused, Err(Error::TooMuch { wanted: 2049, most: HALF })));
+        assert!(matches!(
+            refused,
+            Err(Error::TooMuch {
+                wanted: 2049,
+                most: HALF
+            })
+        ));
     }
 }
