@@ -23,6 +23,8 @@ CAPACITIES = tuple(1 << power for power in range(16, 24))
 STEPS = (8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 1 << 20)
 SIZES = {"64KiB": 64 << 10, "1MiB": 1 << 20}
 RUNS = 7
+MOVED = 4 << 30
+"""Bytes of a turn; a capacity is tried with a quarter."""
 
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -31,7 +33,7 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
     if plain is None:
         sys.stdout.write("ring: left out, there is no C compiler\n")
         return
-    total = (64 << 20) if quick else (4 << 30)
+    total = (64 << 20) if quick else MOVED
     for name, message in SIZES.items():
         tries = total // 4 // message
         ours = {
@@ -71,10 +73,9 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
                 "load_average": os.getloadavg()[0],
                 "ratio": spread(ratios),
                 "ours": _told(rates[0], cost[0]) | {"capacity_bytes": best},
-                "theirs": _told(rates[1], cost[1])
-                | {"capacity_bytes": theirs, "step_bytes": step},
+                "theirs": _told(rates[1], cost[1]) | {"capacity_bytes": theirs, "step_bytes": step},
             },
-            note=f"{statistics.median(cost[0]):.3g} CPU s/GB, peer {statistics.median(cost[1]):.3g}",
+            note="CPU s/GB: {:.3g}, peer {:.3g}".format(*map(statistics.median, cost)),
         )
 
 
@@ -88,7 +89,7 @@ def _built() -> str | None:
     if compiler is None:
         return None
     PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    options = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra", "-Wno-misleading-indentation"]
+    options = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra"]
     run([compiler, *options, str(SOURCE), "-o", str(PROGRAM)])
     return str(PROGRAM)
 
