@@ -1,6 +1,7 @@
 //! Both sides of a ring in all interleavings, and with all values that loads may give, by loom.
-//! Bytes are atomic and relaxed: only what the words order keeps an old one from being read. Sleep
-//! and wake are a lock and a condition, and loom tells when nobody is left to wake who sleeps.
+//! Bytes are atomic and relaxed: only what the words order keeps an old one from being read. What
+//! stands for the pair of sockets remembers a wake until somebody hears it; loom tells when nobody
+//! is left to wake who sleeps.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p isthmus-ring --lib --release`
 
@@ -8,7 +9,7 @@ use crate::reader::Reader;
 use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
 use crate::writer::Writer;
 use loom::sync::atomic::AtomicU8;
-use loom::sync::{Arc, Condvar, Mutex};
+use loom::sync::{Arc, Notify};
 use loom::thread;
 
 struct Heap {
@@ -49,37 +50,26 @@ impl Memory for Arc<Heap> {
     }
 }
 
-/// As the pair of sockets: a ring is remembered until it is heard.
-#[derive(Default)]
-struct Bell(Mutex<bool>, Condvar);
-
-impl Bell {
-    fn ring(&self) {
-        *self.0.lock().unwrap() = true;
-        self.1.notify_one();
-    }
-
-    fn hear(&self) {
-        let mut rung = self.0.lock().unwrap();
-        while !*rung {
-            rung = self.1.wait(rung).unwrap();
-        }
-        *rung = false;
-    }
+/// All runs in which a thread is taken off its processor three times at most: seconds. With
+/// `LOOM_MAX_PREEMPTIONS=4` it is minutes.
+fn model(run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(run);
 }
 
 struct Link {
     memory: Arc<Heap>,
-    for_reader: Arc<Bell>,
-    for_writer: Arc<Bell>,
+    for_reader: Arc<Notify>,
+    for_writer: Arc<Notify>,
 }
 
 impl Link {
     fn new(capacity: usize) -> Self {
         Self {
             memory: Heap::new(capacity),
-            for_reader: Arc::default(),
-            for_writer: Arc::default(),
+            for_reader: Arc::new(Notify::new()),
+            for_writer: Arc::new(Notify::new()),
         }
     }
 
@@ -102,17 +92,17 @@ impl Link {
                     break 'pieces;
                 }
                 if writer.sleep(piece.len() as u64).unwrap() {
-                    self.for_writer.hear();
+                    self.for_writer.wait();
                     writer.awake();
                 }
             }
             assert_eq!(writer.put(0, piece), piece.len());
             if writer.publish(piece.len()) {
-                self.for_reader.ring();
+                self.for_reader.notify();
             }
         }
         if writer.close() {
-            self.for_reader.ring();
+            self.for_reader.notify();
         }
     }
 
@@ -127,7 +117,7 @@ impl Link {
             }
             if there < wanted && !reader.ended() {
                 if reader.sleep(wanted).unwrap() {
-                    self.for_reader.hear();
+                    self.for_reader.wait();
                     reader.awake();
                 }
                 continue;
@@ -139,11 +129,11 @@ impl Link {
                 assert_eq!(usize::from(*byte), read, "an old byte");
             }
             if reader.release(len) {
-                self.for_writer.ring();
+                self.for_writer.notify();
             }
         }
         if reader.close() {
-            self.for_writer.ring();
+            self.for_writer.notify();
         }
         read
     }
@@ -152,7 +142,7 @@ impl Link {
 /// `bytes` bytes through a ring of `capacity`, written `step` at a time, waited for `wanted` at a
 /// time.
 fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
-    loom::model(move || {
+    model(move || {
         let link = Link::new(capacity);
         let other = link.other();
         let writer = thread::spawn(move || other.write(bytes, step));
@@ -175,7 +165,7 @@ fn pieces_arrive_whatever_the_order() {
 
 #[test]
 fn a_writer_is_told_when_its_reader_closes() {
-    loom::model(|| {
+    model(|| {
         let link = Link::new(1);
         let other = link.other();
         let writer = thread::spawn(move || other.write(3, 1));

@@ -1,7 +1,7 @@
 //! The consumer's side of a ring, without the system: what it may read, and whom to wake.
 
 use crate::words::{
-    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, must_wake, sleeps, split, within,
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
 /// Reads from a ring. Nothing here waits; whoever drives it does.
@@ -132,8 +132,7 @@ impl<M: Memory> Reader<M> {
 
     /// Says that this side does not sleep any more.
     pub fn awake(&self) {
-        let word = self.memory.word(Word::ReaderWants);
-        word.store(AWAKE, Ordering::Release);
+        awake(self.memory.word(Word::ReaderWants));
     }
 
     /// Says that no more will be read.

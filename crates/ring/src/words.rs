@@ -11,7 +11,8 @@
 //! other side stores its position, then looks at the wants word. With a sequentially consistent
 //! fence between store and load on both sides, at least one of them sees the other's store: either
 //! the sleeper does not go to sleep, or it is woken. It is woken once: whoever wakes it takes the
-//! wants word back to [`AWAKE`], and a wake that comes late finds somebody who looks again.
+//! wants word back to [`AWAKE`], and a wake that comes late finds somebody who looks again. All
+//! who write this word exchange it, which orders a late wake and the next sleep.
 //!
 //! **Close.** A producer stores its last position, then [`Word::WriterClosed`] with release. A
 //! consumer loads the flag with acquire and the position after it: if the flag was set the position
@@ -108,8 +109,13 @@ pub(crate) fn must_wake(wants: &AtomicU64, position: u64) -> bool {
 /// Says that this side sleeps until the other is at `position`. What it waits for is to be looked
 /// at after this.
 pub(crate) fn sleeps(wants: &AtomicU64, position: u64) {
-    wants.store(position.min(AWAKE - 1), Ordering::Release);
+    wants.swap(position.min(AWAKE - 1), Ordering::AcqRel);
     fence(Ordering::SeqCst);
+}
+
+/// Says that this side does not sleep any more.
+pub(crate) fn awake(wants: &AtomicU64) {
+    wants.swap(AWAKE, Ordering::AcqRel);
 }
 
 /// What the other side says in `word`, if it is from `least` to `most`.

@@ -1,7 +1,7 @@
 //! The producer's side of a ring, without the system: what it may write, and whom to wake.
 
 use crate::words::{
-    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, must_wake, sleeps, split, within,
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
 /// Writes to a ring. Nothing here waits; whoever drives it does.
@@ -122,8 +122,7 @@ impl<M: Memory> Writer<M> {
 
     /// Says that this side does not sleep any more.
     pub fn awake(&self) {
-        let word = self.memory.word(Word::WriterWants);
-        word.store(AWAKE, Ordering::Release);
+        awake(self.memory.word(Word::WriterWants));
     }
 
     /// Says that no more will be written.
