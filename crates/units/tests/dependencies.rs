@@ -71,6 +71,8 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
+    // So that source distributions hold them.
+    ("py", &["flow", "ring", "stream"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
