@@ -19,7 +19,7 @@ impl<M: Memory> Reader<M> {
     /// The reader of a ring as it is, which may have data in it.
     ///
     /// # Errors
-    /// The head is beyond [`FURTHEST`](crate::words::FURTHEST), or the tail not within the capacity
+    /// The head is beyond [`FURTHEST`], or the tail not within the capacity
     /// above it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let head = within(&memory, Word::Head, 0, FURTHEST)?;

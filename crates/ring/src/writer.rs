@@ -17,7 +17,7 @@ impl<M: Memory> Writer<M> {
     /// The writer of a ring as it is, which may have data in it.
     ///
     /// # Errors
-    /// The tail is beyond [`FURTHEST`](crate::words::FURTHEST), or the head not within the capacity
+    /// The tail is beyond [`FURTHEST`], or the head not within the capacity
     /// below it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let tail = within(&memory, Word::Tail, 0, FURTHEST)?;
