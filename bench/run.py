@@ -19,6 +19,7 @@ import plot
 from array_files import array
 from crosscheck import crosscheck
 from exchanges import crossover, prediction
+from flows import flow
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
@@ -306,9 +307,13 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         array,
         prediction,
         crossover,
+        flow,
         crosscheck,
     )
 }
+
+# Rows whose ids do not begin with the benchmark that gives them.
+ROWS_OF = {"stream.flow": "flow"}
 
 
 def told(line: Line) -> str:
@@ -335,7 +340,8 @@ def merged(
 
 
 def _part(row: dict[str, Any]) -> str:
-    return re.split(r"[/.]", str(row.get("id", "")))[0]
+    name = str(row.get("id", ""))
+    return ROWS_OF.get(name) or re.split(r"[/.]", name)[0]
 
 
 def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:

@@ -5,6 +5,7 @@ mod corridor;
 mod dragonfly;
 mod fattree;
 mod fingerprint;
+mod flow;
 mod growth;
 mod meter;
 mod parts;
@@ -29,6 +30,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   sci           side=6 load=34 time_us=200 runs=20 symbols=0
   fattree       levels=3 time_us=100000 runs=3 uniform=0
   dragonfly     radix=4 offered=0.6 adaptive=0 ticks=100000 runs=3
+  flow          outstanding=16 bytes=4096 each=10 latency=0 runs=3
   corridor      offered=0.6 adaptive=0 time_us=200 replications=2
   tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
   redistribute  megabytes=512 block=16 ranks=4 threads=2 element=8 runs=7
@@ -156,6 +158,17 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&dragonfly::run(load)))
+        }
+        "flow" => {
+            let load = flow::Load {
+                outstanding: values.take("outstanding", 16)?,
+                bytes: values.take("bytes", 4096)?,
+                each: values.take("each", 10)?,
+                latency: values.take("latency", 0)?,
+                runs: values.take("runs", 3)?,
+            };
+            values.end()?;
+            Ok(json(&flow::run(load)))
         }
         "corridor" => {
             let load = corridor::Load {

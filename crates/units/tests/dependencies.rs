@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("wormhole", &["kernel"]),
     ("sci", &["topology", "kernel"]),
     ("packet", &["topology", "kernel"]),
+    ("flow", &["kernel"]),
     ("device", &["kernel"]),
     ("workload", &["units", "kernel"]),
     ("redistribute", &[]),
@@ -66,6 +67,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("wormhole", &["flit", "conformance"]),
     ("sci", &["conformance"]),
     ("packet", &["conformance"]),
+    ("flow", &["conformance"]),
     ("machine", &["flit"]),
 ];
 
@@ -321,5 +323,5 @@ fn all_tests_of_a_crate_are_in_its_list() {
             );
         }
     }
-    assert_eq!(lists, 7, "crates whose tests are one program");
+    assert_eq!(lists, 8, "crates whose tests are one program");
 }

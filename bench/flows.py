@@ -1,0 +1,164 @@
+"""Transfers that share the links of a torus, beside SimGrid, which shares them the same way.
+
+SimGrid is a package of Debian (``libsimgrid-dev``), and left out with a word where it is not
+installed. Its program, ``simgrid/torus.cpp``, is compiled by the benchmark and tried in some of its
+settings first; the best takes part. Both run the same messages on the same paths, one link slower by
+no more than rounding, so that the last message has to arrive at the same time in both.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from measure import EQUAL, ROOT, Engine, Line, rounded, run, spread
+
+COMMAND = "python bench/run.py flow"
+HERE = ROOT / "bench" / "simgrid"
+PROGRAM = ROOT / "out" / "bench-simgrid" / "torus"
+LEFT_OUT = "SimGrid is not installed (Debian: libsimgrid-dev, g++): left out"
+# Latencies are 0 and windows unlimited, so that a transfer has an equal share of each link.
+EQUAL_PHYSICS = (
+    "--cfg=network/model:CM02",
+    "--cfg=network/TCP-gamma:0",
+    "--cfg=network/latency-factor:1",
+    "--cfg=network/bandwidth-factor:1",
+    "--cfg=network/weight-S:0",
+    "--cfg=network/crosstraffic:0",
+    "--log=root.threshold:error",
+)
+SETTINGS = (
+    ("--cfg=network/optim:Lazy",),
+    ("--cfg=network/optim:Full",),
+    ("--cfg=network/optim:Full", "--cfg=network/maxmin-selective-update:1"),
+    ("--cfg=network/optim:Lazy", "--cfg=contexts/factory:raw", "--cfg=contexts/stack-size:64"),
+    ("--cfg=network/optim:Lazy", "--cfg=maxmin/precision:1e-3"),
+)
+"""Of the peer. The first is the one that it takes by itself."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many messages under way at each of 128 hosts, each place with so many in turn."""
+
+    outstanding: int
+    bytes: int
+    each: int
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the peer gave."""
+
+    rate_per_s: float
+    """Messages for each CPU second."""
+    simulated_s: float
+    """When the last message arrived."""
+    memory_gib: float
+
+
+def flow(engine: Engine, quick: bool) -> Iterator[Line]:
+    """128 hosts of a torus with 16 messages of 4 KiB under way at each."""
+    load = Load(16, 4096, 2 if quick else 8)
+    program = built()
+    if program is None:
+        sys.stdout.write(f"{LEFT_OUT}\n")
+        yield _line(load, [_ours(engine, load)[0] for _ in range(1 if quick else 5)], [], {})
+        return
+    tried = {
+        words: ran
+        for words in (SETTINGS[:1] if quick else SETTINGS)
+        if (ran := _tried(program, load, words)) is not None
+    }
+    if not tried:
+        raise SystemExit(f"{program}: fails in each of its settings")
+    best = max(tried, key=lambda words: tried[words].rate_per_s)
+    ours, theirs, memory = [], [], []
+    for _ in range(1 if quick else 5):
+        theirs.append(simgrid(program, load, best))
+        report, memory_gib = _ours(engine, load)
+        ours.append(report)
+        memory.append(memory_gib)
+    detail = {
+        "peer_setting": list(best),
+        "tried": {" ".join(words): rounded(ran.rate_per_s) for words, ran in tried.items()},
+        "memory_gib": spread(memory),
+        "memory_gib_theirs": spread([ran.memory_gib for ran in theirs]),
+    }
+    yield _line(load, ours, theirs, detail)
+
+
+def built() -> list[str] | None:
+    """The command of the peer's program, compiled now; none without SimGrid or a compiler."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        return None
+    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    asked = [compiler, "-E", "-x", "c++", "-", "-o", "/dev/null"]
+    has = "#include <simgrid/s4u.hpp>\n"
+    if subprocess.run(asked, input=has, text=True, capture_output=True, check=False).returncode:
+        return None
+    source = str(HERE / "torus.cpp")
+    run([compiler, "-O3", "-std=c++17", "-Wall", source, "-o", str(PROGRAM), "-lsimgrid"])
+    return [str(PROGRAM), str(HERE / "torus.xml")]
+
+
+def simgrid(program: list[str], load: Load, words: tuple[str, ...]) -> Ran:
+    """One run of the peer."""
+    amounts = [str(load.outstanding), str(load.bytes), str(load.each)]
+    cost = run([*program, *amounts, *EQUAL_PHYSICS, *words])
+    messages, cpu_s, simulated_s = cost.output.split()[-3:]
+    return Ran(int(messages) / float(cpu_s), float(simulated_s), cost.memory_gib)
+
+
+def _tried(program: list[str], load: Load, words: tuple[str, ...]) -> Ran | None:
+    """A short run in a setting; none if there is no such setting."""
+    try:
+        return simgrid(program, Load(load.outstanding, load.bytes, 1), words)
+    except SystemExit:
+        return None
+
+
+def _ours(engine: Engine, load: Load) -> tuple[dict[str, Any], float]:
+    values = {"outstanding": load.outstanding, "bytes": load.bytes, "each": load.each, "runs": 3}
+    report, cost = engine.measure("flow", **values)
+    return report, cost.memory_gib
+
+
+def _line(
+    load: Load, ours: list[dict[str, Any]], theirs: list[Ran], detail: dict[str, Any]
+) -> Line:
+    """The row, with a ratio where both say that the last message arrived at the same time."""
+    rates = [each["rate_per_s"] for each in ours]
+    ratio, note = None, ""
+    if theirs:
+        peer_rates = [ran.rate_per_s for ran in theirs]
+        apart = abs(ours[0]["simulated_s"] / theirs[0].simulated_s - 1)
+        ratios = [a / b for a, b in zip(rates, peer_rates, strict=True)]
+        if apart > EQUAL:
+            note = f"the last message arrives at times {apart:.1%} apart: no ratio"
+        else:
+            ratio = statistics.median(ratios)
+        detail = detail | {
+            "peer": "SimGrid",
+            "theirs": spread(peer_rates),
+            "ratio": spread(ratios) if ratio else None,
+            "simulated_s": [ours[0]["simulated_s"], theirs[0].simulated_s],
+            "simulated_apart": rounded(apart),
+        }
+    return Line(
+        id="stream.flow",
+        name=f"torus of 128 hosts, {load.outstanding} messages of {load.bytes} B under way at each",
+        ours=statistics.median(rates),
+        peer=statistics.median(ran.rate_per_s for ran in theirs) if theirs else None,
+        unit="messages per CPU second",
+        ratio=ratio,
+        command=COMMAND,
+        note=note,
+        detail={"ours": spread(rates), "first": ours[0], **detail},
+    )

@@ -1,0 +1,140 @@
+//! When transfers end: a heap whose entries can be moved.
+//!
+//! A change moves the ends of many transfers a little. Entries that are moved in place stay few,
+//! and none is ever out of date.
+
+use isthmus_kernel::{Cycles, Id, id};
+
+id! {
+    /// The place of a transfer.
+    pub(crate) struct FlowId;
+}
+
+/// Children of an entry.
+const ARITY: usize = 4;
+
+/// The entry of a transfer: when it ends, its number, by which ties are decided, and its place.
+type End = (Cycles, u64, FlowId);
+
+/// The heap: the first to end on top.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends {
+    heap: Vec<End>,
+    /// Where the entry of each place is.
+    entries: Vec<u32>,
+}
+
+impl Ends {
+    pub(crate) fn clear(&mut self) {
+        self.heap.clear();
+        self.entries.clear();
+    }
+
+    /// When the first transfer ends, never if none does.
+    #[inline]
+    pub(crate) fn next_time(&self) -> Cycles {
+        self.heap.first().map_or(Cycles::MAX, |end| end.0)
+    }
+
+    /// Adds a transfer.
+    pub(crate) fn insert(&mut self, flow: FlowId, number: u64, time: Cycles) {
+        if self.entries.len() <= flow.index() {
+            self.entries.resize(flow.index() + 1, u32::MAX);
+        }
+        let entry = self.heap.len();
+        self.heap.push((time, number, flow));
+        self.rise(entry);
+    }
+
+    /// Moves the end of a transfer.
+    #[inline]
+    pub(crate) fn set(&mut self, flow: FlowId, time: Cycles) {
+        let entry = self.entries[flow.index()] as usize;
+        let before = std::mem::replace(&mut self.heap[entry].0, time);
+        if time < before {
+            self.rise(entry);
+        } else {
+            self.sink(entry);
+        }
+    }
+
+    /// Takes out the first.
+    pub(crate) fn pop(&mut self) -> Option<FlowId> {
+        let last = self.heap.pop()?;
+        let Some(first) = self.heap.first_mut() else {
+            return Some(last.2);
+        };
+        let first = std::mem::replace(first, last);
+        self.sink(0);
+        Some(first.2)
+    }
+
+    #[inline]
+    fn put(&mut self, entry: usize, end: End) {
+        self.heap[entry] = end;
+        self.entries[end.2.index()] = entry as u32;
+    }
+
+    fn rise(&mut self, mut entry: usize) {
+        let end = self.heap[entry];
+        while entry > 0 {
+            let parent = (entry - 1) / ARITY;
+            if self.heap[parent] <= end {
+                break;
+            }
+            self.put(entry, self.heap[parent]);
+            entry = parent;
+        }
+        self.put(entry, end);
+    }
+
+    fn sink(&mut self, mut entry: usize) {
+        let end = self.heap[entry];
+        loop {
+            let first = entry * ARITY + 1;
+            let children = first..self.heap.len().min(first + ARITY);
+            let Some(least) = children.min_by_key(|&child| self.heap[child]) else {
+                break;
+            };
+            if self.heap[least] >= end {
+                break;
+            }
+            self.put(entry, self.heap[least]);
+            entry = least;
+        }
+        self.put(entry, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// The oracle: a sorted map.
+        #[test]
+        fn the_first_comes_out_first(
+            steps in prop::collection::vec((0u32..40, 0u64..30, any::<bool>()), 1..300)
+        ) {
+            let mut ends = Ends::default();
+            let mut times: BTreeMap<u32, Cycles> = BTreeMap::new();
+            for (flow, time, pop) in steps {
+                // Numbers that are not in the order of the places.
+                let number = |flow: u32| u64::from(flow * 17 % 40);
+                match times.insert(flow, time) {
+                    None => ends.insert(FlowId::new(flow), number(flow), time),
+                    Some(_) => ends.set(FlowId::new(flow), time),
+                }
+                let first = times.iter().map(|(&flow, &time)| (time, number(flow), flow)).min();
+                let first = first.expect("there is one");
+                prop_assert_eq!(ends.next_time(), first.0);
+                if pop {
+                    prop_assert_eq!(ends.pop(), Some(FlowId::new(first.2)));
+                    times.remove(&first.2);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! The event loop: transfers begin, move, end.
+
+use crate::counters::Counting;
+use crate::ends::{Ends, FlowId};
+use crate::rate::work;
+use crate::sharing::{NONE, Sharing};
+use crate::{BYTES_MAX, Counters, Delivered, Error, Handler, Moving, Rate, Transfer};
+use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Paths up to this length are searched for links that come twice, longer ones sorted.
+const SEARCHED_MAX: usize = 16;
+
+/// What is to come, in the order within a tick (rule 7). Ends have a heap of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A timer: the how manieth that was set, and what it is.
+    Timer(u64, u32),
+    /// A transfer begins: the how manieth that was offered, and its place.
+    Begin(u64, FlowId),
+    /// The latency of a transfer of this number is over.
+    Move(u64, FlowId),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flow<T> {
+    number: u64,
+    tag: T,
+    bytes: u64,
+    generated: Cycles,
+    latency: Cycles,
+    rate_max: Option<Rate>,
+    /// Steps of its own, 0 if nothing is reserved.
+    reserved: u64,
+    /// Whether it moves: its latency is over.
+    moves: bool,
+    /// Steps per tick since `since`, and what was left to be moved then.
+    rate: u64,
+    since: Cycles,
+    left: u64,
+}
+
+impl<T> Flow<T> {
+    /// Steps that have moved since `since`.
+    #[inline]
+    fn moved(&self, now: Cycles) -> u64 {
+        self.rate * (now - self.since)
+    }
+
+    /// The first tick by which all has moved.
+    #[inline]
+    fn end(&self) -> Cycles {
+        match self.rate {
+            0 => Cycles::MAX,
+            rate => self.since.saturating_add(self.left.div_ceil(rate)),
+        }
+    }
+}
+
+/// The engine: links, transfers under way, and what is to come.
+#[derive(Debug, Clone)]
+pub struct Engine<T> {
+    capacities: Vec<Rate>,
+    /// Steps of each link that reservations have, those to come included.
+    booked: Vec<u64>,
+    sharing: Sharing,
+    flows: Slab<FlowId, Flow<T>>,
+    ends: Ends,
+    to_come: BinaryHeap<Reverse<(Cycles, Event)>>,
+    /// Room for transfers whose share has changed.
+    changed: Vec<FlowId>,
+    counting: Option<Counting>,
+    now: Cycles,
+    /// Offers and timers so far.
+    asked: u64,
+    /// Transfers that have begun.
+    begun: u64,
+    under_way: u64,
+}
+
+impl<T: Copy> Engine<T> {
+    /// An idle engine at time 0 with links of these capacities, numbered from 0.
+    ///
+    /// # Errors
+    /// If there are more than 2^32 - 1 links.
+    pub fn new(capacities: Vec<Rate>) -> Result<Self, Error> {
+        let links = capacities.len();
+        if links > u32::MAX as usize {
+            return Err(Error::TooManyLinks { links });
+        }
+        Ok(Self {
+            booked: vec![0; links],
+            sharing: Sharing::new(capacities.iter().map(|rate| rate.steps())),
+            capacities,
+            flows: Slab::new(),
+            ends: Ends::default(),
+            to_come: BinaryHeap::new(),
+            changed: Vec::new(),
+            counting: None,
+            now: 0,
+            asked: 0,
+            begun: 0,
+            under_way: 0,
+        })
+    }
+
+    /// The capacity of each link.
+    pub fn capacities(&self) -> &[Rate] {
+        &self.capacities
+    }
+
+    /// What reservations leave of a link, those of transfers to come included; nothing of a link
+    /// that does not exist.
+    pub fn unbooked(&self, link: u32) -> Option<Rate> {
+        let capacity = self.capacities.get(link as usize)?;
+        Rate::of(capacity.steps() - self.booked[link as usize])
+    }
+
+    /// Whether [`offer`](isthmus_kernel::Engine::offer) would take a transfer.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, time: Cycles, transfer: &Transfer<'_, T>) -> Result<(), Error> {
+        let &Transfer { bytes, path, .. } = transfer;
+        if time < self.now {
+            let now = self.now;
+            return Err(Error::Past { time, now });
+        }
+        if bytes > BYTES_MAX {
+            return Err(Error::TooLarge { bytes });
+        }
+        if path.len() > usize::from(u16::MAX) {
+            return Err(Error::LongPath { links: path.len() });
+        }
+        let links = self.capacities.len() as u32;
+        if let Some(&link) = path.iter().find(|&&link| link >= links) {
+            return Err(Error::NoSuchLink { link, links });
+        }
+        if let Some(link) = crossed_twice(path) {
+            return Err(Error::LinkTwice { link });
+        }
+        let Some(reserved) = transfer.reserved else {
+            return Ok(());
+        };
+        if let Some(rate_max) = transfer.rate_max.filter(|&rate_max| rate_max < reserved) {
+            return Err(Error::BelowReserved { rate_max, reserved });
+        }
+        for &link in path {
+            let left = self.unbooked(link);
+            if left.is_none_or(|left| left < reserved) {
+                return Err(Error::Booked {
+                    link,
+                    reserved,
+                    left,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, if it can be taken.
+    ///
+    /// # Errors
+    /// As [`Engine::check`] has them; nothing has happened then.
+    pub fn try_offer(&mut self, time: Cycles, transfer: Transfer<'_, T>) -> Result<(), Error> {
+        self.check(time, &transfer)?;
+        let reserved = transfer.reserved.map_or(0, Rate::steps);
+        let flow = self.flows.insert(Flow {
+            number: 0,
+            tag: transfer.tag,
+            bytes: transfer.bytes,
+            generated: time,
+            latency: transfer.latency,
+            rate_max: transfer.rate_max,
+            reserved,
+            moves: false,
+            rate: 0,
+            since: 0,
+            left: work(transfer.bytes),
+        });
+        self.sharing.keep(flow, transfer.path);
+        if reserved > 0 {
+            for &link in transfer.path {
+                self.booked[link as usize] += reserved;
+            }
+        }
+        let event = Event::Begin(self.asked, flow);
+        self.asked += 1;
+        self.to_come.push(Reverse((time, event)));
+        Ok(())
+    }
+
+    /// Sets a timer: the handler is told `timer` at `time`.
+    ///
+    /// # Panics
+    /// If the time has passed.
+    pub fn schedule(&mut self, time: Cycles, timer: u32) {
+        let now = self.now;
+        assert!(
+            time >= now,
+            "a timer was set for tick {time}; it is {now} already"
+        );
+        let event = Event::Timer(self.asked, timer);
+        self.asked += 1;
+        self.to_come.push(Reverse((time, event)));
+    }
+
+    /// The transfers that move, in order of their numbers, at the rates of the last tick that is over
+    /// (rule 6). Looks at everything: for pictures and tests.
+    pub fn moving(&self) -> Vec<Moving<'_, T>> {
+        let used = self.flows.used();
+        let places = (0..).map(FlowId::new).zip(self.flows.values()).zip(used);
+        let moving = places.filter(|((_, flow), used)| *used && flow.moves);
+        let mut moving: Vec<Moving<'_, T>> = moving
+            .map(|((place, flow), _)| Moving {
+                number: flow.number,
+                tag: flow.tag,
+                rate: Rate::of(flow.rate),
+                path: self.sharing.path(place),
+            })
+            .collect();
+        moving.sort_unstable_by_key(|moving| moving.number);
+        moving
+    }
+
+    /// Begins to count, with all counts at 0. Nothing is counted before that.
+    pub fn count_from_now(&mut self) {
+        self.counting = Some(Counting::new(self.capacities.len(), self.now));
+        let now = self.now;
+        for (flow, used) in self.flows.used().into_iter().enumerate() {
+            let flow = &mut self.flows.values_mut()[flow];
+            if used && flow.moves {
+                flow.left -= flow.moved(now).min(flow.left);
+                flow.since = now;
+            }
+        }
+    }
+
+    /// The counts up to now; all 0 if it does not count. Looks at everything.
+    pub fn counted(&self) -> Counters {
+        let links = self.capacities.len();
+        let Some(mut counting) = self.counting.clone() else {
+            return Counting::new(links, self.now).told();
+        };
+        for (place, used) in self.flows.used().into_iter().enumerate() {
+            let (place, flow) = (FlowId::new(place as u32), &self.flows.values()[place]);
+            if used && flow.moves {
+                let moved = flow.moved(self.now).min(flow.left);
+                counting.carry(self.sharing.path(place), moved);
+            }
+        }
+        for link in (0..links as u32).filter(|&link| self.sharing.load(link) > 0) {
+            counting.freed(link, self.now);
+        }
+        counting.told()
+    }
+
+    /// Finds the rates from now on.
+    fn settle(&mut self) {
+        let now = self.now;
+        let mut changed = std::mem::take(&mut self.changed);
+        self.sharing.settle(&mut changed);
+        for place in changed.drain(..) {
+            let share = self.sharing.share(place);
+            let flow = &mut self.flows[place];
+            let rate = flow.reserved + share;
+            if rate == flow.rate {
+                continue;
+            }
+            let moved = flow.moved(now);
+            flow.left -= moved;
+            flow.since = now;
+            flow.rate = rate;
+            self.ends.set(place, flow.end());
+            if let Some(counting) = &mut self.counting {
+                counting.carry(self.sharing.path(place), moved);
+            }
+        }
+        self.changed = changed;
+    }
+
+    #[inline]
+    fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
+        match event {
+            Event::Timer(_, timer) => handler.timer(self, timer),
+            Event::Begin(_, place) => {
+                let flow = &mut self.flows[place];
+                let number = self.begun;
+                flow.number = number;
+                self.begun += 1;
+                self.under_way += 1;
+                let (tag, latency) = (flow.tag, flow.latency);
+                if latency == 0 {
+                    self.begin_to_move(place);
+                } else {
+                    let event = Event::Move(number, place);
+                    let time = self.now.saturating_add(latency);
+                    self.to_come.push(Reverse((time, event)));
+                }
+                handler.generated(self, number, tag);
+            }
+            Event::Move(_, place) => self.begin_to_move(place),
+        }
+    }
+
+    fn begin_to_move(&mut self, place: FlowId) {
+        let now = self.now;
+        let flow = &mut self.flows[place];
+        flow.moves = true;
+        flow.since = now;
+        let bound = flow
+            .rate_max
+            .map_or(NONE, |rate| rate.steps() - flow.reserved);
+        let path = self.sharing.path(place);
+        if flow.left == 0 || (path.is_empty() && bound == NONE) {
+            flow.left = 0;
+            flow.moves = false;
+            self.ends.insert(place, flow.number, now);
+            return;
+        }
+        if let Some(counting) = &mut self.counting {
+            for &link in path {
+                if self.sharing.load(link) == 0 {
+                    counting.taken(link, now);
+                }
+            }
+        }
+        self.ends.insert(place, flow.number, Cycles::MAX);
+        self.sharing.join(place, bound, flow.reserved);
+    }
+
+    fn end<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
+        let place = self.ends.pop().expect("an end is due");
+        let now = self.now;
+        let flow = *self.flows.remove(place);
+        if flow.moves {
+            self.sharing.leave(place, flow.reserved);
+        }
+        let path = self.sharing.path(place);
+        if flow.reserved > 0 {
+            for &link in path {
+                self.booked[link as usize] -= flow.reserved;
+            }
+        }
+        if let Some(counting) = self.counting.as_mut().filter(|_| flow.moves) {
+            counting.carry(path, flow.left);
+            for &link in path {
+                if self.sharing.load(link) == 0 {
+                    counting.freed(link, now);
+                }
+            }
+        }
+        self.under_way -= 1;
+        let delivered = Delivered {
+            number: flow.number,
+            tag: flow.tag,
+            bytes: flow.bytes,
+            generated: flow.generated,
+            moved: flow.generated.saturating_add(flow.latency),
+            arrived: now,
+        };
+        handler.delivered(self, &delivered);
+    }
+}
+
+/// A link that comes twice in a path.
+fn crossed_twice(path: &[u32]) -> Option<u32> {
+    if path.len() <= SEARCHED_MAX {
+        let mut hops = (1..path.len()).filter(|&hop| path[..hop].contains(&path[hop]));
+        return hops.next().map(|hop| path[hop]);
+    }
+    let mut sorted = path.to_vec();
+    sorted.sort_unstable();
+    let pair = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+    pair.map(|pair| pair[0])
+}
+
+impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    type Message<'a> = Transfer<'a, T>;
+
+    fn clear(&mut self) {
+        let capacities = self.capacities.iter().map(|rate| rate.steps());
+        self.sharing.clear(capacities);
+        self.booked.fill(0);
+        self.flows.clear();
+        self.ends.clear();
+        self.to_come.clear();
+        self.counting = None;
+        self.now = 0;
+        self.asked = 0;
+        self.begun = 0;
+        self.under_way = 0;
+    }
+
+    #[inline]
+    fn now(&self) -> Cycles {
+        self.now
+    }
+
+    /// Offers a transfer, which begins at `time`.
+    ///
+    /// # Panics
+    /// If the time has passed, or [`Engine::check`] has anything to say; [`Engine::try_offer`] does
+    /// not panic.
+    fn offer(&mut self, time: Cycles, transfer: Transfer<'_, T>) {
+        if let Err(error) = self.try_offer(time, transfer) {
+            panic!("{error}");
+        }
+    }
+
+    #[inline]
+    fn under_way(&self) -> u64 {
+        self.under_way
+    }
+}
+
+impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
+        while !handler.finished() {
+            let coming = self.to_come.peek();
+            let coming = coming.map_or(Cycles::MAX, |Reverse((time, _))| *time);
+            if coming.min(self.ends.next_time()) > self.now && !self.sharing.is_settled() {
+                self.settle();
+            }
+            let end = self.ends.next_time();
+            let time = end.min(coming);
+            if time >= limit {
+                if limit < Cycles::MAX {
+                    self.now = self.now.max(limit);
+                }
+                return Ran::at_limit(time < Cycles::MAX, self.under_way);
+            }
+            self.now = time;
+            if end <= coming {
+                self.end(handler);
+            } else if let Some(Reverse((_, event))) = self.to_come.pop() {
+                self.serve(event, handler);
+            }
+        }
+        Ran::Finished
+    }
+}

@@ -1,0 +1,401 @@
+//! Shares of links, changed only where a change reaches.
+//!
+//! Filling ([rule 3](crate)) leaves each link with a level: the share at which it was through, or
+//! none if other links and bounds hold back all that crosses it. The share of a transfer is the lowest
+//! of its bound and of the levels of its links. And the level of a link depends on lower ones only: it
+//! is the least s such that what the transfers with shares below s leave is, divided by the
+//! others and rounded down, s.
+//!
+//! So a change is carried upwards, level by level. Links at which something changes are *open*,
+//! all others keep their levels. Each open link waits in a heap for the lower of two moments:
+//! - its new level, as far as it is known. Then its transfers get that, and links at which these had
+//!   more than that are opened, since they have more to share now;
+//! - its old level, if the new one is above. Then transfers that it alone held back are *loose*: as far
+//!   as it is known, only their bounds hold them. Their other links are opened, since they have
+//!   more to carry.
+//!
+//! What is known of a new level is a lower bound that is exact once its moment has come: all that it
+//! depends on is lower, and through by then. No moment lies below one that has passed, so each link is
+//! through once.
+
+use crate::ends::FlowId;
+use isthmus_kernel::{Id, Paths, Table, id};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+id! {
+    /// A link.
+    struct LinkId;
+}
+
+/// No level, no bound: nothing is held back.
+pub(crate) const NONE: u64 = u64::MAX;
+
+/// Links that a path has room for before the first longer one.
+const STRIDE_MIN: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The level holds.
+    Closed,
+    /// The level may change. Transfers whose share it is count as held back by nothing else.
+    Open,
+    /// The level will be above the old one, at which it is no more.
+    Expired,
+}
+
+#[derive(Debug, Clone)]
+struct Link {
+    /// What reservations leave of it, in steps.
+    free: u64,
+    /// The share at which it is through.
+    level: u64,
+    /// Of an open link: the level to be, as far as it is known.
+    next: u64,
+    /// Of an open link: its moment in the heap. Entries with others are out of date.
+    moment: u64,
+    state: State,
+    /// Whether `next` may be too low: transfers have got less since it was found.
+    low: bool,
+    /// The transfers that move over it, in no order.
+    flows: Vec<FlowId>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    /// What it may have at most.
+    bound: u64,
+    hops: u16,
+    /// Whether it is in `changed`.
+    is_changed: bool,
+}
+
+/// Links and the transfers that move over them. Knows nothing of time.
+#[derive(Debug, Clone)]
+pub(crate) struct Sharing {
+    links: Table<LinkId, Link>,
+    /// The share of each transfer: during a change as far as it is known.
+    shares: Table<FlowId, u64>,
+    flows: Table<FlowId, Flow>,
+    paths: Paths<FlowId, u32>,
+    /// Moments of open links.
+    moments: BinaryHeap<Reverse<(u64, u32)>>,
+    /// All links that were opened since the last time that all were closed.
+    opened: Vec<LinkId>,
+    /// Transfers whose share may be another since.
+    changed: Vec<FlowId>,
+    /// Room to find a level in, and to keep transfers and links that a change goes on to.
+    scratch: Vec<u64>,
+    held: Vec<FlowId>,
+    reached: Vec<LinkId>,
+}
+
+impl Sharing {
+    /// Links of these capacities, in steps.
+    pub(crate) fn new(capacities: impl Iterator<Item = u64>) -> Self {
+        let links = capacities.map(|free| Link {
+            free,
+            level: NONE,
+            next: NONE,
+            moment: NONE,
+            state: State::Closed,
+            low: false,
+            flows: Vec::new(),
+        });
+        Self {
+            links: links.collect(),
+            shares: Table::from(Vec::new()),
+            flows: Table::from(Vec::new()),
+            paths: Paths::new(STRIDE_MIN),
+            moments: BinaryHeap::new(),
+            opened: Vec::new(),
+            changed: Vec::new(),
+            scratch: Vec::new(),
+            held: Vec::new(),
+            reached: Vec::new(),
+        }
+    }
+
+    /// Forgets all transfers. Keeps the memory.
+    pub(crate) fn clear(&mut self, capacities: impl Iterator<Item = u64>) {
+        for (link, capacity) in self.links.values_mut().iter_mut().zip(capacities) {
+            link.free = capacity;
+            link.level = NONE;
+            link.state = State::Closed;
+            link.flows.clear();
+        }
+        self.shares.clear();
+        self.flows.clear();
+        self.paths.clear();
+        self.moments.clear();
+        self.opened.clear();
+        self.changed.clear();
+    }
+
+    /// Keeps the path of a transfer that does not move yet.
+    pub(crate) fn keep(&mut self, flow: FlowId, path: &[u32]) {
+        self.paths.make_room(flow, path.len());
+        self.paths.of_mut(flow, path.len()).copy_from_slice(path);
+        let kept = Flow {
+            bound: NONE,
+            hops: path.len() as u16,
+            is_changed: false,
+        };
+        if let Some(old) = self.flows.get_mut(flow) {
+            *old = kept;
+            self.shares[flow] = 0;
+        } else {
+            self.flows.push(kept);
+            self.shares.push(0);
+        }
+    }
+
+    /// The links of a transfer.
+    #[inline]
+    pub(crate) fn path(&self, flow: FlowId) -> &[u32] {
+        self.paths.of(flow, self.flows[flow].hops.into())
+    }
+
+    /// Transfers that move over a link.
+    #[inline]
+    pub(crate) fn load(&self, link: u32) -> usize {
+        self.links[LinkId::new(link)].flows.len()
+    }
+
+    /// The share of a transfer that moves.
+    #[inline]
+    pub(crate) fn share(&self, flow: FlowId) -> u64 {
+        self.shares[flow]
+    }
+
+    /// A transfer begins to move: `reserved` steps of its links are its own, and it shares the rest up
+    /// to `bound`.
+    pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
+        self.flows[flow].bound = bound;
+        self.shares[flow] = bound;
+        self.change(flow);
+        for hop in 0..self.flows[flow].hops.into() {
+            let link = self.step(flow, hop);
+            let state = &mut self.links[link];
+            state.free -= reserved;
+            state.flows.push(flow);
+            self.open(link);
+        }
+    }
+
+    /// A transfer is over.
+    pub(crate) fn leave(&mut self, flow: FlowId, reserved: u64) {
+        for hop in 0..self.flows[flow].hops.into() {
+            let link = self.step(flow, hop);
+            let state = &mut self.links[link];
+            state.free += reserved;
+            // Whoever changes a link looks at all of its transfers anyway.
+            let place = state.flows.iter().position(|&other| other == flow);
+            state
+                .flows
+                .swap_remove(place.expect("it moved over all of its links"));
+            self.open(link);
+        }
+        if self.flows[flow].is_changed {
+            self.flows[flow].is_changed = false;
+            self.changed.retain(|&other| other != flow);
+        }
+    }
+
+    /// Whether anything has begun or ended since the last time that shares were found.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.opened.is_empty() && self.changed.is_empty()
+    }
+
+    /// Finds all shares. Hands the transfers whose share may be another to `changed`, which is empty.
+    pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
+        for at in 0..self.opened.len() {
+            self.find(self.opened[at]);
+        }
+        while let Some(Reverse((moment, link))) = self.moments.pop() {
+            let link = LinkId::new(link);
+            let state = &self.links[link];
+            if state.state == State::Closed || state.moment != moment {
+                continue;
+            }
+            if state.low {
+                self.find(link);
+                if self.links[link].moment != moment {
+                    continue;
+                }
+                // It waits in the heap once more, out of date as soon as it is through.
+            }
+            if self.links[link].next == moment {
+                self.close(link, moment);
+            } else {
+                self.expire(link, moment);
+            }
+        }
+        for link in self.opened.drain(..) {
+            let state = &mut self.links[link];
+            if state.state != State::Closed {
+                state.state = State::Closed;
+                state.level = NONE;
+            }
+        }
+        std::mem::swap(&mut self.changed, changed);
+        for &flow in changed.iter() {
+            self.flows[flow].is_changed = false;
+        }
+    }
+
+    #[inline]
+    fn step(&self, flow: FlowId, hop: usize) -> LinkId {
+        LinkId::new(self.paths.step(flow, hop))
+    }
+
+    #[inline]
+    fn change(&mut self, flow: FlowId) {
+        let state = &mut self.flows[flow];
+        if !state.is_changed {
+            state.is_changed = true;
+            self.changed.push(flow);
+        }
+    }
+
+    /// Opens a link that is closed. Its moment is for the caller to find.
+    #[inline]
+    fn open(&mut self, link: LinkId) {
+        let state = &mut self.links[link];
+        if state.state == State::Closed {
+            state.state = State::Open;
+            state.moment = NONE;
+            state.low = false;
+            self.opened.push(link);
+        }
+    }
+
+    /// Lets an open link wait for a moment.
+    #[inline]
+    fn wait(&mut self, link: LinkId, moment: u64) {
+        self.links[link].moment = moment;
+        if moment != NONE {
+            self.moments.push(Reverse((moment, link.number())));
+        }
+    }
+
+    /// Finds the level to be of an open link, as far as it is known, and its moment.
+    fn find(&mut self, link: LinkId) {
+        let state = &mut self.links[link];
+        let old = match state.state {
+            State::Expired => NONE,
+            _ => state.level,
+        };
+        self.scratch.clear();
+        for &flow in &state.flows {
+            let share = self.shares[flow];
+            self.scratch.push(if share < old { share } else { NONE });
+        }
+        state.next = level(state.free, &mut self.scratch);
+        state.low = false;
+        let moment = state.next.min(old);
+        self.wait(link, moment);
+    }
+
+    /// A link is through, at this level.
+    fn close(&mut self, link: LinkId, level: u64) {
+        let state = &mut self.links[link];
+        state.level = level;
+        state.state = State::Closed;
+        self.held.clear();
+        for &flow in &state.flows {
+            if self.shares[flow] > level {
+                self.held.push(flow);
+            }
+        }
+        for at in 0..self.held.len() {
+            let flow = self.held[at];
+            self.change(flow);
+            self.shares[flow] = level;
+            for hop in 0..self.flows[flow].hops.into() {
+                let other = self.step(flow, hop);
+                let state = &mut self.links[other];
+                match state.state {
+                    // This link, or one that has held nobody back and will not now.
+                    State::Closed if state.level <= level || state.level == NONE => {}
+                    State::Closed => {
+                        let moment = state.level;
+                        self.open(other);
+                        self.links[other].low = true;
+                        self.links[other].next = 0;
+                        self.wait(other, moment);
+                    }
+                    State::Open | State::Expired => state.low = true,
+                }
+            }
+        }
+    }
+
+    /// A link is above its old level: what it alone held back at that is loose.
+    fn expire(&mut self, link: LinkId, old: u64) {
+        let state = &mut self.links[link];
+        state.state = State::Expired;
+        self.held.clear();
+        for &flow in &state.flows {
+            if self.shares[flow] == old && self.flows[flow].bound != old {
+                self.held.push(flow);
+            }
+        }
+        self.reached.clear();
+        for at in 0..self.held.len() {
+            let flow = self.held[at];
+            let hops = usize::from(self.flows[flow].hops);
+            let is_held = (0..hops).any(|hop| {
+                let other = &self.links[self.step(flow, hop)];
+                other.state == State::Closed && other.level == old
+            });
+            if is_held {
+                continue;
+            }
+            self.change(flow);
+            self.shares[flow] = self.flows[flow].bound;
+            for hop in 0..hops {
+                let other = self.step(flow, hop);
+                if !self.reached.contains(&other) {
+                    self.open(other);
+                    self.reached.push(other);
+                }
+            }
+        }
+        if self.reached.is_empty() {
+            self.reached.push(link);
+        }
+        for at in 0..self.reached.len() {
+            self.find(self.reached[at]);
+        }
+    }
+}
+
+/// The level of a link of which `free` is left to be shared, by what holds back each of its transfers
+/// elsewhere, as far as that is known; [`NONE`] if all of them are held back elsewhere.
+#[inline]
+fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
+    let mut level = 0;
+    loop {
+        let Some(next) = free.checked_div(elsewhere.len() as u64) else {
+            return NONE;
+        };
+        if next == level {
+            return level;
+        }
+        level = next;
+        let mut kept = 0;
+        for at in 0..elsewhere.len() {
+            let held = elsewhere[at];
+            // Each of them has less than a share, so that all of them have less than is free.
+            elsewhere[kept] = held;
+            if held < level {
+                free -= held;
+            } else {
+                kept += 1;
+            }
+        }
+        elsewhere.truncate(kept);
+    }
+}
