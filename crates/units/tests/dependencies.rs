@@ -23,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("device", &["kernel"]),
     ("workload", &["units", "kernel"]),
     ("redistribute", &[]),
+    ("stream", &[]),
     (
         "machine",
         &[
@@ -74,7 +75,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("crc-fast", &["py"]),
+    ("crc-fast", &["py", "stream"]),
     ("hdrhistogram", &["statistics"]),
     ("microlp", &["topology"]),
     ("numpy", &["py"]),
