@@ -144,11 +144,13 @@ impl Plan<'_> {
             wanted: (0, 0),
         };
         replication.run_to(length, self.shared.progress)?;
+        let finished = replication.finish();
+        let judged = judge(self.subject, &[&finished.recorders], self.test);
         Ok(Measurement {
-            replications: vec![replication.finish()],
-            verdict: judge(self.subject, &[], self.test).verdict,
-            flow: 0,
-            judgement: None,
+            replications: vec![finished],
+            verdict: judged.verdict,
+            flow: judged.flow,
+            judgement: judged.judgement,
             converged: true,
             ended_by: None,
         })

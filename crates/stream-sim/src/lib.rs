@@ -39,5 +39,5 @@ mod torus;
 mod world;
 
 pub use error::{CELLS_MAX, Error, check_machine, check_work};
-pub use simulation::{Figures, Part, RowFigures, Simulation, Use};
+pub use simulation::{Figures, Part, RowFigures, Simulation, Use, parts};
 pub use torus::LinkKind;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::rows::Times;
-use crate::spec::{Machine, To, Work};
+use crate::spec::{Machine, Work};
 use crate::torus::{LinkKind, Torus};
 use crate::world::{Tag, World};
 use isthmus_flow::{Counters, Engine};
@@ -156,39 +156,41 @@ impl Simulation {
         })
     }
 
-    /// What the parts did up to the end of the last ADU. Links that carried nothing are left out.
+    /// What the parts did up to the end of the last ADU, in the order of [`parts`].
     pub fn uses(&self) -> Vec<Use> {
         let elapsed = self.world.done_at.max(1) as f64;
         let Counters { bytes, busy } = self.engine.counted();
         let capacities = self.engine.capacities().iter();
-        let kinds = Torus::new(&self.machine).kinds().into_iter();
-        let links = kinds.zip(capacities).zip(bytes.into_iter().zip(busy));
-        let links =
-            links
-                .filter(|(_, (bytes, _))| *bytes > 0)
-                .map(|((kind, capacity), (bytes, busy))| Use {
-                    part: Part::Link(kind),
-                    utilisation: (bytes as f64 / capacity.bytes_per_tick() / elapsed).min(1.0),
-                    busy: (busy as f64 / elapsed).min(1.0),
-                });
+        let links = capacities.zip(bytes.into_iter().zip(busy));
+        let links = links.map(|(capacity, (bytes, busy))| {
+            let carried = bytes as f64 / capacity.bytes_per_tick() / elapsed;
+            (carried.min(1.0), (busy as f64 / elapsed).min(1.0))
+        });
         let servers = &self.world.servers;
         let of_interface = [
-            (Part::Processor, servers.processor),
-            (Part::Store, servers.store),
-            (Part::Microcode, servers.microcode),
-            (Part::Network, servers.line),
+            servers.processor,
+            servers.store,
+            servers.microcode,
+            servers.line,
         ];
-        let of_interface = of_interface
-            .into_iter()
-            .filter(|(_, server)| server.served() > 0 && self.work.to != To::Cells)
-            .map(|(part, server)| {
-                let busy = (server.busy(self.world.done_at) as f64 / elapsed).min(1.0);
-                Use {
-                    part,
-                    utilisation: busy,
-                    busy,
-                }
-            });
-        links.chain(of_interface).collect()
+        let of_interface = of_interface.into_iter().map(|server| {
+            let busy = (server.busy(self.world.done_at) as f64 / elapsed).min(1.0);
+            (busy, busy)
+        });
+        let all = parts(&self.machine).into_iter();
+        all.zip(links.chain(of_interface))
+            .map(|(part, (utilisation, busy))| Use {
+                part,
+                utilisation,
+                busy,
+            })
+            .collect()
     }
+}
+
+/// The parts of a machine: its links, then those of the interface.
+pub fn parts(machine: &Machine) -> Vec<Part> {
+    let links = Torus::new(machine).kinds().into_iter().map(Part::Link);
+    let of_interface = [Part::Processor, Part::Store, Part::Microcode, Part::Network];
+    links.chain(of_interface).collect()
 }

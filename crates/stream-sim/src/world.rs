@@ -249,12 +249,10 @@ impl World {
                 self.at(engine, set_up, Due::SetUp(su));
             }
             stream::Work::Fetch { .. } => self.at(engine, now, Due::Done(order.id)),
-            stream::Work::Prepare { .. } if self.work.to == To::Network => {
-                if self.work.protocol == Protocol::Udp {
-                    let ns = interface.udp_ns;
-                    self.servers.processor.take(now, ns);
-                    self.servers.packets.0 += ns;
-                }
+            stream::Work::Prepare { .. } if self.makes_headers() => {
+                let ns = interface.udp_ns;
+                self.servers.processor.take(now, ns);
+                self.servers.packets.0 += ns;
             }
             stream::Work::Store { bytes, .. } => {
                 let ns = duration_ns(bytes.into(), interface.store_bytes_per_s);
@@ -275,6 +273,11 @@ impl World {
             stream::Work::Send { .. } => self.at(engine, now, Due::Done(order.id)),
             _ => (),
         }
+    }
+
+    /// Whether packets have headers that take time.
+    fn makes_headers(&self) -> bool {
+        self.work.to == To::Network && self.work.protocol == Protocol::Udp
     }
 
     fn at(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
