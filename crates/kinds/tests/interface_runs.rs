@@ -29,7 +29,7 @@ fn runs_are_exact() {
         assert_eq!((point.replications, point.messages), (1, 8));
         assert_eq!(point.verdict.verdict, State::Stable);
         assert!(point.converged && point.ended_by.is_none());
-        let throughput = measure(point, "throughput");
+        let throughput = measure(point, "accepted");
         let mean = throughput.mean;
         assert_eq!((throughput.low, throughput.high), (mean, mean));
         assert_eq!(throughput.unit, "MB/s");
@@ -57,7 +57,7 @@ fn loads_saturate_where_the_slowest_part_does() {
         let point = &run(&work, "").points[0];
         assert_eq!(point.load, Some(load));
         assert_eq!(point.verdict.verdict, expected);
-        let throughput = measure(point, "throughput").mean.unwrap();
+        let throughput = measure(point, "accepted").mean.unwrap();
         assert!(
             (throughput / f64::min(load, limit) - 1.0).abs() < 0.02,
             "{throughput}"
@@ -88,10 +88,10 @@ fn only_what_there_is_is_told() {
         measures.into_iter().map(|measure| measure.name).collect()
     };
     let cells = names("to = \"cells\"");
-    assert_eq!(cells, ["throughput", "adu", "cycles_per_word", "reshuffle"]);
+    assert_eq!(cells, ["accepted", "adu", "cycles_per_word", "reshuffle"]);
     let inside = names("from = \"interface\"");
     let expected = [
-        "throughput",
+        "accepted",
         "adu",
         "cycles_per_word",
         "idle",

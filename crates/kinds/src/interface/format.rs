@@ -15,8 +15,8 @@ const LOAD_KEYS: &[&str] = &["workload.load"];
 
 /// Runs are exact: rules for stopping mean nothing, but stand in files of all kinds.
 const OWN: &[Own] = &[
-    Own::default("stop.of", Value("[\"throughput\"]")).holds(Kind::Measures {
-        example: "[\"throughput\"]",
+    Own::default("stop.of", Value("[\"accepted\"]")).holds(Kind::Measures {
+        example: "[\"accepted\"]",
         named: false,
     }),
     Own::default("stop.messages_first", Value("1")),

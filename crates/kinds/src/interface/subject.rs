@@ -48,7 +48,7 @@ impl Kind for Interface {
 
     fn measures(_: &Work) -> Vec<String> {
         let names = [
-            "throughput",
+            "accepted",
             "adu",
             "cycles_per_word",
             "reshuffle",
@@ -144,7 +144,7 @@ impl Subject for Point {
             ..Overlay::default()
         };
         let carried = self.load().map_or(most, |load| load.min(most));
-        overlay.measures.insert("throughput".to_owned(), carried);
+        overlay.measures.insert("accepted".to_owned(), carried);
         overlay
     }
 
@@ -241,7 +241,7 @@ impl Simulated for Running {
         };
         let figure = |name, unit, value| Figure { name, unit, value };
         let mut figures = vec![
-            figure("throughput", "MB/s", told.mb_per_s),
+            figure("accepted", "MB/s", told.mb_per_s),
             figure("adu", "us", told.elapsed_ns as f64 / told.adus as f64 / 1e3),
             figure("cycles_per_word", "cycles", told.cycles_per_word),
         ];
