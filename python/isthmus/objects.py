@@ -1121,10 +1121,10 @@ class Stream(Described):
     search: ClassVar[Search] = Search(over="workload.load", start="5 MB/s", stop="200 MB/s")
     """The load that a search varies, and its ends, unless told otherwise."""
 
-    start: Literal["cells", "interface"] | None = key("from")
+    origin: Literal["cells", "interface"] | None = key("origin")
     """Where data come from: the cells, or the interface's staging memory, in which they lie
     already. If left out: "cells"."""
-    stop: Literal["cells", "interface", "network"] | None = key("to")
+    sink: Literal["cells", "interface", "network"] | None = key("sink")
     """Where data go to: other cells, so that only the reshuffle runs; the memory of the interface;
     the external network. If left out: "network"."""
     reshuffle: Literal["streaming", "none", "slow", "fast"] | None = key("reshuffle")
@@ -1142,7 +1142,7 @@ class Stream(Described):
     cell of a row. If left out: "64 KiB". Range: 1 B or more."""
     packet: str | None = key("packet")
     """Data of a packet of the external network. If left out: a TU. Range: 1 B or more."""
-    links: int | None = key("links")
+    stripes: int | None = key("stripes")
     """Links to the interface that a TU is striped over. If left out: all of machine.links. Range: 1
     to 4096."""
     adus: int | None = key("adus")

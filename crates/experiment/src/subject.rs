@@ -22,9 +22,10 @@ pub trait Subject: Debug + Send + Sync {
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min): what
-    /// fills for long, as a burst buffer does, looks as if it carried anything until it is full. A run that
-    /// has delivered the most messages that it may before is undecided. None by default.
+    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min):
+    /// what fills for long, as a burst buffer does, looks as if it carried anything until it is
+    /// full. A run that has delivered the most messages that it may before is undecided. None by
+    /// default.
     fn cycles_wanted(&self) -> Cycles {
         0
     }
@@ -73,8 +74,8 @@ pub trait Subject: Debug + Send + Sync {
     fn rates(&self) -> Vec<RateInfo>;
 
     /// Messages of a run that says all there is to know, where nothing is drawn at random: one
-    /// replication of so many is all that is run, whatever the rules say, and what it gives is exact.
-    /// None by default.
+    /// replication of so many is all that is run, whatever the rules say, and what it gives is
+    /// exact. None by default.
     fn exact(&self) -> Option<u64> {
         None
     }

@@ -24,7 +24,10 @@ fn measure<'p>(point: &'p PointResult, name: &str) -> &'p Measure {
 /// One run, whose numbers are what they are: intervals without width, and no more than the bound.
 #[test]
 fn runs_are_exact() {
-    let result = run("to = \"interface\"", "[sweep]\nworkload.links = [1, 2, 4]");
+    let result = run(
+        "sink = \"interface\"",
+        "[sweep]\nworkload.stripes = [1, 2, 4]",
+    );
     for (point, links) in result.points.iter().zip([1.0, 2.0, 4.0]) {
         assert_eq!((point.replications, point.messages), (1, 8));
         assert_eq!(point.verdict.verdict, State::Stable);
@@ -80,16 +83,17 @@ fn the_knee_is_the_packet_rate() {
     assert_eq!(found.analytic, Some(24.576));
 }
 
-/// Of what stays in the cells there is no time of the interface, and of what lies there none of the cells.
+/// Of what stays in the cells there is no time of the interface, and of what lies there none of the
+/// cells.
 #[test]
 fn only_what_there_is_is_told() {
     let names = |work: &str| -> Vec<String> {
         let measures = run(work, "").points[0].measures.clone();
         measures.into_iter().map(|measure| measure.name).collect()
     };
-    let cells = names("to = \"cells\"");
+    let cells = names("sink = \"cells\"");
     assert_eq!(cells, ["accepted", "adu", "cycles_per_word", "reshuffle"]);
-    let inside = names("from = \"interface\"");
+    let inside = names("origin = \"interface\"");
     let expected = [
         "accepted",
         "adu",

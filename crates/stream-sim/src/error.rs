@@ -81,9 +81,9 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     if work.from == From::Interface && work.to != To::Network {
         let problem = "data that lie in the interface already can only go to the network";
         return Err(Error::new(
-            "workload.to",
+            "workload.sink",
             problem,
-            "set workload.to = \"network\"",
+            "set workload.sink = \"network\"",
         ));
     }
     if work.from == From::Interface && work.load_bytes_per_s.is_some() {
@@ -91,7 +91,7 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
         return Err(Error::new(
             "workload.load",
             problem,
-            "remove it, or set workload.from = \"cells\"",
+            "remove it, or set workload.origin = \"cells\"",
         ));
     }
     if work.to == To::Cells && !work.reshuffle.exchanges() {
@@ -169,12 +169,12 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     if links == 0 || links > there || !there.is_multiple_of(links) {
         let problem = format!("{links} of {there} links");
         let hint = "give a divisor of machine.links, so that columns divide evenly";
-        return Err(Error::new("workload.links", problem, hint));
+        return Err(Error::new("workload.stripes", problem, hint));
     }
     if links > machine.interface.engines {
         let problem = format!("{links} links and {} engines", machine.interface.engines);
         let hint = "give no more links than machine.interface.engines";
-        return Err(Error::new("workload.links", problem, hint));
+        return Err(Error::new("workload.stripes", problem, hint));
     }
     let Some(reserved) = work.reservation_bytes_per_s else {
         return Ok(());

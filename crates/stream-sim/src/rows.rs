@@ -56,8 +56,8 @@ impl Row {
         }
     }
 
-    /// Begins to reshuffle the next TU, if its data are there: those of an ADU are when it is made and all
-    /// of the one before has gone, whose place they take. Whether it did.
+    /// Begins to reshuffle the next TU, if its data are there: those of an ADU are when it is made
+    /// and all of the one before has gone, whose place they take. Whether it did.
     pub fn begin(&mut self, now: Cycles, made: u64, messages: &[Vec<Message>]) -> bool {
         let adus = self.sent / self.per_adu.max(1) + 1;
         let there = self.per_adu * adus.min(made);

@@ -20,8 +20,8 @@ pub struct Message {
 /// For each column what its cell sends for one TU, the next cells to the right first, so that no
 /// two send to the same at a time; what stays is not among it.
 ///
-/// The TU is an array of bytes over the columns, from blocks that go round them to one block for each,
-/// which is the I/O distribution (section 6.2.2).
+/// The TU is an array of bytes over the columns, from blocks that go round them to one block for
+/// each, which is the I/O distribution (section 6.2.2).
 ///
 /// # Errors
 /// If there is no such layout.

@@ -43,8 +43,8 @@ pub enum Part {
     Network,
 }
 
-/// What a run came to. Throughputs are bytes of data over the time from the beginning of the first ADU
-/// to the end of the last.
+/// What a run came to. Throughputs are bytes of data over the time from the beginning of the first
+/// ADU to the end of the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
     /// ADUs.
@@ -93,8 +93,8 @@ impl Simulation {
         })
     }
 
-    /// Goes on until so many ADUs are through in all, or the time `until` has come. False if nothing is
-    /// left that could happen though ADUs are.
+    /// Goes on until so many ADUs are through in all, or the time `until` has come. False if
+    /// nothing is left that could happen though ADUs are.
     pub fn run(&mut self, adus: u64, until: Cycles) -> bool {
         self.world.limit = adus.min(self.work.adus);
         let ran = self.engine.run_until(until, &mut self.world);

@@ -149,8 +149,8 @@ pub struct Work {
     pub links: u32,
     /// How many ADUs.
     pub adus: u64,
-    /// Data that the application makes in a second, in ADUs at equal gaps; none if an ADU is there as
-    /// soon as the one before has gone.
+    /// Data that the application makes in a second, in ADUs at equal gaps; none if an ADU is there
+    /// as soon as the one before has gone.
     pub load_bytes_per_s: Option<u64>,
     /// What makes packets of them.
     pub protocol: Protocol,

@@ -1,8 +1,8 @@
 //! The links of the machine, numbered, and the ways over them.
 //!
-//! Cell (x, y) has the number y * columns + x. Each has a link to the next cell in either direction of
-//! either dimension, then there are those to the interface, its memory bus, and for each cell its
-//! processor, which is a link to what that moves byte by byte.
+//! Cell (x, y) has the number y * columns + x. Each has a link to the next cell in either direction
+//! of either dimension, then there are those to the interface, its memory bus, and for each cell
+//! its processor, which is a link to what that moves byte by byte.
 
 use crate::error::Error;
 use crate::spec::{Machine, Routing};
@@ -137,7 +137,8 @@ impl Torus {
         }
     }
 
-    /// Along a column, the shorter way round; towards row 0 without passing the end of two equal ones.
+    /// Along a column, the shorter way round; towards row 0 without passing the end of two equal
+    /// ones.
     fn along_column(&self, x: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let down = (to + self.rows - from) % self.rows;
         let mut y = from;

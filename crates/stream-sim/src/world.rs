@@ -259,7 +259,8 @@ impl World {
                 let stored = self.servers.store.take(now, ns);
                 self.at(engine, stored, Due::Done(order.id));
             }
-            // A mark of the manager's own without data, which such protocols do not have, takes no time.
+            // A mark of the manager's own without data, which such protocols do not have, takes no
+            // time.
             stream::Work::Send { header, .. }
                 if self.work.to == To::Network && header.bytes > 0 =>
             {

@@ -1,5 +1,6 @@
-//! The paper's anomaly (section 6.3): reshuffling that is faster makes the whole slower, where links are
-//! shared evenly, and does not where bandwidth is reserved for what goes to the interface.
+//! The paper's anomaly (section 6.3): reshuffling that is faster makes the whole slower, where
+//! links are shared evenly, and does not where bandwidth is reserved for what goes to the
+//! interface.
 
 use crate::common::*;
 use isthmus_stream_sim::spec::*;
@@ -46,16 +47,18 @@ fn even_sharing_has_it_and_a_reservation_has_not() {
     }
 }
 
-/// A fluid model by hand of what one link and one SU see. Two cells send s bytes each over a link of rate
-/// c to the interface, one of them over a link that r messages of the reshuffle take meanwhile. With
-/// even sharing it gets c / (r + 1) of that, and c / 2 if that is less than what is left for it; the SU is there
-/// when the slower of both is. Below r = 2 nothing is lost; with c / 2 reserved nothing ever is.
+/// A fluid model by hand of what one link and one SU see. Two cells send s bytes each over a link
+/// of rate c to the interface, one of them over a link that r messages of the reshuffle take
+/// meanwhile. With even sharing it gets c / (r + 1) of that, and c / 2 if that is less than what is
+/// left for it; the SU is there when the slower of both is. Below r = 2 nothing is lost; with c / 2
+/// reserved nothing ever is.
 #[test]
 fn its_direction_follows_from_even_shares() {
     let su_time = |sharing: f64| {
         let (s, c) = (8_192.0, 40.0);
         let disturbed = f64::min(c / 2.0, sharing);
-        // The other cell takes what is left, and ends first; the disturbed one goes on at its share.
+        // The other cell takes what is left, and ends first; the disturbed one goes on at its
+        // share.
         f64::max(2.0 * s / c, s / disturbed)
     };
     let (even, half) = (|messages: f64| 40.0 / (messages + 1.0), 20.0);
@@ -63,8 +66,8 @@ fn its_direction_follows_from_even_shares() {
     for messages in [2.0, 3.0, 4.0] {
         assert!(su_time(even(messages)) > su_time(half) * 1.2);
     }
-    // Processors that copy at `copy` and pass d + 1 messages each leave d of them at most
-    // copy d / (d + 1) of a link: the transfer keeps its half if copy is no more than the other half.
+    // Processors that copy at `copy` and pass d + 1 messages each leave d of them at most copy d /
+    // (d + 1) of a link: the transfer keeps its half if copy is no more than the other half.
     for d in [1.0, 2.0, 3.0, 4.0] {
         assert!(40.0 - 20.0 * d / (d + 1.0) >= 20.0);
     }
@@ -79,7 +82,8 @@ fn its_direction_follows_from_even_shares() {
     assert!(run(&quick, &work).mb_per_s < run(&machine(), &work).mb_per_s);
 }
 
-/// Data that meet the reshuffle nowhere are not disturbed: along their own row they go before it begins anew.
+/// Data that meet the reshuffle nowhere are not disturbed: along their own row they go before it
+/// begins anew.
 #[test]
 fn it_needs_links_in_common() {
     let rows_first = Machine {

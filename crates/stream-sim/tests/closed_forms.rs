@@ -30,7 +30,8 @@ fn close(measured: f64, expected: f64, share: f64) {
     );
 }
 
-/// One flow over one link, and as many as there are: their rates. Rounding costs a tick for each SU.
+/// One flow over one link, and as many as there are: their rates. Rounding costs a tick for each
+/// SU.
 #[test]
 fn links_add_up() {
     for links in [1, 2, 4, 8] {
@@ -70,8 +71,8 @@ fn cells_share_links() {
     }
 }
 
-/// Four links of 40 MB/s, and a bus that data cross twice: 160 / 2 MB/s for one processor, 320 / 2 for
-/// two.
+/// Four links of 40 MB/s, and a bus that data cross twice: 160 / 2 MB/s for one processor, 320 / 2
+/// for two.
 #[test]
 fn the_bus_is_crossed_as_often_as_it_is() {
     for (processors, crossings, expected) in
@@ -122,8 +123,8 @@ fn messages_cost_what_they_cost() {
     }
 }
 
-/// Packets pass microcode, then the line, each with one at a time: the slower of both is the pace. The
-/// first passes the faster one alone.
+/// Packets pass microcode, then the line, each with one at a time: the slower of both is the pace.
+/// The first passes the faster one alone.
 #[test]
 fn packets_go_at_the_pace_of_the_slower_stage() {
     for packet in [1, 4, 16, 32, 64] {
@@ -151,8 +152,8 @@ fn packets_go_at_the_pace_of_the_slower_stage() {
     }
 }
 
-/// The processor of the interface is taken for so long by each packet, and idle else, while microcode
-/// limits; once it takes longer than that, it is never idle.
+/// The processor of the interface is taken for so long by each packet, and idle else, while
+/// microcode limits; once it takes longer than that, it is never idle.
 #[test]
 fn the_processor_is_idle_between_packets() {
     let udp = Work {
@@ -184,7 +185,8 @@ fn the_processor_is_idle_between_packets() {
     close(figures.packets_per_s, 1e9 / 478_000.0, 0.01);
 }
 
-/// Data that come slower than they could go: ADUs at equal gaps, the last one through as soon as any.
+/// Data that come slower than they could go: ADUs at equal gaps, the last one through as soon as
+/// any.
 #[test]
 fn loads_below_what_is_possible_are_carried() {
     let work = Work {

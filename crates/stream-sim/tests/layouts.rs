@@ -5,7 +5,8 @@ use isthmus_stream_sim::shuffle::{Message, messages};
 use isthmus_stream_sim::spec::Work;
 use std::collections::BTreeMap;
 
-/// For each pair of columns the bytes and contiguous blocks that go, by looking at every byte of a TU.
+/// For each pair of columns the bytes and contiguous blocks that go, by looking at every byte of a
+/// TU.
 fn by_hand(columns: u64, tu: u64, block: u64) -> BTreeMap<(u32, u32), (u64, u64)> {
     let share = tu / columns;
     let mut found: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();

@@ -33,7 +33,7 @@ fn machines_that_cannot_be() {
         change(|m| m.interface.bus_bytes_per_s = 0),
         "machine.interface.bus"
     );
-    assert_eq!(change(|m| m.interface.engines = 2), "workload.links");
+    assert_eq!(change(|m| m.interface.engines = 2), "workload.stripes");
     assert_eq!(
         change(|m| m.interface.staging_bytes = 64 * KIB),
         "workload.tu"
@@ -57,11 +57,11 @@ fn work_that_cannot_be() {
     assert_eq!(change(|w| w.block_bytes = 3_000), "workload.block");
     assert_eq!(change(|w| w.block_bytes = 16 * KIB), "workload.block");
     assert_eq!(change(|w| w.packet_bytes = 65 * KIB), "workload.packet");
-    assert_eq!(change(|w| w.links = 3), "workload.links");
-    assert_eq!(change(|w| w.links = 8), "workload.links");
+    assert_eq!(change(|w| w.links = 3), "workload.stripes");
+    assert_eq!(change(|w| w.links = 8), "workload.stripes");
     assert_eq!(change(|w| w.adus = 0), "workload.adus");
     assert_eq!(change(|w| w.adus = u64::MAX), "workload.adus");
-    assert_eq!(change(|w| w.from = From::Interface), "workload.to");
+    assert_eq!(change(|w| w.from = From::Interface), "workload.sink");
     assert_eq!(
         change(|w| w.reservation_bytes_per_s = Some(21 * MB)),
         "workload.reservation"

@@ -66,8 +66,8 @@ fn cases() -> impl Strategy<Value = (Machine, Work)> {
     })
 }
 
-/// All that is sent comes, over the links that the work uses and no others, none faster than it can;
-/// without a reservation and with one, to the end.
+/// All that is sent comes, over the links that the work uses and no others, none faster than it
+/// can; without a reservation and with one, to the end.
 #[test]
 fn what_is_sent_comes() {
     let (reserved, exchanged, packets) = (Count::new(0), Count::new(0), Count::new(0));

@@ -23,9 +23,7 @@ __all__ = [
     "read_machines",
 ]
 
-MachineSummary = (
-    HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
-)
+MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
 """A machine of any kind: a new kind is one more here."""
 
 

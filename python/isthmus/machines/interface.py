@@ -20,7 +20,9 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
             "the link from cell {a} to the interface",
         ),
         "cell_processor": Channel(
-            "processor of a cell, copying", "the processors of the cells", "the processor of cell {a}"
+            "processor of a cell, copying",
+            "the processors of the cells",
+            "the processor of cell {a}",
         ),
         "bus": Channel("memory bus", "the interface's memory bus", "the interface's memory bus"),
         "processor": Channel("processor", "the interface's processor", "the interface's processor"),
@@ -29,9 +31,7 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
             "the way from staging to network memory",
             "the way from staging to network memory",
         ),
-        "microcode": Channel(
-            "microcode", "the interface's microcode", "the interface's microcode"
-        ),
+        "microcode": Channel("microcode", "the interface's microcode", "the interface's microcode"),
         "network": Channel("external network", "the external network", "the external network"),
     }
 

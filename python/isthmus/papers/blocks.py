@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def counted(words: list[str], fixed: Conditions) -> Value:
-    """Size in elements, or number, of the blocks that are contiguous in the memory of a cell and on a
-    network over which the array goes row by row, as the plan to a single rank has them.
+    """Size in elements, or number, of contiguous blocks, as the plan to a single rank has them.
+
+    They lie in one piece in the memory of a cell, and on a network over which the array goes row by
+    row.
 
     Raises:
         IsthmusError: no such distribution, or its blocks differ in size.
@@ -46,6 +48,7 @@ def counted(words: list[str], fixed: Conditions) -> Value:
     for message in plan.messages():
         sizes.update(plan.runs(message.from_rank, message.to_rank, element=1))
     if len(sizes) != 1:
-        raise IsthmusError(f"blocks {' '.join(words)}: they have {len(sizes)} sizes; take other n, p, b")
+        told = " ".join(words)
+        raise IsthmusError(f"blocks {told}: they have {len(sizes)} sizes; take other n, p, b")
     ((size, count),) = sizes.items()
     return Value(float(size if words[1] == "size" else count))

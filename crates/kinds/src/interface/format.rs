@@ -110,14 +110,14 @@ impl Format for Interface {
         let tu_bytes = table.tu.get();
         let of_rows = tu_bytes.saturating_mul(machine.rows.into());
         let work = Work {
-            from: table.from,
-            to: table.to,
+            from: table.origin,
+            to: table.sink,
             reshuffle: table.reshuffle,
             block_bytes: table.block.get(),
             adu_bytes: table.adu.map_or(of_rows, |adu| adu.get()),
             tu_bytes,
             packet_bytes: table.packet.map_or(tu_bytes, |packet| packet.get()),
-            links: table.links.unwrap_or(machine.links),
+            links: table.stripes.unwrap_or(machine.links),
             adus: table.adus,
             load_bytes_per_s: table.load.map(bytes_per_s),
             protocol: table.protocol,
@@ -149,18 +149,18 @@ impl Format for Interface {
             watch.field(key, reason);
         };
         let inside = work.from == From::Interface;
-        let (to_network, cells) = ("workload.to = \"network\"", "workload.from = \"cells\"");
+        let (to_network, cells) = ("workload.sink = \"network\"", "workload.origin = \"cells\"");
         for key in ["workload.packet", "workload.protocol"] {
-            vain(key, work.to != To::Network, "workload.to", to_network);
+            vain(key, work.to != To::Network, "workload.sink", to_network);
         }
         for key in ["workload.reshuffle", "workload.reservation"] {
-            vain(key, inside, "workload.from", cells);
+            vain(key, inside, "workload.origin", cells);
         }
         vain(
             "workload.block",
             inside || work.reshuffle == Reshuffle::Streaming,
             if inside {
-                "workload.from"
+                "workload.origin"
             } else {
                 "workload.reshuffle"
             },

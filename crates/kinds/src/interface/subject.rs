@@ -175,8 +175,8 @@ impl Running {
         gap.map_or(Cycles::MAX, |gap| gap.saturating_mul(self.offered))
     }
 
-    /// Tells of the ADUs that are made by now. Without a load nothing is offered: it follows from what is
-    /// accepted.
+    /// Tells of the ADUs that are made by now. Without a load nothing is offered: it follows from
+    /// what is accepted.
     fn offer(&mut self, recorders: &mut Recorders) {
         while self.next_offer() <= self.simulation.now() {
             recorders.offer(0);

@@ -1,5 +1,5 @@
-//! `[machine]` and `[workload]` of a network interface, as a file describes them. Sections and figures
-//! are those of Steenkiste's paper on iWarp.
+//! `[machine]` and `[workload]` of a network interface, as a file describes them. Sections and
+//! figures are those of Steenkiste's paper on iWarp.
 
 use isthmus_scenario::format::{Describe, Kind};
 use isthmus_stream_sim::spec::{From, Protocol, Reshuffle, Routing, To};
@@ -17,12 +17,12 @@ pub(super) struct MachineTable {
     /// Columns of cells of the torus (section 6.3: 8).
     #[describe(kind = Kind::whole(1, 4_096), default = 8)]
     pub(super) columns: u32,
-    /// What a link between neighbouring cells carries one way, and a link to the interface (section 3);
-    /// what crosses it shares it evenly (section 6.3).
+    /// What a link between neighbouring cells carries one way, and a link to the interface (section
+    /// 3); what crosses it shares it evenly (section 6.3).
     #[describe(label = "link bandwidth", default = "40 MB/s")]
     pub(super) bandwidth: Bandwidth,
-    /// Links from the machine to the interface (section 3: 4); each has as many columns as the others,
-    /// and is at the first of them.
+    /// Links from the machine to the interface (section 3: 4); each has as many columns as the
+    /// others, and is at the first of them.
     #[describe(label = "links to the interface", kind = Kind::whole(1, 4_096), default = 4)]
     pub(super) links: u32,
     /// Which dimension data for the interface take first.
@@ -44,8 +44,8 @@ pub(super) struct CellTable {
     #[describe(kind = Kind::Bytes { min: 1, max: 64 }, default = "4 B")]
     pub(super) word: Bytes,
     /// What the processor of a cell moves of messages if it moves every byte itself, as in slow
-    /// reshuffling (section 6.3); the messages that it sends, passes on and takes share it. The paper does
-    /// not give it.
+    /// reshuffling (section 6.3); the messages that it sends, passes on and takes share it. The
+    /// paper does not give it.
     #[describe(label = "processor copies", default = "20 MB/s")]
     pub(super) copy: Bandwidth,
     /// Time that a cell takes to begin a message (Figure 11). The paper does not give it.
@@ -74,18 +74,19 @@ pub(super) struct InterfaceTable {
     /// DMA engines for links (section 5.3.2: 6).
     #[describe(label = "DMA engines", kind = Kind::whole(1, 4_096), default = 6)]
     pub(super) engines: u32,
-    /// Time of the interface's processor to set up a message from a cell. The paper does not give it.
+    /// Time of the interface's processor to set up a message from a cell. The paper does not give
+    /// it.
     #[describe(label = "set-up per message", kind = SPAN, default = "2.5 us")]
     pub(super) message: Time,
     /// What moves from staging to network memory. The paper does not give it.
     #[describe(label = "store bandwidth", default = "160 MB/s")]
     pub(super) store: Bandwidth,
-    /// Time of the interface's processor to hand over a packet, fitted to the idle time with raw HIPPI
-    /// (section 4.3).
+    /// Time of the interface's processor to hand over a packet, fitted to the idle time with raw
+    /// HIPPI (section 4.3).
     #[describe(label = "time per packet", kind = SPAN, default = "78 us")]
     pub(super) packet: Time,
-    /// Time of the interface's processor for the UDP and IP headers of a packet, fitted to the idle time
-    /// with them (section 4.3).
+    /// Time of the interface's processor for the UDP and IP headers of a packet, fitted to the idle
+    /// time with them (section 4.3).
     #[describe(label = "time per UDP packet", kind = SPAN, default = "95 us")]
     pub(super) udp: Time,
     /// Packets that the microcode of the interface sends at most (section 4.3).
@@ -99,40 +100,44 @@ pub(super) struct InterfaceTable {
 /// `[workload]`: a stream of application data units (ADUs).
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
-    /// Where data come from: the cells, or the interface's staging memory, in which they lie already.
-    #[describe(words, label = "from", default = "cells")]
-    pub(super) from: From,
-    /// Where data go to: other cells, so that only the reshuffle runs; the memory of the interface; the
-    /// external network.
-    #[describe(words, label = "to", default = "network")]
-    pub(super) to: To,
-    /// How blocks become larger (section 6.3): not at all, and their order is lost; not at all, and the
-    /// interface takes each to its place; by the processors of the cells; by their communication agents.
+    /// Where data come from: the cells, or the interface's staging memory, in which they lie
+    /// already.
+    #[describe(words, default = "cells")]
+    pub(super) origin: From,
+    /// Where data go to: other cells, so that only the reshuffle runs; the memory of the interface;
+    /// the external network.
+    #[describe(words, default = "network")]
+    pub(super) sink: To,
+    /// How blocks become larger (section 6.3): not at all, and their order is lost; not at all, and
+    /// the interface takes each to its place; by the processors of the cells; by their
+    /// communication agents.
     #[describe(words, default = "fast")]
     pub(super) reshuffle: Reshuffle,
-    /// Blocks of the application's distribution, which go round the cells of a row (section 6.2.1); a
-    /// divisor of what a cell has of a TU.
+    /// Blocks of the application's distribution, which go round the cells of a row (section 6.2.1);
+    /// a divisor of what a cell has of a TU.
     #[describe(label = "block size", kind = Kind::DATA, default = "512 B")]
     pub(super) block: Bytes,
     /// An ADU, in whole TUs; rows have them one after another (section 5.2).
     #[describe(label = "ADU", kind = Kind::DATA, derived = "a TU of each row")]
     pub(super) adu: Option<Bytes>,
-    /// A transfer unit: what the interface takes at a time (section 5.2), a part of it from each cell of a row.
+    /// A transfer unit: what the interface takes at a time (section 5.2), a part of it from each
+    /// cell of a row.
     #[describe(label = "TU", kind = Kind::DATA, default = "64 KiB")]
     pub(super) tu: Bytes,
     /// Data of a packet of the external network.
     #[describe(label = "packet", kind = Kind::DATA, derived = "a TU")]
     pub(super) packet: Option<Bytes>,
     /// Links to the interface that a TU is striped over.
-    #[describe(label = "links", kind = Kind::whole(1, 4_096), derived = "all of machine.links")]
-    pub(super) links: Option<u32>,
+    #[describe(label = "stripes", kind = Kind::whole(1, 4_096), derived = "all of machine.links")]
+    pub(super) stripes: Option<u32>,
     /// How many ADUs there are; a run ends with the last.
     #[describe(label = "ADUs", kind = Kind::whole(1, 1_000_000), default = 8)]
     pub(super) adus: u64,
     /// What makes packets: the network itself, or UDP over IP (section 4.3).
     #[describe(words, default = "raw")]
     pub(super) protocol: Protocol,
-    /// What is reserved, on all links on its way, for what one cell sends to the interface (section 6.3).
+    /// What is reserved, on all links on its way, for what one cell sends to the interface (section
+    /// 6.3).
     #[describe(absent = "nothing: links are shared evenly", example = "\"20 MB/s\"")]
     pub(super) reservation: Option<Bandwidth>,
     /// Data that the application makes, an ADU at equal gaps.
