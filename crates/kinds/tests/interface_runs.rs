@@ -3,6 +3,7 @@
 use isthmus_experiment::result::{Measure, PointResult, RunResult, State};
 use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
+use isthmus_stream_sim::spec::*;
 
 fn run(workload: &str, rest: &str) -> RunResult {
     let text = format!(
@@ -103,4 +104,65 @@ fn only_what_there_is_is_told() {
         "per_packet",
     ];
     assert_eq!(inside, expected);
+}
+
+/// Every field there is, none at its default, and the same again from its canonical form.
+#[test]
+fn everything_is_read() {
+    let path = format!(
+        "{}/tests/good/interface_everything.toml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(path).expect("the file is part of this crate");
+    let scenario = KINDS
+        .parse(&text, "e.toml", &[])
+        .unwrap_or_else(|e| panic!("{e}"));
+    let canonical = scenario.canonical();
+    let again = KINDS.parse(&canonical, "canonical", &[]);
+    assert_eq!(
+        scenario,
+        again.unwrap_or_else(|e| panic!("{e}\n{canonical}"))
+    );
+    let machine: &Machine = scenario.machine.expect();
+    let work: &Work = scenario.workload.expect();
+    assert_eq!((machine.rows, machine.columns, machine.links), (4, 8, 2));
+    assert_eq!(machine.link_bytes_per_s, 50_000_000);
+    assert_eq!(machine.routing, Routing::RowFirst);
+    let cell = Cell {
+        cycle_ns: 25,
+        word_bytes: 8,
+        copy_bytes_per_s: 30_000_000,
+        message_ns: 1_000,
+    };
+    assert_eq!(machine.cell, cell);
+    let interface = Interface {
+        processors: 1,
+        bus_bytes_per_s: 200_000_000,
+        crossings: 2,
+        staging_bytes: 65_536,
+        memory_bytes: 1_048_576,
+        engines: 4,
+        message_ns: 3_000,
+        store_bytes_per_s: 120_000_000,
+        packet_ns: 50_000,
+        udp_ns: 60_000,
+        packets_per_s: 5_000,
+        network_bytes_per_s: 160_000_000,
+    };
+    assert_eq!(machine.interface, interface);
+    let expected = Work {
+        from: From::Cells,
+        to: To::Network,
+        reshuffle: Reshuffle::Slow,
+        block_bytes: 256,
+        adu_bytes: 65_536,
+        tu_bytes: 16_384,
+        packet_bytes: 8_192,
+        links: 1,
+        adus: 3,
+        load_bytes_per_s: Some(20_000_000),
+        protocol: Protocol::Udp,
+        reservation_bytes_per_s: Some(5_000_000),
+    };
+    assert_eq!(work, &expected);
 }
