@@ -33,7 +33,9 @@
 //!
 //! Knows nothing of files, statistics and the command line. It never decides how long to run.
 
-pub mod error;
+mod check;
+mod duration;
+mod error;
 mod rows;
 mod servers;
 pub mod shuffle;
@@ -42,6 +44,7 @@ pub mod spec;
 mod torus;
 mod world;
 
-pub use error::{CELLS_MAX, Error, check_machine, check_work};
+pub use check::{CELLS_MAX, check_machine, check_work};
+pub use error::Error;
 pub use simulation::{Figures, Part, RowFigures, Simulation, Use, parts};
 pub use torus::LinkKind;

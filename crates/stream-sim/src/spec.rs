@@ -1,6 +1,6 @@
 //! The machine and its work, as plain values.
 
-use crate::torus::duration_ns;
+use crate::duration::duration_ns;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// The order in which data for the interface take the dimensions of the torus.

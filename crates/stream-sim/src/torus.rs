@@ -4,22 +4,15 @@
 //! of either dimension, then there are those to the interface, its memory bus, and for each cell
 //! its processor, which is a link to what that moves byte by byte.
 
+use crate::duration::SECOND_NS;
 use crate::error::Error;
 use crate::spec::{Machine, Routing};
 use isthmus_flow::Rate;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Bytes per second as a rate of the engine.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
     Rate::new(bytes_per_s, SECOND_NS)
         .map_err(|error| Error::new(field, error.to_string(), "give 1 B/s or more"))
-}
-
-/// Time to move so many bytes at this rate, rounded up.
-pub(crate) fn duration_ns(bytes: u64, bytes_per_s: u64) -> u64 {
-    let ns = u128::from(bytes) * u128::from(SECOND_NS);
-    u64::try_from(ns.div_ceil(u128::from(bytes_per_s.max(1)))).unwrap_or(u64::MAX)
 }
 
 /// A kind of link.

@@ -1,12 +1,14 @@
 //! The interface and the cells as the handler of the flow engine: orders of the stream manager in,
 //! transfers and times out.
 
-use crate::error::{Error, check_machine, check_work};
+use crate::check::{check_machine, check_work};
+use crate::duration::duration_ns;
+use crate::error::Error;
 use crate::rows::Row;
 use crate::servers::Server;
 use crate::shuffle::{Message, messages};
 use crate::spec::{From, Machine, Protocol, Reshuffle, To, Work};
-use crate::torus::{Torus, duration_ns, rate};
+use crate::torus::{Torus, rate};
 use isthmus_flow::{Delivered, Engine, Handler, Rate, Transfer};
 use isthmus_kernel::Cycles;
 use isthmus_stream as stream;
