@@ -2,8 +2,8 @@
 
 SimGrid is a package of Debian (``libsimgrid-dev``), and left out with a word where it is not
 installed. Its program, ``simgrid/torus.cpp``, is compiled by the benchmark and tried in some of its
-settings first; the best takes part. Both run the same messages on the same paths, one link slower by
-no more than rounding, so that the last message has to arrive at the same time in both.
+settings first; the best takes part. Both run the same messages on the same paths, and share by the
+same rule but for rounding, so that the last message has to arrive at the same time in both.
 """
 
 from __future__ import annotations

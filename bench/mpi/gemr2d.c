@@ -37,6 +37,7 @@ int main(int count, char **words) {
     double *panel = memory(sizeof(double) * side * (long)panel_columns);
     fill(mine, side, block, across, row, column);
     for (int run = 0; run <= runs; run++) {
+        memset(panel, 0, sizeof(double) * side * (long)panel_columns); /* what was there is not taken for what this run brings */
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = MPI_Wtime(), cpu = cpu_s();
         pdgemr2d_(&side, &side, mine, &one, &one, from, panel, &one, &one, to, &squares);

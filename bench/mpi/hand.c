@@ -37,6 +37,7 @@ int main(int count, char **words) {
         get_at[other] = other ? get_at[other - 1] + gets[other - 1] : 0;
     }
     for (int run = 0; run <= runs; run++) {
+        memset(panel, 0, sizeof(double) * side * (last - first)); /* what was there is not taken for what this run brings */
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = MPI_Wtime(), cpu = cpu_s();
         MPI_Alltoallv(mine, sends, send_at, MPI_DOUBLE, mail, gets, get_at, MPI_DOUBLE, MPI_COMM_WORLD);

@@ -33,6 +33,9 @@ def main() -> None:
             calibrate(ranks)
         exchange = Exchange(ranks, Plan(blocks, panels), "f8", order="F", form=form)
         for number in range(runs + 1):
+            # What was there before is not taken for what this run brings.
+            for part in out:
+                part.fill(0)
             comm.Barrier()
             begin = time.perf_counter()
             cpu = time.process_time()

@@ -63,6 +63,8 @@ def main() -> None:
             timed(spans, "write_call"),
         ):
             file.write(held, blocks)
+        # What was there before is not taken for what is read now.
+        again.fill(0)
         comm.Barrier()
         with (
             timed(spans, "read"),

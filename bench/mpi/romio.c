@@ -62,7 +62,7 @@ int main(int count, char **words) {
     for (long run = 0; run <= runs; run++) {
         if (is_new && rank == 0) remove(path);
         move(1, path, hints, view, mine, all, run > 0);
-        if (run < runs) memset(again, 0, sizeof(double) * all);
+        memset(again, 0, sizeof(double) * all);
         move(0, path, hints, view, again, all, run > 0);
     }
     if (memcmp(mine, again, sizeof(double) * all) != 0) fail(path, "what is read is not what was written");

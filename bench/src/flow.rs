@@ -61,15 +61,16 @@ fn to((host, slot, number): Tag, hosts: u32) -> u32 {
 }
 
 impl Torus {
-    /// Dimension by dimension, the shorter way round, up where both are as long. Host h has the links
-    /// 6 h to 6 h + 5: down and up in each dimension.
+    /// Dimension by dimension, the shorter way round. Where both are as long: up, but down from the
+    /// middle to 0, as SimGrid has it. Host h has the links 6 h to 6 h + 5: down and up in each
+    /// dimension.
     fn find_path(&mut self, from: u32, to: u32) {
         self.path.clear();
         let (mut at, mut stride) = (from, 1);
         for (dimension, side) in (0..).zip(SIDES) {
             let [here, there] = [at, to].map(|host| host / stride % side);
             let ahead = (there + side - here) % side;
-            let up = ahead <= side / 2;
+            let up = ahead <= side / 2 && !(here == side / 2 && there == 0);
             for _ in 0..(if up { ahead } else { side - ahead }) {
                 self.path.push(6 * at + 2 * dimension + u32::from(up));
                 let here = at / stride % side;

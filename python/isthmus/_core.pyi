@@ -42,6 +42,7 @@ __all__ = [
     "quantities",
     "rings",
     "settings",
+    "stretch",
     "study",
     "topology",
     "version",
@@ -481,6 +482,11 @@ class Layout:
     def replicas(self) -> int:
         """How many ranks hold each element."""
 
+    def first_missing(self) -> list[int] | None:
+        """The first element, in order of rows, that no rank holds; of a partial layout alone there
+        may be one.
+        """
+
     def runs(self, rank: int) -> list[list[tuple[int, int, int, int, int]]]:
         """By part and dimension the runs of indices that a rank holds: the first index, indices of
         a run, from run to run, how many runs, indices of the last.
@@ -579,6 +585,13 @@ class Share:
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
     ) -> None:
         """Read pieces, each from a message or from the parts of the rank that it comes from."""
+
+def stretch(
+    shape: Sequence[int], first: int, end: int, columns: bool
+) -> list[tuple[list[int], list[int]]]:
+    """The elements of an array from one to before another in their order in a file, in boxes that
+    follow one another, each in one piece: where each begins and ends.
+    """
 
 def fence() -> None:
     """Have other processes that share memory see what was written before it before what is written

@@ -61,6 +61,7 @@ def main() -> None:
             ):
                 out = None
                 if way == "shared" and one.form == "window":
+                    count["read where it lies"] += 1
                     shared = one.allocate()
                     for there, part in zip(shared, held, strict=True):
                         there[...] = part

@@ -1,11 +1,13 @@
 """What a plan is predicted to cost, from measurements that are made up."""
 
+from itertools import pairwise
+
 import pytest
 
 from isthmus import IsthmusError
 from isthmus.arrays import Layout, Plan
 from isthmus.arrays.calibration import DTYPE, THREADS_RANKS, cases
-from isthmus.arrays.costs import THREADS, Measured, Rates
+from isthmus.arrays.costs import THREADS, Measured, Rates, Work, work, work_of
 
 
 def rates(seconds, *, form="window", kept=None):
@@ -37,8 +39,9 @@ def test_what_was_measured_is_predicted():
 def test_bytes_that_stay_are_never_dearer_than_those_that_move():
     """Noise in what was measured makes no exchange shorter than nothing."""
     found = rates(short, kept=lambda one: 10 * short(one))
-    plan = Plan(Layout.block((64, 64), (4, 1)), Layout.block((64, 64), (1, 4)))
-    assert found.predict(plan, "f8") > 0
+    rows = Layout.block((640, 640), (4, 1))
+    moved = found.predict(Plan(rows, Layout.block((640, 640), (1, 4))), "f8")
+    assert 0 < found.predict(Plan(rows, rows), "f8") <= moved * (1 + 1e-9)
 
 
 def test_more_takes_longer():
@@ -48,6 +51,8 @@ def test_more_takes_longer():
         for n in (4, 64, 256, 1024, 4096)
     ]
     assert times == sorted(times)
+    # Two microseconds are what next to nothing takes: beyond, four times the bytes take longer.
+    assert all(longer > 2 * shorter for shorter, longer in pairwise(times[2:]))
 
 
 def test_short_runs_on_either_side_count_for_threads():
@@ -71,6 +76,42 @@ def test_kept_and_read_again(tmp_path):
     found = rates(short)
     found.save(tmp_path / "rates.json")
     assert Rates.load(tmp_path / "rates.json") == found
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"size": ', '"size": -'),
+        ('"seconds": ', '"seconds": -'),
+        ('"packed": ', '"packed": "long" or '),
+        ('"processors": 2', '"processors": "two"'),
+        ('"ranks": 4', '"ranks": NaN'),
+    ],
+)
+def test_rates_that_make_no_sense(tmp_path, before, after):
+    path = tmp_path / "rates.json"
+    rates(short).save(path)
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(IsthmusError, match="no rates as"):
+        Rates.load(path)
+
+
+def test_each_rank_works_out_its_own_part_alone():
+    """All of them together are what one that goes over all messages finds."""
+    from_ = Layout.block_cyclic((60, 50), (2, 2), (3, 4))
+    to = Layout.block((60, 50), (1, 3), ranks=[4, 2, 0])
+    plan = Plan(from_, to)
+    for direct in (False, True):
+        todo = work(plan, "f8", ("F", "C"), direct=direct)
+        assert sorted(todo) == [0, 1, 2, 3, 4]
+        assert sum(one.size for one in todo.values()) == 60 * 50 * 8
+        kept = sum(one.elements for one in plan.messages() if one.from_rank == one.to_rank)
+        assert sum(one.unpacking.kept for one in todo.values()) == kept * 8
+        assert all(not one.packing.moved for one in todo.values()) is direct
+        alone = work_of(plan, 5, "f8", ("F", "C"), direct=direct)
+        assert alone == Work()
 
 
 def test_rates_of_nothing(tmp_path):

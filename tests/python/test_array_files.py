@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,10 @@ import pytest
 import isthmus
 from array_cases import same
 from array_file_cases import SUFFIXES, file_case, how, to_read
-from isthmus import IsthmusError
+from isthmus import IsthmusError, _core
 from isthmus.arrays import Layout
 from isthmus.arrays.files import mapped
-from isthmus.arrays.files.domains import Chunks, Rules, Stretches, stretch
+from isthmus.arrays.files.domains import Chunks, Rules, Stretches
 from isthmus.arrays.files.formats import Described
 from isthmus.arrays.files.selection import selected
 from isthmus.arrays.files.temporary import FORMER, TEMPORARY, hidden
@@ -153,15 +154,18 @@ def test_hdf5_files_of_other_programs(tmp_path):
 def test_stretches_are_few_boxes_that_follow_one_another():
     for shape in ((7,), (3, 5), (4, 3, 5), (2, 3, 2, 4)):
         places = np.arange(np.prod(shape)).reshape(shape)
-        for first in range(places.size + 1):
+        for first, columns in product(range(places.size + 1), (False, True)):
+            order = "F" if columns else "C"
+            wanted = places.ravel(order).tolist()
             for end in range(first, places.size + 1):
-                found = list(stretch(shape, first, end))
+                found = _core.stretch(shape, first, end, columns)
                 assert len(found) <= 2 * len(shape) - 1
                 parts = [
-                    places[tuple(slice(*along) for along in zip(*box, strict=True))].ravel()
+                    places[tuple(slice(*along) for along in zip(*box, strict=True))].ravel(order)
                     for box in found
                 ]
-                assert np.concatenate([*parts, []]).tolist() == list(range(first, end))
+                assert np.concatenate([*parts, []]).tolist() == wanted[first:end]
+    assert _core.stretch((3, 0, 4), 0, 0, False) == []
 
 
 def test_domains_begin_at_stripes_and_blocks():
@@ -501,7 +505,7 @@ def test_a_full_disk(tmp_path, suffix):
         cp {tmp_path}-kept/* {tmp_path} -r
         {sys.executable} -c "$0" {tmp_path}/a{suffix} disk
         ls -A {tmp_path}
-        cp -r {tmp_path}/a{suffix} {tmp_path}-after
+        cp -r {tmp_path}/a{suffix} {tmp_path}-after || exit 98
     """
     kept = tmp_path.with_name(f"{tmp_path.name}-kept")
     kept.mkdir()
@@ -510,6 +514,7 @@ def test_a_full_disk(tmp_path, suffix):
     done = subprocess.run(command, capture_output=True, text=True, check=False) if unshare else None
     if done is None or done.returncode in {1, 99}:
         pytest.skip("no file system may be mounted here")
+    assert done.returncode == 0, done
     said, *there = done.stdout.splitlines()
     assert re.search(rf"a{suffix}: .*No space left on device", said), done
     assert there == [f"a{suffix}"]
@@ -850,3 +855,16 @@ def test_what_cannot_be_kept_through_a_power_cut(in_memory, monkeypatch, folder)
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
     assert np.array_equal(np.load(path), np.full(100, 0.0 if folder else 1.0))
     assert names(in_memory) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_no_rank_holds_is_not_made_up(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write(path)
+    half = Layout.boxes((4, 3), [[(slice(0, 2), slice(0, 3))]], partial=True)
+    with (
+        pytest.raises(IsthmusError, match=r"layout: no rank holds element \[2, 0\]"),
+        isthmus.open_array(path, "w") as file,
+    ):
+        file.write([np.zeros((2, 3))], half)
+    unharmed(path)

@@ -192,6 +192,7 @@ def test_plans_print_themselves():
         (lambda: Layout.block((2**62,), (1,)), "fewer than 2^62 elements"),
         (lambda: Layout.grid((4,), (2,), [cyclic(0)]), "blocks of dimension 0 have no indices"),
         (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "negative"),
+        (lambda: Layout.boxes((4,), []), "boxes of 0 ranks: there are 1 to 16777216"),
         (lambda: Layout.boxes((4,), [[(slice(0, 3),)]]), "no rank holds element [3]"),
         (
             lambda: Layout.boxes((4,), [[(slice(0, 4),), (slice(2, 3),)]]),
@@ -200,6 +201,32 @@ def test_plans_print_themselves():
         (lambda: Layout.boxes((4,), [[(slice(0, 4, 2),)]]), "steps other than 1 are no box"),
         (lambda: Layout.hpf((4,), ["BLOCK(1)"], (2,)), "holds 2 of 4 indices"),
         (lambda: Layout.hpf((4,), ["ROUND"], (2,)), '"BLOCK", "BLOCK(n)"'),
+        (
+            lambda: Layout.hpf((8,), ["BLOCK", "CYCLIC"], (2,)),
+            "DISTRIBUTE: dimensions of shape 1 and distribution 2; all have the same number",
+        ),
+        (lambda: Layout.chunks((8, 8), (4,), 2), "chunks: dimensions of shape 2 and chunks 1"),
+        (
+            lambda: Layout.darray([4, 4], ["block"], [None], [1]),
+            "darray: dimensions of sizes 2, distributions 1, arguments 1 and processes 1",
+        ),
+        (lambda: Layout.fine((4, 4), 0, 2), "side: 0; it is a whole number, at least 1"),
+        (lambda: Layout.fine((4, 4), 2, 0.5), "factor: 0.5; it is a whole number, at least 1"),
+        (lambda: Layout.row_swath(100, 4), "shape: 100; it is a list of whole numbers"),
+        (lambda: Layout.coarse(100, 4), "shape: 100; it is a list of whole numbers"),
+        (
+            lambda: Layout.grid((4,), (2,), ["cyclic"]),
+            "dimension 0: 'cyclic'; it is cyclic(...), block(), cuts(...) or None",
+        ),
+        (lambda: Layout.whole((4,)).gather([]), "parts: of 0 ranks; the layout has 1"),
+        (
+            lambda: Layout.boxes((4,), [[(slice(0, 2),)]], partial=True).gather([[np.zeros(2)]]),
+            "gather: no rank holds element [2]; all are needed here",
+        ),
+        (
+            lambda: Layout.whole((4,)).gather([[np.zeros(3)]]),
+            "parts of rank 0: of shapes [(3,)]; the layout has [(4,)]",
+        ),
         (lambda: Layout.scalapack([502, 0, 4, 4, 1, 1, 0, 0, 4], (1, 1)), "nine numbers"),
         (lambda: Layout.chunks((4,), ((2, 1),), 1), "they have 3 indices"),
         (lambda: Layout.block((4,), (2,), ranks=[1, 1]), "rank 1 is given twice"),

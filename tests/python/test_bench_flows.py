@@ -1,4 +1,4 @@
-"""The benchmark of flows: its load on a real run, the peer's best setting, and when there is a ratio."""
+"""The benchmark of flows: a real run of the peer, its best setting, and when there is a ratio."""
 
 from __future__ import annotations
 

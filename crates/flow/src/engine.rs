@@ -159,7 +159,8 @@ impl<T: Copy> Engine<T> {
         Ok(())
     }
 
-    /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, if it can be taken.
+    /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, if it can be
+    /// taken.
     ///
     /// # Errors
     /// As [`Engine::check`] has them; nothing has happened then.
@@ -206,8 +207,8 @@ impl<T: Copy> Engine<T> {
         self.to_come.push(Reverse((time, event)));
     }
 
-    /// The transfers that move, in order of their numbers, at the rates of the last tick that is over
-    /// (rule 6). Looks at everything: for pictures and tests.
+    /// The transfers that move, in order of their numbers, at the rates of the last tick that is
+    /// over (rule 6). Looks at everything: for pictures and tests.
     pub fn moving(&self) -> Vec<Moving<'_, T>> {
         let used = self.flows.used();
         let places = (0..).map(FlowId::new).zip(self.flows.values()).zip(used);

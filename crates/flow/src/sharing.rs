@@ -1,22 +1,22 @@
 //! Shares of links, changed only where a change reaches.
 //!
 //! Filling ([rule 3](crate)) leaves each link with a level: the share at which it was through, or
-//! none if other links and bounds hold back all that crosses it. The share of a transfer is the lowest
-//! of its bound and of the levels of its links. And the level of a link depends on lower ones only: it
-//! is the least s such that what the transfers with shares below s leave is, divided by the
-//! others and rounded down, s.
+//! none if other links and bounds hold back all that crosses it. The share of a transfer is the
+//! lowest of its bound and of the levels of its links. And the level of a link depends on lower
+//! ones only: it is the least s such that s is what the transfers with shares below s leave,
+//! divided by the number of the others and rounded down.
 //!
 //! So a change is carried upwards, level by level. Links at which something changes are *open*,
 //! all others keep their levels. Each open link waits in a heap for the lower of two moments:
-//! - its new level, as far as it is known. Then its transfers get that, and links at which these had
-//!   more than that are opened, since they have more to share now;
-//! - its old level, if the new one is above. Then transfers that it alone held back are *loose*: as far
-//!   as it is known, only their bounds hold them. Their other links are opened, since they have
+//! - its new level, as far as it is known. Then its transfers get that, and links at which these
+//!   had more than that are opened, since they have more to share now;
+//! - its old level, if the new one is above. Then transfers that it alone held back are *loose*: as
+//!   far as it is known, only their bounds hold them. Their other links are opened, since they have
 //!   more to carry.
 //!
-//! What is known of a new level is a lower bound that is exact once its moment has come: all that it
-//! depends on is lower, and through by then. No moment lies below one that has passed, so each link is
-//! through once.
+//! What is known of a new level is a lower bound that is exact once its moment has come: all that
+//! it depends on is lower, and through by then. No moment lies below one that has passed, so each
+//! link is through once.
 
 use crate::ends::FlowId;
 use isthmus_kernel::{Id, Paths, Table, id};
@@ -168,8 +168,8 @@ impl Sharing {
         self.shares[flow]
     }
 
-    /// A transfer begins to move: `reserved` steps of its links are its own, and it shares the rest up
-    /// to `bound`.
+    /// A transfer begins to move: `reserved` steps of its links are its own, and it shares the rest
+    /// up to `bound`.
     pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
         self.flows[flow].bound = bound;
         self.shares[flow] = bound;
@@ -208,7 +208,8 @@ impl Sharing {
         self.opened.is_empty() && self.changed.is_empty()
     }
 
-    /// Finds all shares. Hands the transfers whose share may be another to `changed`, which is empty.
+    /// Finds all shares. Hands the transfers whose share may be another to `changed`, which is
+    /// empty.
     pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
         for at in 0..self.opened.len() {
             self.find(self.opened[at]);
@@ -372,8 +373,8 @@ impl Sharing {
     }
 }
 
-/// The level of a link of which `free` is left to be shared, by what holds back each of its transfers
-/// elsewhere, as far as that is known; [`NONE`] if all of them are held back elsewhere.
+/// The level of a link of which `free` is left to be shared, by what holds back each of its
+/// transfers elsewhere, as far as that is known; [`NONE`] if all of them are held back elsewhere.
 #[inline]
 fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
     let mut level = 0;

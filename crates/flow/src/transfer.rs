@@ -64,7 +64,8 @@ pub trait Handler {
     #[inline]
     fn timer(&mut self, _engine: &mut Engine<Self::Tag>, _timer: u32) {}
 
-    /// The time of an offered transfer has come, which has this number now. Does nothing by default.
+    /// The time of an offered transfer has come, which has this number now. Does nothing by
+    /// default.
     #[inline]
     fn generated(&mut self, _engine: &mut Engine<Self::Tag>, _number: u64, _tag: Self::Tag) {}
 

@@ -98,8 +98,8 @@ fn what_is_held_back_elsewhere_leaves_the_rest() {
     assert_eq!(rates(&engine), [third, third, third, (2 << 24) - third]);
 }
 
-/// A step that rounding leaves over is nobody's, also where another link at the same level holds one of
-/// them back: links of 3 and 11 steps, three transfers, one of them on both.
+/// A step that rounding leaves over is nobody's, also where another link at the same level holds
+/// one of them back: links of 3 and 11 steps, three transfers, one of them on both.
 #[test]
 fn links_at_one_level_are_through_at_once() {
     let mut engine = Engine::new(vec![rate(3, 1 << 24), rate(11, 1 << 24)]).unwrap();
@@ -129,9 +129,9 @@ fn what_a_bound_leaves_is_for_the_others() {
     assert_eq!(run(&mut engine), [(1, 100), (2, 300), (0, 1_000)]);
 }
 
-/// Section 6.3: a transfer to the interface and the connections of a reshuffle on a link of 40 MB/s.
-/// Ticks of 1 us: 40 bytes each. Shared evenly, the more connections the slower is the transfer;
-/// with a reservation of 30 it is as fast beside one as beside nine.
+/// Section 6.3: a transfer to the interface and the connections of a reshuffle on a link of 40
+/// MB/s. Ticks of 1 us: 40 bytes each. Shared evenly, the more connections the slower is the
+/// transfer; with a reservation of 30 it is as fast beside one as beside nine.
 #[test]
 fn a_reservation_keeps_the_reshuffle_away_from_the_interface() {
     let end = |connections: usize, reserved: Option<Rate>| {
@@ -176,8 +176,8 @@ fn what_need_not_move_ends_when_it_would() {
     assert_eq!(run(&mut engine), [(1, 3), (0, 10), (3, 19), (2, 510)]);
 }
 
-/// Work conservation: on one link, whatever comes, busy ticks times capacity is what was carried, up
-/// to the last tick of each busy time and what rounding loses.
+/// Work conservation: on one link, whatever comes, busy ticks times capacity is what was carried,
+/// up to the last tick of each busy time and what rounding loses.
 #[test]
 fn a_link_with_work_is_never_idle() {
     let mut engine = Engine::new(vec![rate(40, 1)]).unwrap();

@@ -21,8 +21,14 @@ fn wish(number: usize, offer: &Offer) -> Wish {
         bytes: offer.size.into(),
         path: path(offer),
         latency: u64::from(offer.size % 3),
-        rate_max: (offer.size % 5 == 0).then(|| Rate::new(1, 2).unwrap().steps()),
-        reserved: (offer.size % 7 == 0).then(|| Rate::new(1, 90).unwrap().steps()),
+        rate_max: offer
+            .size
+            .is_multiple_of(5)
+            .then(|| Rate::new(1, 2).unwrap().steps()),
+        reserved: offer
+            .size
+            .is_multiple_of(7)
+            .then(|| Rate::new(1, 90).unwrap().steps()),
         tag: number,
     }
 }

@@ -1,6 +1,7 @@
-//! Max-min fairness itself, looked at directly: whoever could have more is held back by its bound, or
-//! by a link that is full to less than a step for each of those that have most of it.
+//! Max-min fairness itself, looked at directly: whoever could have more is held back by its bound,
+//! or by a link that is full to less than a step for each of those that have most of it.
 
+use crate::reference::fill;
 use isthmus_flow::{Delivered, Engine, Handler, Moving, Rate, Transfer};
 use isthmus_kernel::{Engine as _, RunUntil, Streams, Uniform};
 
@@ -72,8 +73,8 @@ impl Handler for Nobody {
     fn delivered(&mut self, _: &mut Engine<usize>, _: &Delivered<usize>) {}
 }
 
-/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each end and each beginning reaches
-/// far: as large as the property tests are not.
+/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each end and each beginning
+/// reaches far: as large as the property tests are not.
 #[test]
 fn shares_of_a_loaded_torus_are_fair_after_every_change() {
     let side = 4u32;
@@ -113,16 +114,29 @@ fn shares_of_a_loaded_torus_are_fair_after_every_change() {
         rate_max: Some(1 << 24),
         reserved: 0,
     };
-    let (mut looks, mut held_back) = (0, 0);
+    let (mut looks, mut held_back, mut refilled) = (0, 0, 0);
     while engine
         .run_until(engine.now() + 5_000, &mut Nobody)
         .goes_on()
     {
         held_back += assert_fair(&engine, bounds);
+        if looks % 16 == 0 {
+            let moving = engine.moving();
+            let bound = |path: &[u32]| path.is_empty().then_some(1 << 24);
+            let sharers = moving.iter().map(|one| (one.path, bound(one.path), 0));
+            let rates = fill(
+                &vec![1 << 24; 6 * nodes as usize],
+                &sharers.collect::<Vec<_>>(),
+            );
+            let theirs = moving.iter().map(|one| Some(steps(one).into()));
+            assert_eq!(rates, theirs.collect::<Vec<Option<u128>>>());
+            refilled += rates.len();
+        }
         looks += 1;
     }
     assert_eq!(engine.under_way(), 0);
-    println!("{looks} looks, {held_back} transfers held back by links");
+    println!("{looks} looks, {held_back} transfers held back by links, {refilled} refilled");
+    assert!(refilled > 1_000, "{refilled} rates found anew");
     assert!(
         looks > 20 && held_back > 5_000,
         "{looks} looks, {held_back} held back"

@@ -216,8 +216,8 @@ impl Reference {
         times.min().unwrap_or(u64::MAX)
     }
 
-    /// Serves one thing before `limit`, or goes there; whether there was anything. `tell` answers with
-    /// what it offers.
+    /// Serves one thing before `limit`, or goes there; whether there was anything. `tell` answers
+    /// with what it offers.
     pub fn step(&mut self, limit: u64, tell: &mut impl FnMut(&mut Self, Told)) -> bool {
         if self.now >= limit {
             return false;

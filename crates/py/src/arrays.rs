@@ -1,7 +1,9 @@
 //! Layouts of distributed arrays, plans between them, and the bytes of numpy's arrays.
 
 use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Side, redistribute, runs};
-use isthmus_redistribute::{Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread};
+use isthmus_redistribute::{
+    Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread, stretch,
+};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -106,6 +108,11 @@ impl PyLayout {
     #[getter]
     fn replicas(&self) -> u64 {
         self.0.replicas()
+    }
+
+    /// The first element, in order of rows, that no rank holds.
+    fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
+        py.detach(|| self.0.first_missing())
     }
 
     /// By part and dimension the runs of indices that a rank holds.
@@ -238,6 +245,30 @@ impl PyPlan {
         let moved = py.detach(|| redistribute(&self.0, element, &from, &mut to, threads));
         moved.map_err(wrong)
     }
+}
+
+/// Where a box begins and where it ends, in each dimension.
+type Ends = (Vec<u64>, Vec<u64>);
+
+/// The elements of an array from one to before another in the order of the file, in boxes that follow one another.
+#[pyfunction(name = "stretch")]
+pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -> Vec<Ends> {
+    let slowest_first: Vec<u64> = match columns {
+        true => shape.into_iter().rev().collect(),
+        false => shape,
+    };
+    let boxes = stretch(&slowest_first, first..end).into_iter();
+    boxes
+        .map(|mut along| {
+            if columns {
+                along.reverse();
+            }
+            along
+                .into_iter()
+                .map(|range| (range.start, range.end))
+                .unzip()
+        })
+        .collect()
 }
 
 fn told(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {

@@ -132,6 +132,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrays::PyPlan>()?;
     module.add_class::<share::PyShare>()?;
     module.add_function(wrap_pyfunction!(share::crc32c, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::stretch_of, module)?)?;
     module.add_function(wrap_pyfunction!(share::fence, module)?)?;
     Ok(())
 }

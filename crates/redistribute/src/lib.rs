@@ -19,6 +19,6 @@ pub mod transfer;
 pub use comb::Comb;
 pub use family::{At, Family, Steps, shared, shared_size};
 pub use layout::{Block, Boxes, Dim, Grid, GridOrder, Layout, LayoutError, Spread};
-pub use piece::{piece, piece_size};
+pub use piece::{piece, piece_size, stretch};
 pub use plan::{Message, Plan, PlanError, Section};
 pub use span::{Side, spans};

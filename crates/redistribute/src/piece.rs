@@ -80,8 +80,20 @@ fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     }
 }
 
-/// A range of the elements of an array, in the order in which they lie, as hyper-rectangles: at most one less than
-/// twice as many as there are dimensions. Dimensions are told the slowest first.
+/// The elements of an array from one to before another, in the order in which they lie, as boxes that follow one another
+/// and are each in one piece: at most one less than twice as many as there are dimensions. Dimensions are told the slowest
+/// first.
+pub fn stretch(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
+    let mut found = Vec::new();
+    if !range.is_empty() {
+        blocks(sizes, range, &mut Vec::new(), &mut |block| {
+            found.push(block.to_vec());
+        });
+    }
+    found
+}
+
+/// Tells the boxes of a [`stretch`] that is not empty.
 fn blocks(
     sizes: &[u64],
     range: Range<u64>,

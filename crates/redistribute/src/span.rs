@@ -84,7 +84,7 @@ fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>
 }
 
 /// Stretches that begin close behind the one before are one with it.
-fn joined(spans: impl IntoIterator<Item = Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+pub(crate) fn joined(spans: impl IntoIterator<Item = Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     let mut found: Vec<Range<u64>> = Vec::new();
     for span in spans {
         match found.last_mut() {

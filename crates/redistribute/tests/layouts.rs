@@ -1,6 +1,9 @@
 //! Layouts that there are not.
 
 use isthmus_redistribute::{Block, Dim, Grid, Layout, LayoutError, Plan, Spread};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
 use std::sync::Arc;
 
 fn grid(shape: &[u64], extents: &[u32], dims: &[Dim]) -> String {
@@ -122,6 +125,21 @@ fn boxes_that_overlap_or_leave_gaps_name_the_element() {
 }
 
 #[test]
+fn boxes_are_of_a_rank_at_least() {
+    for error in [
+        Layout::boxes(&[4], vec![]),
+        Layout::some_boxes(&[4], vec![]),
+    ] {
+        assert_eq!(error, Err(LayoutError::BoxRanks { given: 0 }));
+    }
+    let error = Layout::boxes(&[4], vec![]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "boxes of 0 ranks: there are 1 to 16777216"
+    );
+}
+
+#[test]
 fn ranks_have_numbers_of_their_own() {
     let layout = || Layout::grid(&[4], Grid::new(&[2], &[Dim::block(0)])).unwrap();
     let moved = layout().on_ranks(&[7, 3]).unwrap();
@@ -163,4 +181,96 @@ fn some_of_an_array() {
     assert_eq!(sent, [2, 2]);
     let twice = Layout::some_boxes(&[10], vec![vec![block(2, 4)], vec![block(3, 9)]]);
     assert!(matches!(twice, Err(LayoutError::Overlap { index, .. }) if index == [3]));
+}
+
+#[test]
+fn the_first_element_that_no_rank_holds() {
+    let missing =
+        |shape: &[u64], blocks| Layout::some_boxes(shape, blocks).unwrap().first_missing();
+    let (left, right) = (block(&[0, 0], &[4, 2]), block(&[0, 2], &[4, 4]));
+    assert_eq!(
+        missing(&[4, 4], vec![vec![left.clone()], vec![right]]),
+        None
+    );
+    let gap = vec![
+        vec![left.clone()],
+        vec![],
+        vec![block(&[0, 2], &[2, 3]), block(&[1, 3], &[4, 4])],
+    ];
+    assert_eq!(missing(&[4, 4], gap), Some(vec![0, 3]));
+    let late = vec![vec![left, block(&[0, 2], &[3, 4]), block(&[3, 3], &[4, 4])]];
+    assert_eq!(missing(&[4, 4], late), Some(vec![3, 2]));
+    // None hold anything; a box of no indices is as none.
+    assert_eq!(missing(&[4, 4], vec![vec![]]), Some(vec![0, 0]));
+    assert_eq!(missing(&[4], vec![vec![block(&[2], &[2])]]), Some(vec![0]));
+    // Other numbers of the ranks hide nothing.
+    let moved = Layout::some_boxes(&[4], vec![vec![block(&[0], &[3])]]).unwrap();
+    assert_eq!(moved.on_ranks(&[7]).unwrap().first_missing(), Some(vec![3]));
+    let grid = Layout::grid(&[5, 3], Grid::new(&[4], &[Dim::cyclic(0, 2), Dim::WHOLE])).unwrap();
+    assert_eq!(grid.first_missing(), None);
+}
+
+/// Against going through all elements.
+#[test]
+fn the_first_element_that_no_rank_holds_in_random_boxes() {
+    let cut = |extent: u64| (0..=extent, 0..=extent).prop_map(|(a, b)| (a.min(b), a.max(b)));
+    let boxes = |shape: &[u64]| {
+        let dims: Vec<_> = shape.iter().map(|&extent| cut(extent)).collect();
+        let one = dims.prop_map(|dims| {
+            let (from, to) = dims.into_iter().unzip();
+            Block { from, to }
+        });
+        prop::collection::vec(one, 0..9)
+    };
+    let cases = prop::collection::vec(1..5_u64, 1..4)
+        .prop_flat_map(move |shape| (boxes(&shape), Just(shape)));
+    let (whole, gaps) = (Cell::new(0), Cell::new(0));
+    let config = Config {
+        cases: 2000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let run = TestRunner::new(config).run(&cases, |(given, shape)| {
+        let within = |block: &Block, index: &[u64]| {
+            let mut dims = 0..shape.len();
+            dims.all(|dim| (block.from[dim]..block.to[dim]).contains(&index[dim]))
+        };
+        let elements = elements(&shape);
+        // Boxes that overlap those before are left out.
+        let mut kept: Vec<Block> = Vec::new();
+        for block in given {
+            let is_new = |index: &Vec<u64>| {
+                !within(&block, index) || !kept.iter().any(|other| within(other, index))
+            };
+            if elements.iter().all(is_new) {
+                kept.push(block);
+            }
+        }
+        let mut in_order = elements.iter();
+        let first = in_order.find(|index| !kept.iter().any(|block| within(block, index)));
+        let layout =
+            Layout::some_boxes(&shape, kept.into_iter().map(|block| vec![block]).collect());
+        let Ok(layout) = layout else {
+            return Ok(()); // no ranks at all
+        };
+        prop_assert_eq!(layout.first_missing(), first.cloned());
+        let seen = if first.is_some() { &gaps } else { &whole };
+        seen.set(seen.get() + 1);
+        Ok(())
+    });
+    run.unwrap();
+    println!("{} whole, {} with gaps", whole.get(), gaps.get());
+    assert!(whole.get() > 100 && gaps.get() > 500, "{whole:?} {gaps:?}");
+}
+
+/// All of them, in order of rows.
+fn elements(shape: &[u64]) -> Vec<Vec<u64>> {
+    let none = vec![Vec::new()];
+    shape.iter().fold(none, |before, &extent| {
+        let longer = |index: &Vec<u64>| {
+            let index = index.clone();
+            (0..extent).map(move |next| [&index[..], &[next]].concat())
+        };
+        before.iter().flat_map(longer).collect()
+    })
 }

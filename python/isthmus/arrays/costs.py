@@ -22,7 +22,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from isthmus.arrays.plans import Plan
 
@@ -73,6 +73,11 @@ class Work:
 
     packing: Half = field(default_factory=Half)
     unpacking: Half = field(default_factory=Half)
+
+    @property
+    def size(self) -> float:
+        """Bytes that it has to do with."""
+        return self.packing.size + self.unpacking.size
 
 
 @dataclass(frozen=True)
@@ -129,25 +134,21 @@ class Rates:
         """
         if not self.forms:
             raise IsthmusError("rates: no form has been measured")
-        most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
         seconds: dict[str, float] = {}
         # Going over all messages takes longer than all else, and is the same for all of MPI.
         todo: dict[bool, dict[int, Work]] = {}
         for form in self.forms if forms is None else forms:
-            measured = self.forms.get(form)
-            if not measured:
-                raise IsthmusError(
-                    f"form: {form!r} has not been measured, but {', '.join(self.forms)}"
-                )
             direct = form == THREADS
-            if not direct and most > self.ranks:
-                raise IsthmusError(
-                    f"rates: measured between {self.ranks} ranks; the plan has {most}, measure "
-                    "with as many"
-                )
+            if not direct:
+                self.refuse_more_ranks(plan)
             if direct not in todo:
                 todo[direct] = work(plan, dtype, orders, direct=direct)
-            seconds[form] = self._of(_Table(measured), todo[direct])
+            size = sum(one.size for one in todo[direct].values())
+            spent = [self.spent(form, size, one) for one in todo[direct].values()]
+            sums, most = zip(
+                *((sum(each), max(each)) for each in zip(*spent, strict=True)), strict=True
+            )
+            seconds[form] = self.seconds(form, sums, most)
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
@@ -159,15 +160,52 @@ class Rates:
         """
         return next(iter(self.all(plan, dtype, orders=orders)))
 
-    def _of(self, table: _Table, todo: dict[int, Work]) -> float:
-        size = max(1, round(sum(one.packing.size + one.unpacking.size for one in todo.values())))
+    def refuse_more_ranks(self, plan: Plan) -> None:
+        """Refuse a plan between more ranks than were measured.
+
+        Raises:
+            IsthmusError: it is one.
+
+        """
+        most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
+        if most > self.ranks:
+            raise IsthmusError(
+                f"rates: measured between {self.ranks} ranks; the plan has {most}, measure with as "
+                "many"
+            )
+
+    def spent(self, form: str, size: float, one: Work) -> tuple[float, float]:
+        """Seconds that a rank packs, and unpacks, in an exchange of so many bytes in all.
+
+        Raises:
+            IsthmusError: the form has not been measured.
+
+        """
+        return self._table(form).spent(max(1, round(size)), one)
+
+    def seconds(self, form: str, sums: Sequence[float], most: Sequence[float]) -> float:
+        """Seconds of an exchange.
+
+        Args:
+            form: in which data go.
+            sums: seconds that all ranks together pack, and unpack.
+            most: those of the rank that does so for the longest.
+
+        Raises:
+            IsthmusError: the form has not been measured.
+
+        """
         # All pack, then all unpack. Ranks that have more to do than others are waited for: a rank
         # goes at most as fast as a processor, which is what was measured with all of them at work.
         together = min(self.ranks, self.processors)
-        seconds = table.fixed
-        for spent in zip(*(table.spent(size, one) for one in todo.values()), strict=True):
-            seconds += max(sum(spent), together * max(spent))
-        return seconds
+        spent = zip(sums, most, strict=True)
+        return self._table(form).fixed + sum(max(each, together * one) for each, one in spent)
+
+    def _table(self, form: str) -> _Table:
+        measured = self.forms.get(form)
+        if not measured:
+            raise IsthmusError(f"form: {form!r} has not been measured, but {', '.join(self.forms)}")
+        return _Table(measured)
 
     def save(self, path: str | Path) -> None:
         """Write them to a file, as JSON.
@@ -197,6 +235,12 @@ class Rates:
             }
             if not forms or not all(forms.values()):
                 raise ValueError
+            numbers = [told["ranks"], told["processors"]]
+            for one in (one for measured in forms.values() for one in measured):
+                numbers += [one.size, one.packed, one.unpacked, one.seconds, one.moved + 1]
+            # What is no number has no such comparison.
+            if not all(0 < number < math.inf for number in numbers):
+                raise ValueError
             return cls(**told, forms=forms)
         except OSError as error:
             raise IsthmusError(f"{path}: {error.strerror or error}") from None
@@ -206,23 +250,31 @@ class Rates:
 
 def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, Work]:
     """By rank what it has to do; with `direct` data are copied once, by who gets them."""
+    ranks = dict.fromkeys((*plan.from_.ranks, *plan.to.ranks))
+    return {rank: work_of(plan, rank, dtype, orders, direct=direct) for rank in ranks}
+
+
+def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
+    """What a rank has to do, which need not be one of the plan's."""
     item = np.dtype(dtype).itemsize
     before, after = (order == "F" for order in orders)
-    todo: dict[int, Work] = {}
-    for message in plan.messages():
-        pair, size = (message.from_rank, message.to_rank), message.elements * item
-        sender, receiver = (todo.setdefault(rank, Work()) for rank in pair)
-        if sender is receiver:
-            receiver.unpacking.kept += size
+    one = Work()
+    for message in plan.sends(rank) if rank in plan.from_.ranks and not direct else ():
+        if message.to_rank != rank:
+            pair = (rank, message.to_rank)
+            one.packing.moved += message.elements * item / 2
+            _add(one.packing.runs, plan._core.runs(pair, item, (before, after), True))
+    for message in plan.receives(rank) if rank in plan.to.ranks else ():
+        pair, size = (message.from_rank, rank), message.elements * item
+        if message.from_rank == rank:
+            one.unpacking.kept += size
         else:
-            (receiver.unpacking if direct else sender.packing).moved += size / 2
-            receiver.unpacking.moved += size / 2
-        if direct or sender is receiver:
-            _add(receiver.unpacking.runs, plan._core.runs(pair, item, (before, after)))
+            one.unpacking.moved += size if direct else size / 2
+        if direct or message.from_rank == rank:
+            _add(one.unpacking.runs, plan._core.runs(pair, item, (before, after)))
         else:
-            _add(sender.packing.runs, plan._core.runs(pair, item, (before, after), True))
-            _add(receiver.unpacking.runs, plan._core.runs(pair, item, (after, after), False))
-    return todo
+            _add(one.unpacking.runs, plan._core.runs(pair, item, (after, after), False))
+    return one
 
 
 def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:

@@ -108,6 +108,11 @@ class Layout:
 
         if numbering not in {"row", "column"}:
             raise IsthmusError(f'numbering: "{numbering}"; it is "row" or "column"')
+        for at, dim in enumerate(dims):
+            if not (dim is None or isinstance(dim, _Along)):
+                raise IsthmusError(
+                    f"dimension {at}: {dim!r}; it is cyclic(...), block(), cuts(...) or None"
+                )
         taken = {dim.axis for dim in dims if dim is not None}
         free = (axis for axis in range(len(dims) + len(grid)) if axis not in taken)
         along = [
@@ -130,11 +135,7 @@ class Layout:
         ranks: Sequence[int] | None = None,
     ) -> Layout:
         """Lay blocks round a grid of processes with as many axes as the array has dimensions."""
-        if not len(shape) == len(grid) == len(blocks):
-            raise IsthmusError(
-                f"block-cyclic: shape has {len(shape)}, grid {len(grid)} and blocks {len(blocks)} "
-                "dimensions; all three have the same number"
-            )
+        _alike("block-cyclic", shape=shape, grid=grid, blocks=blocks)
         dims = [cyclic(size) for size in blocks]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
@@ -159,12 +160,13 @@ class Layout:
     @classmethod
     def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
         """Rows in one swath for each rank: the first line of Table 1 of Steenkiste's paper."""
-        return cls.grid(shape, [ranks], [block(), *[None] * (len(shape) - 1)])
+        dims = [block(), *[None] * (len(_whole("shape", shape, 1 << 64)) - 1)]
+        return cls.grid(shape, [ranks], dims)
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
         """One block for each of ``side * side`` processes: the second line of Table 1."""
-        return cls.block(shape, [side] * len(shape))
+        return cls.block(shape, [side] * len(_whole("shape", shape, 1 << 64)))
 
     @classmethod
     def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
@@ -172,7 +174,10 @@ class Layout:
 
         Block-cyclic: the third line of Table 1.
         """
-        blocks = [-(-extent // (side * factor)) for extent in shape]
+        for what, number in (("side", side), ("factor", factor)):
+            if not isinstance(number, int) or number < 1:
+                raise IsthmusError(f"{what}: {number!r}; it is a whole number, at least 1")
+        blocks = [-(-extent // (side * factor)) for extent in _whole("shape", shape, 1 << 64)]
         return cls.block_cyclic(shape, [side] * len(shape), blocks)
 
     @classmethod
@@ -194,9 +199,10 @@ class Layout:
             numbering: of the processes; Fortran counts the first axis fastest.
 
         """
+        _alike("DISTRIBUTE", shape=shape, distribution=distribution)
         dims: list[_Along | None] = []
         axis = 0
-        for at, (word, extent) in enumerate(zip(distribution, shape, strict=False)):
+        for at, (word, extent) in enumerate(zip(distribution, shape, strict=True)):
             if word.strip() == "*":
                 dims.append(None)
                 continue
@@ -263,6 +269,13 @@ class Layout:
         Distributions and their arguments are those of ``mpi4py.MPI``, or the words ``"block"``,
         ``"cyclic"`` and ``"none"`` and `None` for the usual argument.
         """
+        _alike(
+            "darray",
+            sizes=sizes,
+            distributions=distributions,
+            arguments=arguments,
+            processes=processes,
+        )
         words: dict[Any, str] = {"block": "block", "cyclic": "cyclic", "none": "none"}
         usual: Any = None
         if any(not isinstance(given, str) for given in distributions):
@@ -345,6 +358,7 @@ class Layout:
 
         if not isinstance(ranks, int) or ranks < 1:
             raise IsthmusError(f"ranks: {ranks!r}; it is a number of ranks, at least 1")
+        _alike("chunks", shape=shape, chunks=chunks)
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
             if isinstance(sizes, int):
@@ -366,6 +380,17 @@ class Layout:
             starts, ends = zip(*chunk, strict=True)
             dealt[number % ranks].append((starts, ends))
         return cls.boxes(shape, dealt)
+
+    def refuse_missing(self, what: str) -> None:
+        """Refuse a partial layout that leaves elements out, where all are needed.
+
+        Raises:
+            IsthmusError: it does; the message names the first.
+
+        """
+        missing = self._core.first_missing()
+        if missing is not None:
+            raise IsthmusError(f"{what}: no rank holds element {missing}; all are needed here")
 
     def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
         """Give its ranks other numbers: the first of these to the first, and so on."""
@@ -466,6 +491,18 @@ class Layout:
         """Put the whole array together from what each rank holds: the opposite of `scatter`."""
         import numpy as np
 
+        self.refuse_missing("gather")
+        if len(parts) != len(self.ranks):
+            raise IsthmusError(
+                f"parts: of {len(parts)} ranks; the layout has {len(self.ranks)}, in this order: "
+                f"{', '.join(map(str, self.ranks[:8]))}{', ...' if len(self.ranks) > 8 else ''}"
+            )
+        for rank, held in zip(self.ranks, parts, strict=True):
+            shapes = [part.shape for part in held]
+            if shapes != self.extents(rank):
+                raise IsthmusError(
+                    f"parts of rank {rank}: of shapes {shapes}; the layout has {self.extents(rank)}"
+                )
         kinds = {part.dtype for held in parts for part in held}
         if len(kinds) != 1:
             raise IsthmusError(f"parts are of the types {sorted(map(str, kinds))}; all are of one")
@@ -505,12 +542,29 @@ def _told(function: Callable[..., Any], *given: Any) -> Any:
         raise IsthmusError(str(error)) from error
 
 
+def _alike(what: str, **given: Sequence[Any]) -> None:
+    """Refuse what does not have one entry for each dimension."""
+    for name, entries in given.items():
+        if not hasattr(entries, "__len__"):
+            raise IsthmusError(f"{what}: {name}: {entries!r}; it has an entry for each dimension")
+    counts = {name: len(entries) for name, entries in given.items()}
+    if len(set(counts.values())) > 1:
+        told = [f"{name} {count}" for name, count in counts.items()]
+        raise IsthmusError(
+            f"{what}: dimensions of {', '.join(told[:-1])} and {told[-1]}; all have the same number"
+        )
+
+
 def _whole(what: str, numbers: Sequence[int], below: int) -> list[int]:
     """Numbers that have no fraction and no sign."""
     import operator
 
     told = []
-    for number in numbers:
+    try:
+        given = iter(numbers)
+    except TypeError:
+        raise IsthmusError(f"{what}: {numbers!r}; it is a list of whole numbers") from None
+    for number in given:
         try:
             whole = operator.index(number)
         except TypeError:

@@ -75,28 +75,17 @@ impl Boxes {
     /// Boxes that hold each element once.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         let boxes = Self::some(shape, blocks)?;
-        let filled = || {
-            boxes
-                .blocks
-                .iter()
-                .flatten()
-                .filter(|block| !block.is_empty())
-        };
-        let held: u128 = filled().map(|block| u128::from(block.size())).sum();
-        if held < u128::from(shape.iter().product::<u64>()) {
-            let index = missing(shape, &filled().collect::<Vec<_>>());
-            let index = index.expect("boxes that do not overlap hold too few");
-            return Err(LayoutError::Missing { index });
+        match boxes.first_missing(shape) {
+            Some(index) => Err(LayoutError::Missing { index }),
+            None => Ok(boxes),
         }
-        Ok(boxes)
     }
 
     /// Boxes that hold each element once or not at all.
     pub(super) fn some(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
-            return Err(LayoutError::RankCount {
+            return Err(LayoutError::BoxRanks {
                 given: blocks.len() as u64,
-                wanted: super::RANKS_MAX,
             });
         }
         let all = || {
@@ -120,6 +109,21 @@ impl Boxes {
             return Err(LayoutError::Overlap { index, of });
         }
         Ok(Self { blocks })
+    }
+
+    /// The first element, in order of rows, that is in none of them.
+    pub(super) fn first_missing(&self, shape: &[u64]) -> Option<Vec<u64>> {
+        let filled = || {
+            self.blocks
+                .iter()
+                .flatten()
+                .filter(|block| !block.is_empty())
+        };
+        // No two hold the same element: those in boxes need but be counted where none is missing.
+        let held: u128 = filled().map(|block| u128::from(block.size())).sum();
+        let is_whole = held == u128::from(shape.iter().product::<u64>());
+        let missing = || search(shape, &filled().collect::<Vec<_>>(), 0);
+        (!is_whole).then(missing).flatten()
     }
 
     pub(super) fn ranks(&self) -> usize {
@@ -176,11 +180,8 @@ fn overlap(blocks: &[Named<'_>]) -> Option<Twice> {
     None
 }
 
-/// The first element, in order of rows, that is in none of the boxes.
-fn missing(shape: &[u64], blocks: &[&Block]) -> Option<Vec<u64>> {
-    search(shape, blocks, 0)
-}
-
+/// From dimension `dim` on the indices of the first element, in order of rows, that is in none of these boxes, all of
+/// which hold its indices in the dimensions before.
 fn search(shape: &[u64], blocks: &[&Block], dim: usize) -> Option<Vec<u64>> {
     if dim == shape.len() {
         return blocks.is_empty().then(Vec::new);

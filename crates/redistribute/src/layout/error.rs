@@ -76,7 +76,7 @@ pub enum LayoutError {
         /// What is wrong with them.
         problem: String,
     },
-    /// As many ranks as the layout has are wanted.
+    /// There are not as many ranks as the layout has.
     RankCount {
         /// How many were given.
         given: u64,
@@ -87,6 +87,11 @@ pub enum LayoutError {
     RankTwice {
         /// Which.
         rank: u32,
+    },
+    /// Boxes of no ranks, or of more than [`super::RANKS_MAX`].
+    BoxRanks {
+        /// Of how many.
+        given: u64,
     },
     /// A box has another number of dimensions than the array, ends before it begins, or beyond the array.
     Box {
@@ -160,6 +165,11 @@ impl fmt::Display for LayoutError {
                 write!(f, "{given} ranks are given, but the layout has {wanted}")
             }
             Self::RankTwice { rank } => write!(f, "rank {rank} is given twice"),
+            Self::BoxRanks { given } => write!(
+                f,
+                "boxes of {given} ranks: there are 1 to {}",
+                super::RANKS_MAX
+            ),
             Self::Box {
                 rank,
                 part,

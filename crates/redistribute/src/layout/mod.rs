@@ -170,6 +170,15 @@ impl Layout {
         }
     }
 
+    /// The first element, in order of rows, that no rank holds: of a layout of [`Self::some_boxes`] alone there may be
+    /// one.
+    pub fn first_missing(&self) -> Option<Vec<u64>> {
+        match &self.form {
+            Form::Grid(_) => None,
+            Form::Boxes(boxes) => boxes.first_missing(&self.shape),
+        }
+    }
+
     pub(crate) fn as_grid(&self) -> Option<&Grid> {
         match &self.form {
             Form::Grid(grid) => Some(grid),

@@ -116,6 +116,7 @@ impl Packing {
                         (walk, source.bytes)
                     }
                 };
+                place.check_end(array.bytes.len(), walk.0.ends().1)?;
                 walks[section.to_part].push(walk);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
+use std::ops::Range;
 
 /// The runs of a section between two arrays, in the order in which they lie where they go to.
 #[derive(Clone, Debug)]
@@ -90,22 +91,7 @@ impl Walk {
     pub fn ends(&self) -> (u64, u64) {
         let mut ends = (self.unit as u64, self.unit as u64);
         for dim in &self.dims {
-            let last = |family: &Family| {
-                let steps = [family.inner, family.outer];
-                let from: u64 = steps
-                    .iter()
-                    .map(|level| level.by.from * (level.count - 1))
-                    .sum();
-                let to: u64 = steps
-                    .iter()
-                    .map(|level| level.by.to * (level.count - 1))
-                    .sum();
-                (
-                    family.first.from + from + family.len - 1,
-                    family.first.to + to + family.len - 1,
-                )
-            };
-            let lasts = dim.families.iter().map(last);
+            let lasts = dim.families.iter().map(last_of);
             let (from, to) = lasts.fold((0, 0), |most, last| {
                 (most.0.max(last.0), most.1.max(last.1))
             });
@@ -113,6 +99,16 @@ impl Walk {
             ends.1 += to * dim.to as u64;
         }
         ends
+    }
+
+    /// From the first index of the slowest dimension that data go to to behind the last.
+    pub fn reach(&self) -> Range<u64> {
+        let families = || self.dims[self.slowest].families.iter();
+        let first = families().map(|family| family.first.to).min();
+        let last = families().map(|family| last_of(family).1).max();
+        first
+            .zip(last)
+            .map_or(0..0, |(first, last)| first..last + 1)
     }
 
     /// Bytes of each run that lies in one piece on both sides, and how many such runs there are.
@@ -192,6 +188,20 @@ impl Walk {
             });
         }
     }
+}
+
+/// The last places of a family: where it comes from, and where it goes to.
+fn last_of(family: &Family) -> (u64, u64) {
+    let Family {
+        len,
+        first,
+        inner,
+        outer,
+    } = *family;
+    let times = |level: Steps, by: u64| by * (level.count - 1);
+    let from = times(inner, inner.by.from) + times(outer, outer.by.from);
+    let to = times(inner, inner.by.to) + times(outer, outer.by.to);
+    (first.from + from + len - 1, first.to + to + len - 1)
 }
 
 /// The same family with runs that follow one another without gaps on both sides taken as one.

@@ -60,6 +60,11 @@ class Access:
             )
         return [self.team.rank] if self.team.rank in ranks else []
 
+    def block_of(self, array: Described) -> int:
+        """Bytes of a block of an array that gets a sum, whole elements; 0 for none."""
+        element = array.dtype.itemsize
+        return max(1, self.block // element) * element if self.block else 0
+
     def stretches(self, array: Described, block: int) -> Stretches:
         """File domains where elements lie one behind the other, in blocks of so many bytes."""
         element = array.dtype.itemsize

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus import arguments
+from isthmus.arrays.agreed import may_close
 from isthmus.arrays.files.access import Access
 from isthmus.arrays.files.amounts import bytes_of
 from isthmus.arrays.files.formats import Described, Given, format_of
@@ -17,7 +18,6 @@ from isthmus.arrays.files.reading import Source
 from isthmus.arrays.files.team import Alone, Team, aggregators_of, team_of
 from isthmus.arrays.files.writing import write
 from isthmus.arrays.layouts import Layout
-from isthmus.arrays.mpi.ranks import may_close
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from isthmus import _core
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]
 """Where a box begins and where it ends, in each dimension."""
@@ -23,35 +25,6 @@ def extents(box: Box) -> tuple[int, ...]:
 def slices(box: Box) -> tuple[slice, ...]:
     """A box as numpy takes it."""
     return tuple(slice(start, end) for start, end in zip(*box, strict=True))
-
-
-def stretch(shape: Sequence[int], first: int, end: int) -> Iterator[Box]:
-    """The elements from one to before another, row by row, in boxes that follow one another.
-
-    They are at most ``2 * len(shape) - 1``, and the elements of each are neighbours in that order.
-    """
-    if first == end:
-        return
-    if len(shape) == 1:
-        yield (first,), (end,)
-        return
-    slab = math.prod(shape[1:])
-    (row, into), (last, rest) = divmod(first, slab), divmod(end, slab)
-    if row == last:
-        yield from _in_row(shape, row, into, rest)
-        return
-    if into:
-        yield from _in_row(shape, row, into, slab)
-        row += 1
-    if row < last:
-        yield (row, *[0] * (len(shape) - 1)), (last, *shape[1:])
-    if rest:
-        yield from _in_row(shape, last, 0, rest)
-
-
-def _in_row(shape: Sequence[int], row: int, first: int, end: int) -> Iterator[Box]:
-    for starts, ends in stretch(shape[1:], first, end):
-        yield (row, *starts), (row + 1, *ends)
 
 
 class Domains(ABC):
@@ -133,10 +106,8 @@ class Stretches(Domains):
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:  # noqa: D102
         first, end = self.span(aggregator, number)
-        if not self._columns:
-            return list(stretch(self._shape, first, end))
-        turned = stretch(self._shape[::-1], first, end)
-        return [(starts[::-1], ends[::-1]) for starts, ends in turned]
+        found = _core.stretch(self._shape, first, end, self._columns)
+        return [(tuple(starts), tuple(ends)) for starts, ends in found]
 
     def _edge(self, byte: int) -> int:
         """The first element, or the first of a block, at a byte of the file or behind it."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from isthmus.arrays.files.buffers import BUFFERS
 from isthmus.arrays.files.domains import Box, extents
-from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +44,7 @@ class Rounds:
         self._team, self._domains, self._buffers = team, domains, buffers
         self._progress = progress
         self._moved = 0
-        self._failed: IsthmusError | None = None
+        self._failed: Exception | None = None
 
     def write(self, layout: Layout, held: Any, put: Work) -> None:
         """Bring what ranks hold to the aggregators, which write it.
@@ -123,7 +122,7 @@ class Rounds:
         """Move a round; what goes wrong is told to all with the next."""
         try:
             move(layout, arrays, now.turn, now.boxes)
-        except IsthmusError as error:
+        except Exception as error:
             self._failed = error
         elements = sum(math.prod(extents(box)) for of_one in now.boxes for box in of_one)
         self._moved += elements * self._buffers.array.dtype.itemsize

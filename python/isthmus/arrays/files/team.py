@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isthmus.arguments import refuse
+from isthmus.arrays.agreed import AgreedError, words_of
 from isthmus.arrays.files.buffers import (
     BUFFERS,
     Buffers,
@@ -121,7 +121,7 @@ class Crew(Team):
             done = function()
         except Exception as error:
             try:
-                self._agree(_words(error))
+                self._agree(words_of(error))
             except IsthmusError as agreed:
                 raise agreed from error
             raise
@@ -135,12 +135,10 @@ class Crew(Team):
             try:
                 found = (function(), "")
             except Exception as error:
-                found, cause = (None, _words(error)), error
+                found, cause = (None, words_of(error)), error
         with self._ranks.watch:
             value, problem = self._ranks.comm.bcast(found, 0)
         if problem:
-            from isthmus.arrays.mpi.board import AgreedError
-
             raise AgreedError(problem) from cause
         told: T = value
         return told
@@ -171,13 +169,7 @@ class Crew(Team):
         return InSharedMemory(array, aggregators, self.rank, self._shared, self._room)
 
     def nodes(self) -> list[tuple[list[int], int]]:  # noqa: D102
-        leader = self._ranks.node.bcast(self.rank, 0)
-        places: dict[int, list[int]] = {}
-        usable: dict[int, set[int]] = {}
-        for rank, (chief, mine) in enumerate(self.everyone((leader, _processors()))):
-            places.setdefault(chief, []).append(rank)
-            usable.setdefault(chief, set()).update(mine)
-        return [(ranks, len(usable[chief])) for chief, ranks in places.items()]
+        return self._ranks.nodes()
 
     def close(self) -> None:  # noqa: D102
         self._shared = None
@@ -224,7 +216,7 @@ def aggregators_of(team: Team, asked: Any) -> list[int]:
         if asked is None:
             shares = [min(len(ranks), usable) for ranks, usable in nodes]
         elif isinstance(asked, bool) or not 1 <= asked <= team.size:
-            raise IsthmusError(f"aggregators: {asked}; there are 1 to {team.size}")
+            raise AgreedError(f"aggregators: {asked}; there are 1 to {team.size}")
         else:
             # One on each node, then one more on each that has ranks left.
             shares = [0] * len(nodes)
@@ -240,17 +232,10 @@ def aggregators_of(team: Team, asked: Any) -> list[int]:
         )
     listed = list(asked) if isinstance(asked, Sequence) and not isinstance(asked, str) else []
     if not listed or len({*listed}) != len(listed):
-        raise refuse("aggregators", asked, "a number of ranks, or a list of ranks, each once")
+        raise AgreedError(
+            str(refuse("aggregators", asked, "a number of ranks, or a list of ranks, each once"))
+        )
     for rank in listed:
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < team.size:
-            raise IsthmusError(f"aggregators: {rank!r} is no rank; they are 0 to {team.size - 1}")
+            raise AgreedError(f"aggregators: {rank!r} is no rank; they are 0 to {team.size - 1}")
     return listed
-
-
-def _processors() -> list[int]:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return sorted(affinity(0)) if affinity else list(range(processors()))
-
-
-def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, IsthmusError) else f"{type(error).__name__}: {error}"

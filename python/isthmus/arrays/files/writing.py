@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays import memory
+from isthmus.arrays.agreed import AgreedError, may_close
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
 from isthmus.arrays.files.team import Alone
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_one, sync_tree
-from isthmus.arrays.mpi.board import AgreedError
-from isthmus.arrays.mpi.ranks import may_close
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 
@@ -78,6 +77,7 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
 
     def look() -> tuple[list[list[Part]], np.dtype[Any] | None]:
         same_shape(access.path, "shape=", given.shape, layout.shape)
+        layout.refuse_missing("layout")
         ranks = access.ranks(layout)
         if isinstance(team, Alone):
             by_rank = [memory.parts_of(of_one) for of_one in held]
@@ -139,8 +139,7 @@ def _moved(
 
         team.together(move)
         return []
-    together = access.block // array.dtype.itemsize
-    block = max(1, together) * array.dtype.itemsize if access.block else 0
+    block = access.block_of(array)
     domains = access.stretches(array, block)
     writer = team.together(
         lambda: (
@@ -233,14 +232,18 @@ class _Begun:
 
     def finish(self, by_rank: list[dict[int, int]]) -> None:
         """Give the file its name, and its sums theirs."""
-        path, array, block = self._access.path, self.array, self._access.block
+        path, array = self._access.path, self.array
+        block = self._access.block_of(array)
         if not self._access.form.folder:
             if block and array.offset is not None:
-                block = max(1, block // array.dtype.itemsize) * array.dtype.itemsize
                 told = sums.gathered(array.offset, array.size, block, by_rank)
                 told.save(self._sums)
             with telling_of(sums.beside(path), "cannot be removed"):
                 sums.beside(path).unlink(missing_ok=True)
+        with telling_of(path, "cannot be written"):
+            if self._access.sync and not self._access.form.folder:
+                # Its header may be written by a rank that writes nothing else.
+                sync_one(self._temporary.place)
         self._temporary.finish()
         with suppress(FileNotFoundError):
             self._sums.replace(sums.beside(path))

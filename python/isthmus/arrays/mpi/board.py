@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus import _core
+from isthmus.arrays.agreed import AgreedError
 from isthmus.arrays.mpi.shared import Shared
 from isthmus.errors import IsthmusError
 
@@ -26,10 +27,6 @@ SPIN_S = 5e-3
 """After so many seconds it sleeps between looks, so that those that are late have the cores."""
 LIVES_S = 0.25
 """After so many seconds it looks whether those that it waits for live."""
-
-
-class AgreedError(IsthmusError):
-    """What all ranks raise alike, having told one another."""
 
 
 class RankEndedError(IsthmusError):

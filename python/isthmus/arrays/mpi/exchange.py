@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isthmus.arguments import refuse
 from isthmus.arrays import memory
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
@@ -62,16 +63,22 @@ class Exchange(ClosedTogether):
 
         """
         self.plan = plan
-        self.dtype = np.dtype(dtype)
+        try:
+            self.dtype = np.dtype(dtype)
+        except (TypeError, ValueError) as error:
+            raise refuse("dtype", dtype, "a type of elements, such as 'f8'") from error
         self.order = order
         if self.dtype.itemsize == 0:
             raise IsthmusError(f"dtype: {self.dtype}; its elements have no bytes")
+        if order not in {"C", "F"}:
+            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
         self._owns = not isinstance(ranks, Ranks)
         self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
             self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
-            self._way = self._ranks.way(form, self._share)
-            self._course = self._way.course(self._share)
+            with self._ranks.watch:
+                self._way = self._ranks.way(form, self._share)
+                self._course = self._way.course(self._share)
         except IsthmusError:
             if self._owns:
                 self._ranks.close()
@@ -106,8 +113,8 @@ class Exchange(ClosedTogether):
             held: what this rank holds before: an array, or a list of arrays where it has several
                 parts; nothing on a rank that the layout does not have.
             out: the same for what it holds afterwards; made if not given. It may lie in the memory
-                of what is held, which is lost then; as many bytes as the rank sends are set aside
-                meanwhile.
+                of what is held, which is lost then; as many bytes as the rank sends, between nodes
+                also those that it receives, are set aside meanwhile.
 
         Returns:
             The parts of this rank in the layout that data go to; none if it is not in it.
@@ -121,6 +128,8 @@ class Exchange(ClosedTogether):
         brought.shared = not brought.problem and self._is_shared(held)
         with self._ranks.watch:
             self._course.move(brought)
+        if not self._share.keeps(brought):
+            self._course.forget()
         return brought.parts
 
     def _is_shared(self, held: Any) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isthmus.arrays import memory
-from isthmus.arrays.mpi.board import AgreedError, Board
+from isthmus.arrays import costs, memory
+from isthmus.arrays.agreed import AgreedError, may_close, words_of
+from isthmus.arrays.mpi.board import Board
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
+from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -26,6 +30,12 @@ if TYPE_CHECKING:
     from isthmus.arrays.plans import Plan
 
     Part = NDArray[Any]
+
+
+SURE = 1.25
+"""So much quicker than the form that is the quickest in general another must be predicted to be:
+predictions are wrong by an eighth in the median, and what lies closer is decided by noise.
+"""
 
 
 class ClosedTogether(ABC):
@@ -67,7 +77,8 @@ class Ranks(ClosedTogether):
             comm: the communicator.
             buffer_bytes: memory that a rank sets aside for each form in which it exchanges. Without
                 it 8 MiB for windows, which stay in the caches of processors, and 32 MiB for
-                messages. An exchange in place sets aside as much as a rank sends.
+                messages. An exchange in place sets aside as much as a rank sends, between
+                nodes what it receives as well.
             patience_s: after so many seconds a rank that waits for others says for whom, once an
                 exchange.
             tell: what it says this with; without it on standard error.
@@ -92,7 +103,12 @@ class Ranks(ClosedTogether):
             self.node = MPI.COMM_SELF.Dup()
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
         """Whether all see memory of one another."""
-        self.board = Board(self.comm, self.node)
+        try:
+            self.board = Board(self.comm, self.node)
+        except AgreedError:
+            self.node.Free()
+            self.comm.Free()
+            raise
         self.watch = Watch(self.comm, self.board, patience_s, tell)
         self.rates: Rates | None = None
         """What exchanges cost here, once `calibrate` has measured it."""
@@ -169,9 +185,31 @@ class Ranks(ClosedTogether):
         ]
         if not can:
             return general
+        try:
+            seconds = self._seconds(self.rates, share, can)
+        except IsthmusError as error:
+            # All have the same rates.
+            raise AgreedError(str(error)) from error
+        quickest = min(can, key=lambda form: seconds[form])
+        if seconds.get(general, math.inf) < SURE * seconds[quickest]:
+            quickest = general
+        # One says: sums of fractions need not be the same everywhere to the last digit.
+        chosen: Form = self.comm.bcast(quickest, 0)
+        return chosen
+
+    def _seconds(self, rates: Rates, share: Share, forms: list[Form]) -> dict[Form, float]:
+        """What an exchange is predicted to take; each rank looks at its own messages alone."""
+        from mpi4py import MPI
+
+        rates.refuse_more_ranks(share.plan)
         orders = (share.order, share.order)
-        seconds = self.rates.all(share.plan, share.dtype, orders=orders, forms=can)
-        return min(can, key=lambda form: seconds[form])
+        one = costs.work_of(share.plan, share.rank, share.dtype, orders)
+        size = self.comm.allreduce(one.size)
+        spent = np.array([rates.spent(form, size, one) for form in forms])
+        sums, most = np.empty_like(spent), np.empty_like(spent)
+        self.comm.Allreduce(spent, sums, op=MPI.SUM)
+        self.comm.Allreduce(spent, most, op=MPI.MAX)
+        return {form: rates.seconds(form, sums[at], most[at]) for at, form in enumerate(forms)}
 
     def agree(self, flags: int, problem: str = "") -> int:
         """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
@@ -196,8 +234,21 @@ class Ranks(ClosedTogether):
         from mpi4py import MPI
 
         told = np.array(numbers, np.int64)
-        self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.MAX)
+        with self.watch:
+            self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.MAX)
         return [int(number) for number in told]
+
+    def nodes(self) -> list[tuple[list[int], int]]:
+        """The ranks of each node, and how many processors they may use; all ranks ask."""
+        with self.watch:
+            leader = self.node.bcast(self.comm.rank, 0)
+            told = self.comm.allgather((leader, usable()))
+        places: dict[int, list[int]] = {}
+        may_use: dict[int, set[int]] = {}
+        for rank, (chief, mine) in enumerate(told):
+            places.setdefault(chief, []).append(rank)
+            may_use.setdefault(chief, set()).update(mine)
+        return [(ranks, len(may_use[chief])) for chief, ranks in places.items()]
 
     def _same(self, held: Any, out: Any, dtype: Any, order: Any) -> tuple[Any, Literal["C", "F"]]:
         """Find out what is not said of elements and order from the arrays of all ranks."""
@@ -209,9 +260,10 @@ class Ranks(ClosedTogether):
             if kind is None and dtype is not None:
                 kind = np.dtype(dtype)
             columns = memory.columns(parts)
-        except IsthmusError as error:
-            problem = str(error)
-        told = self.comm.allgather((problem, kind, columns))
+        except Exception as error:
+            problem = words_of(error)
+        with self.watch:
+            told = self.comm.allgather((problem, kind, columns))
         for rank, (problem, *_) in enumerate(told):
             if problem:
                 raise AgreedError(f"rank {rank}: {problem}")
@@ -226,10 +278,7 @@ class Ranks(ClosedTogether):
         return kinds[0], order or ("F" if any(columns for *_, columns in told) else "C")
 
 
-def may_close(kind: type[BaseException] | None) -> bool:
-    """Whether what all ranks close together is closed after an error of this kind.
-
-    What ranks have agreed on is raised on all of them. A rank that has failed otherwise cannot wait
-    for the others, who may be anywhere.
-    """
-    return kind is None or issubclass(kind, AgreedError)
+def usable() -> list[int]:
+    """The processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return sorted(affinity(0)) if affinity else list(range(processors()))

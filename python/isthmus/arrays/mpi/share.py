@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.agreed import words_of
 from isthmus.arrays.layouts import _told
 from isthmus.errors import IsthmusError
 
@@ -65,8 +66,12 @@ class Share:
         """Look at the arrays of this rank; what does not fit is told, not raised."""
         try:
             return self._bring(held, out)
-        except IsthmusError as error:
-            return Brought(str(error))
+        except Exception as error:
+            return Brought(words_of(error))
+
+    def keeps(self, brought: Brought) -> bool:
+        """Whether these arrays are known again when they come the next time."""
+        return self._known is not None and brought is self._brought
 
     def _bring(self, held: Any, out: Any) -> Brought:
         # The same arrays as the last time are not looked at again: steps move the same ones.
@@ -98,7 +103,7 @@ class Share:
             overlaps=any(np.may_share_memory(here, there) for here in given for there in parts),
         )
         forwards = all(stride >= 0 for part in given for stride in part.strides)
-        if forwards and memory.Known.can_be(held, out):
+        if out is not None and forwards and memory.Known.can_be(held, out):
             self._known, self._brought = memory.Known(held, out), brought
         return brought
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isthmus.errors import IsthmusError
+from isthmus.arrays.agreed import AgreedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Shared:
             size: bytes of this rank, which need not be as many as those of others.
 
         Raises:
-            IsthmusError: on all of them alike: a rank has not enough memory, or cannot see that of
+            AgreedError: a rank has not enough memory, or cannot see that of
                 another.
 
         """
@@ -60,7 +60,7 @@ class Shared:
             os.close(own)
         for rank, (problem, _) in enumerate(told):
             if problem:
-                raise IsthmusError(f"rank {rank} of the node: {problem}")
+                raise AgreedError(f"rank {rank} of the node: {problem}")
 
 
 def _seen(process: int, file: int, size: int, mark: str) -> Bytes:
@@ -81,6 +81,6 @@ def can_share(node: Any) -> bool:
         return False
     try:
         Shared(node, 1)
-    except IsthmusError:
+    except AgreedError:
         return False
     return True

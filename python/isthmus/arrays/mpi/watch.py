@@ -17,9 +17,9 @@ LOOK_S = 1.0
 
 
 class Watch:
-    """A thread that looks at how many exchanges the ranks of the node have begun.
+    """A thread that looks at how often the ranks of the node have begun to wait for one another.
 
-    Of ranks on other nodes it knows nothing.
+    Of ranks on other nodes it knows nothing. Within what is watched nothing begins anew.
     """
 
     def __init__(
@@ -31,16 +31,21 @@ class Watch:
         self._patience_s = patience_s
         self._tell = tell or _say
         self._since: float | None = None
+        self._depth = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
     def __enter__(self) -> None:
-        self._board.mine[BEGUN] += 1
-        self._since = time.monotonic()
+        self._depth += 1
+        if self._depth == 1:
+            self._board.mine[BEGUN] += 1
+            self._since = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
-        self._since = None
+        self._depth -= 1
+        if self._depth == 0:
+            self._since = None
 
     def close(self) -> None:
         """End the thread."""
@@ -68,9 +73,7 @@ class Watch:
                 if late
                 else "others, of whom all on this node are there"
             )
-            self._tell(
-                f"rank {self._rank} has waited {waited_s:.3g} s in exchange {number} for {whom}"
-            )
+            self._tell(f"rank {self._rank} has waited {waited_s:.3g} s for {whom}")
 
 
 def _say(words: str) -> None:

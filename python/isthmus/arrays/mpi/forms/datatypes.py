@@ -56,6 +56,9 @@ class _Typed(Course):
         self.ranks.comm.Alltoallw(*self.words)
         return None
 
+    def forget(self) -> None:
+        self.close()
+
     def close(self) -> None:
         self.made_for = None
         for made in self.types:

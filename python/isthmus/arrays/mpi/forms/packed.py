@@ -92,9 +92,7 @@ class _Course(Course):
         share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
         # Of this exchange only: what may be as much as the arrays is not kept.
-        out, back = (
-            np.empty(pieces.memory(each), np.uint8) for each in (pieces.sends, pieces.receives)
-        )
+        out, back = self._room(*map(pieces.memory, (pieces.sends, pieces.receives)))
         leave = _placed(out, pieces.sent(0))
         arrive = _placed(back, pieces.received(0))
         share.pack([(piece, memory) for _, piece, memory in leave], brought)
@@ -104,6 +102,16 @@ class _Course(Course):
         ]
         MPI.Request.Waitall(requests)
         share.unpack([(piece, memory) for _, piece, memory in arrive], brought)
+
+    def _room(self, *sizes: int) -> list[NDArray[np.uint8]]:
+        """Memory of so many bytes each, or an error of all ranks."""
+        problem, made = "", []
+        try:
+            made = [np.empty(size, np.uint8) for size in sizes]
+        except MemoryError:
+            problem = f"{sum(sizes):,} bytes to exchange in place: no memory"
+        self.ranks.agree(0, problem)
+        return made
 
     @abstractmethod
     def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:

@@ -58,5 +58,8 @@ class Course(ABC):
         """Arrays to hold before, in memory that others can read."""
         raise IsthmusError('only with form="window" arrays lie where others can read them')
 
+    def forget(self) -> None:  # noqa: B027
+        """Keep nothing of the arrays that were moved last."""
+
     def close(self) -> None:  # noqa: B027
         """Give back what was set aside for this share alone."""

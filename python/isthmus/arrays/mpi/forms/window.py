@@ -10,6 +10,7 @@ from isthmus.arrays import memory
 from isthmus.arrays.mpi.forms.way import OVERLAPS, PACKED, SHARED, Course, Way
 from isthmus.arrays.mpi.share import Pieces, aligned
 from isthmus.arrays.mpi.shared import Shared
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class _Through(Course):
 
     def allocate(self) -> list[Part]:
         if self.shared is not None:
-            raise RuntimeError("an exchange allocates once")
+            raise IsthmusError("an exchange allocates once; close it and make another")
         share = self.share
         parts = self._laid(share.rank) if share.gives else []
         size = sum(aligned(part[2]) for part in parts)
@@ -194,5 +195,9 @@ class _Through(Course):
             arrive.append(((number, 0, size), outboxes.of[peer][begin : begin + size * item]))
         share.unpack(arrive, brought)
 
+    def forget(self) -> None:
+        self.known, self.known_for = {}, None
+
     def close(self) -> None:
-        self.known, self.known_for, self.shared = {}, None, None
+        self.forget()
+        self.shared = None
