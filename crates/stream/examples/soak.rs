@@ -1,6 +1,6 @@
 //! Runs the seeded simulator of the tests for a number of steps, and prints what happened:
-//! `cargo run --release -p isthmus-stream --example soak -- --steps 10000000 --seed 1`. With `--episode N` it
-//! plays the one episode that a failure named.
+//! `cargo run --release -p isthmus-stream --example soak -- --steps 10000000 --seed 1`. With
+//! `--episode N` it plays the one episode that a failure named.
 
 #[path = "../tests/world/mod.rs"]
 mod world;

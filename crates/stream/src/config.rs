@@ -166,7 +166,8 @@ pub struct ConnectionSpec {
 }
 
 impl ConnectionSpec {
-    /// A connection of this protocol, CRC32C, all of the transmit memory, a window of `window_bytes`.
+    /// A connection of this protocol, CRC32C, all of the transmit memory, a window of
+    /// `window_bytes`.
     #[must_use]
     pub fn new(destination: &str, protocol: Protocol, window_bytes: u64) -> Self {
         Self {
@@ -228,8 +229,8 @@ pub struct StreamSpec {
     pub connection: ConnectionId,
     /// Which way.
     pub direction: Direction,
-    /// How the data is cut. A receiver's ADUs are those of the sender; its TUs, SUs and links are its
-    /// own.
+    /// How the data is cut. A receiver's ADUs are those of the sender; its TUs, SUs and links are
+    /// its own.
     pub format: Format,
     /// How many ADUs; none, if that is told later by `finish` (transmit) or the peer (receive).
     pub adus: Option<u64>,

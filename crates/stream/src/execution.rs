@@ -1,11 +1,11 @@
-//! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is filled
-//! while the other is emptied.
+//! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is
+//! filled while the other is emptied.
 //!
-//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are made,
-//! and emptied into network memory; on receive it is filled from packets and emptied by its SUs to the
-//! links. A buffer begins to be filled when the other is full, and to be emptied when the other is
-//! empty of what came before it, so that SUs of one link and packets of one connection keep their
-//! order.
+//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are
+//! made, and emptied into network memory; on receive it is filled from packets and emptied by its
+//! SUs to the links. A buffer begins to be filled when the other is full, and to be emptied when
+//! the other is empty of what came before it, so that SUs of one link and packets of one connection
+//! keep their order.
 
 use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
 use crate::control::{Manager, Task};
@@ -243,16 +243,14 @@ impl Manager {
         let Some(stream) = self.streams.get(&id) else {
             return false;
         };
-        if !stream.permanent {
-            match self.waiter(id) {
-                Some(permanent) if permanent || stream.quantum_left == 0 => {
-                    // A stream that has just been swapped in moves one ADU in any case.
-                    if stream.quantum_left < stream.quantum {
-                        return false;
-                    }
-                }
-                _ => (),
-            }
+        // A stream that has just been swapped in moves one ADU in any case.
+        let fresh = stream.quantum_left == stream.quantum;
+        if !stream.permanent
+            && !fresh
+            && let Some(permanent) = self.waiter(id)
+            && (permanent || stream.quantum_left == 0)
+        {
+            return false;
         }
         let adu = stream.begun;
         let bytes = match (stream.direction, stream.format.adu) {
@@ -292,7 +290,9 @@ impl Manager {
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
         if header.adu == stream.begun {
-            return Some(header.adu_bytes);
+            // One that is too long ends the stream, when the connection is settled.
+            let fits = header.adu_bytes <= stream.format.tu_bytes;
+            return fits.then_some(header.adu_bytes);
         }
         // Only when all before it is out of the buffers, so that events come in order.
         if !stream.idle() {
@@ -408,8 +408,8 @@ impl Manager {
         true
     }
 
-    /// Stores full buffers in the order in which they became full. One whose connection has its share
-    /// is passed over; one for which there is no room keeps those behind it back.
+    /// Stores full buffers in the order in which they became full. One whose connection has its
+    /// share is passed over; one for which there is no room keeps those behind it back.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
         for id in std::mem::take(&mut self.storers) {

@@ -2,10 +2,11 @@
 //! Network Interface for Distributed-Memory Systems*, 1996, sections 4 and 5).
 //!
 //! Ranks of a parallel machine and the network meet at an interface. A [`Manager`] there moves
-//! *streams*: sequences of application data units (ADUs), cut into transfer units (TUs), each striped
-//! over several links as striping units (SUs), and sent in packets over logical connections; or the
-//! other way. It deals in descriptors only. A driver carries out its [orders](Work) with bytes, links
-//! and sockets, or in simulated time, and reports; the calling contract is that of [`Manager`].
+//! *streams*: sequences of application data units (ADUs), cut into transfer units (TUs), each
+//! striped over several links as striping units (SUs), and sent in packets over logical
+//! connections; or the other way. It deals in descriptors only. A driver carries out its
+//! [orders](Work) with bytes, links and sockets, or in simulated time, and reports; the calling
+//! contract is that of [`Manager`].
 //!
 //! | module | part of the paper |
 //! |---|---|

@@ -92,7 +92,7 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Gives the place back; none if it is free already.
+    /// Gives the bytes back, and the place as soon as it is vacated; none if it is free already.
     pub fn give_back(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -103,8 +103,13 @@ impl NetworkMemory {
                 self.by_connection[direction].remove(&packet.connection);
             }
         }
-        self.free.insert(id.0);
         Some(packet)
+    }
+
+    /// The driver knows that the place is free, so that it may be used again: not before, as a
+    /// packet that is offered takes its place at once.
+    pub fn vacate(&mut self, id: PacketId) {
+        self.free.insert(id.0);
     }
 
     pub fn get(&self, id: PacketId) -> Option<&Packet> {

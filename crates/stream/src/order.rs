@@ -31,8 +31,8 @@ pub enum Work {
         /// Which.
         connection: ConnectionId,
     },
-    /// Move an SU from its link into a buffer. Of one stream and link, SUs come in the order of these
-    /// orders. *Reported.*
+    /// Move an SU from its link into a buffer. Of one stream and link, SUs come in the order of
+    /// these orders. *Reported.*
     Fetch {
         /// The stream.
         stream: StreamId,
@@ -113,8 +113,8 @@ pub enum Work {
         su: Su,
         /// The buffer; the bytes are at `su.offset` of its data.
         buffer: BufferId,
-        /// Whether all of the TU came. If not, as many bytes go over the link, marked as void: ranks
-        /// stay in step and take none for good.
+        /// Whether all of the TU came. If not, as many bytes go over the link, marked as void:
+        /// ranks stay in step and take none for good.
         good: bool,
     },
     /// The place in network memory is free.
@@ -192,8 +192,8 @@ pub enum Event {
         /// The ADU.
         adu: u64,
     },
-    /// An ADU is in network memory, so that the ranks' memory is theirs (transmit), or went over the
-    /// links (receive).
+    /// An ADU is in network memory, so that the ranks' memory is theirs (transmit), or went over
+    /// the links (receive).
     AduMoved {
         /// The stream.
         stream: StreamId,
@@ -211,8 +211,8 @@ pub enum Event {
         /// Whether no packet of it is known to be lost.
         good: bool,
     },
-    /// The stream ended, and nothing of it is under way between links and network memory any more: its
-    /// buffers on the ranks' side are theirs.
+    /// The stream ended, and nothing of it is under way between links and network memory any more:
+    /// its buffers on the ranks' side are theirs.
     Ended {
         /// The stream.
         stream: StreamId,

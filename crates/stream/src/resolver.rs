@@ -1,14 +1,14 @@
 //! The dependence resolver (paper, 5.3.2): who may begin its next ADU, and which dependences are no
 //! order.
 //!
-//! - Streams of one connection and direction go in the order of registration: one begins when the one
-//!   before has moved all its data into network memory, or ended.
+//! - Streams of one connection and direction go in the order of registration: one begins when the
+//!   one before has moved all its data into network memory, or ended.
 //! - *Sequencing*: a stream begins when all those that it comes after are done.
 //! - *Synchronisation*: of a group in lock step nobody begins ADU `n` before all have finished
 //!   ADU `n - 1`. Members that are done hold nobody back.
-//! - A stream is scheduled first when its connection is open and there is enough data: on transmit the
-//!   SUs of its next TU on all links, on receive a packet. The same is asked before each time that it
-//!   is swapped in and before each ADU.
+//! - A stream is scheduled first when its connection is open and there is enough data: on transmit
+//!   the SUs of its next TU on all links, on receive a packet. The same is asked before each time
+//!   that it is swapped in and before each ADU.
 
 use crate::control::stream::{Group, Stream};
 use crate::error::{Error, Result};
@@ -49,7 +49,9 @@ impl View<'_> {
             return;
         };
         if let Some(connection) = self.connections.get(&stream.connection) {
-            if !connection.open {
+            // What came before the connection was lost can still be received.
+            let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
+            if !connection.open && !lost {
                 told(Wait::NotOpen(stream.connection));
             }
             let front = connection.order[stream.direction.index()].front();
@@ -74,19 +76,20 @@ impl View<'_> {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
-        self.waits_for_step(id, stream, told);
+        self.waits_for_step(stream, told);
         match stream.direction {
             Direction::Transmit => Self::waits_for_links(stream, told),
             Direction::Receive => self.waits_for_packets(stream, told),
         }
     }
 
-    fn waits_for_step(&self, id: StreamId, stream: &Stream, told: &mut dyn FnMut(Wait)) {
+    fn waits_for_step(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
         if stream.begun == 0 {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        for other in members.into_iter().flatten().filter(|other| **other != id) {
+        // The stream itself is one of them: it is not ahead of its own ADU either.
+        for other in members.into_iter().flatten() {
             let Some(state) = self.streams.get(other) else {
                 continue;
             };
@@ -134,8 +137,8 @@ impl View<'_> {
     }
 
     /// Refuses streams that would wait for themselves, over whatever others. Streams of a group in
-    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were there
-    /// before wait for new ones only if these joined their groups: `joined`.
+    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were
+    /// there before wait for new ones only if these joined their groups: `joined`.
     pub fn check_cycles(&self, new: &BTreeSet<StreamId>, joined: bool) -> Result<()> {
         let mut clean = BTreeSet::new();
         if !joined {

@@ -2,15 +2,15 @@
 //!
 //! The rules, in full; the naive reference of the tests restates them:
 //! - A stream holds its need, all or nothing, while it is active.
-//! - Of permanent streams that are pending and ready the one registered first is taken first. While it
-//!   does not fit nobody else is taken.
+//! - Of permanent streams that are pending and ready the one registered first is taken first. While
+//!   it does not fit nobody else is taken.
 //! - Otherwise the first ready stream of the queue is taken. While it does not fit nobody else is
 //!   taken: small streams do not keep a large one out. A stream whose application has all staging
 //!   memory that it may have is passed over, so that it keeps nobody else out.
-//! - An active stream that is not permanent leaves at the end of an ADU, for the tail of the queue, if
-//!   another is ready and waits, and its quantum is used, or its own next ADU cannot begin, or the one
-//!   that waits is permanent. If nobody waits, it goes on with a new quantum. One that was passed over
-//!   waits for the active streams of its own application only.
+//! - An active stream that is not permanent leaves at the end of an ADU, for the tail of the queue,
+//!   if another is ready and waits, and its quantum is used, or its own next ADU cannot begin, or
+//!   the one that waits is permanent. If nobody waits, it goes on with a new quantum. One that was
+//!   passed over waits for the active streams of its own application only.
 
 use crate::ids::{AppId, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -126,8 +126,8 @@ impl Scheduler {
         Next::Taken(stream)
     }
 
-    /// Whether anybody waits for what an active stream of `app` holds, and if so, whether that one is
-    /// permanent.
+    /// Whether anybody waits for what an active stream of `app` holds, and if so, whether that one
+    /// is permanent.
     pub fn waiter(
         &self,
         app: AppId,

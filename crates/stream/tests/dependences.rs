@@ -151,12 +151,13 @@ fn who_waits_for_what_is_said() {
         ["16 bytes of staging memory with 0 free and 1 engines with 5 free, held by streams 0"]
     );
     driver.run();
-    // The first is stored and may not be sent: the peer has granted nothing. It has filled memory.
+    // The first ADU of the first is stored and may not be sent: the peer has granted nothing, and
+    // it has filled network memory. So the third, whose turn came, goes no further either.
     let full = "network memory is full of unacknowledged packets: 8 bytes of connection 0";
-    let first_waits = words(&driver, first);
+    assert_eq!(words(&driver, third_id), [full]);
     assert_eq!(
-        first_waits,
-        [full, "the peer of connection 0 grants nothing more"]
+        words(&driver, first),
+        ["16 bytes of staging memory with 0 free and 1 engines with 5 free, held by streams 2"]
     );
     driver.manager.handle_link_cut(NOW, LinkId(0));
     third.connection = other;

@@ -63,8 +63,8 @@ proptest! {
     }
 }
 
-/// Section 7.1 of the paper: four forwarders, SUs of 16 KB in TUs of 64 KB. And eight blocks of 8 KB
-/// over four links, each link twice.
+/// Section 7.1 of the paper: four forwarders, SUs of 16 KB in TUs of 64 KB. And eight blocks of 8
+/// KB over four links, each link twice.
 #[test]
 fn units_of_the_paper() {
     let four: Vec<_> = (0..4).map(LinkId).collect();
@@ -76,8 +76,8 @@ fn units_of_the_paper() {
     assert_eq!(format.links(), four);
 }
 
-/// 100 bytes in TUs of 64 over 4 links: 16 each, then 36 bytes as 9 each; by granules of 8 the last TU
-/// is 16, 16, 4 and nothing.
+/// 100 bytes in TUs of 64 over 4 links: 16 each, then 36 bytes as 9 each; by granules of 8 the last
+/// TU is 16, 16, 4 and nothing.
 #[test]
 fn the_last_tu_is_shorter_and_so_are_its_sus() {
     let four: Vec<_> = (0..4).map(LinkId).collect();
@@ -110,7 +110,8 @@ fn what_cannot_be_is_refused_in_words() {
         "data format: an ADU of 0 bytes: it has at least 1",
         "data format: a TU, a granule or a packet of 0 bytes: each has at least 1",
         "data format: 0 SUs in a TU: 1 to 65536 can be",
-        "data format: packets of 65 bytes with TUs of 64: a packet is a TU or a part of it, below 4 GiB",
+        "data format: packets of 65 bytes with TUs of 64: a packet is a TU or a part of it, below \
+         4 GiB",
     ];
     assert_eq!(cases, expected);
 }

@@ -50,8 +50,8 @@ proptest! {
         prop_assert!(Header::decode(&bytes).is_err());
     }
 
-    /// Anything at all, and anything with a checksum that is right, never panics; what is decoded is
-    /// encoded to the same bytes.
+    /// Anything at all, and anything with a checksum that is right, never panics; what is decoded
+    /// is encoded to the same bytes.
     #[test]
     fn garbage_is_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..150), fix in 0..3u8) {
         if fix > 0 && bytes.len() >= Header::BYTES {

@@ -1,6 +1,6 @@
 //! Who may be active, against a naive model that goes through all streams at each step.
 
-use crate::driver::{Driver, NOW};
+use crate::driver::Driver;
 use isthmus_stream::{
     Config, Direction, Format, Limits, LinkId, State, StreamId, StreamSpec, Work,
 };
@@ -160,7 +160,7 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
             .into_iter()
             .collect();
         let choice = choices.next().unwrap_or(0);
-        if active.is_empty() || choice % 4 == 0 {
+        if active.is_empty() || (choice % 4 == 0 && wanted.len() > 0) {
             // Another stream comes.
             if let Some((half, links, quantum, adus, permanent)) = wanted.next() {
                 let connection = driver.connection();
@@ -268,7 +268,7 @@ fn a_limit_of_an_application_is_its_own_matter() {
         ..Limits::NONE
     });
     let link = [LinkId(0)];
-    let mut submit = |driver: &mut Driver, app| {
+    let submit = |driver: &mut Driver, app| {
         driver.app = app;
         let connection = driver.connection();
         let format = Format::fixed(10, 10, &link);

@@ -29,6 +29,7 @@ fn episodes_of_chance_keep_order_bytes_and_bounds() {
         (all.swaps, 300),
         (all.lock_steps, 300),
         (all.afters, 50),
+        (all.finished_late, 100),
     ];
     for (place, (count, wanted)) in least.into_iter().enumerate() {
         assert!(

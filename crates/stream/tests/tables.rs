@@ -9,8 +9,8 @@ fn links(numbers: std::ops::Range<u16>) -> Vec<LinkId> {
     numbers.map(LinkId).collect()
 }
 
-/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link per
-/// column, four packets. With the 64 KB that it names there would be two packets.
+/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link
+/// per column, four packets. With the 64 KB that it names there would be two packets.
 #[test]
 fn figure_8_is_four_packets_of_four_blocks() {
     let mut driver = Driver::new(Config::iwarp());
@@ -129,7 +129,8 @@ fn four_streams_go_in_lock_step() {
     for stream in &streams {
         driver.offer(*stream, &link);
     }
-    // Streams are carried out one after the other as far as each goes.
+    // Streams are carried out one after the other as far as each goes: A, B and C no further than
+    // the end of their first frame; D, the last to finish it, lets all begin and goes on.
     loop {
         let mut any = false;
         for stream in &streams {
@@ -148,7 +149,7 @@ fn four_streams_go_in_lock_step() {
     }
     assert_eq!(
         words(&driver.events),
-        "A+ A0> B+ B0> C+ C0> D+ D0> A0. B0. C0. D0. A1> B1> C1> D1> A1. B1. C1. D1."
+        "A+ A0> B+ B0> C+ C0> D+ D0> A0. B0. C0. D0. A1> B1> C1> D1> D1. A1. B1. C1."
     );
     let ended = |event: &&Event| matches!(event, Event::Ended { .. });
     assert_eq!(driver.events.iter().filter(ended).count(), 4);

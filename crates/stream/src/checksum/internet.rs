@@ -74,9 +74,9 @@ pub fn copy_internet(from: &[u8], to: &mut [u8]) -> (Partial, usize) {
     (sum, bytes)
 }
 
-/// The sum of big-endian 16-bit words, an odd last byte being the upper half of one. Words are added
-/// four bytes at a time into eight independent counts, as they lie: the sum of swapped words is the
-/// swapped sum (RFC 1071, 2.B), so that only the result is turned.
+/// The sum of big-endian 16-bit words, an odd last byte being the upper half of one. Words are
+/// added four bytes at a time into eight independent counts, as they lie: the sum of swapped words
+/// is the swapped sum (RFC 1071, 2.B), so that only the result is turned.
 fn words(data: &[u8]) -> u16 {
     let mut counts = [0u64; 8];
     let (blocks, rest) = data.as_chunks::<32>();

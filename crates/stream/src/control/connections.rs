@@ -25,8 +25,8 @@ impl Manager {
         }
         if spec.window_bytes > left {
             return Err(Error::NeverFits(format!(
-                "a receive window of {} bytes: {left} of {} bytes of network memory are not promised \
-                 to other connections",
+                "a receive window of {} bytes: {left} of {} bytes of network memory are not \
+                 promised to other connections",
                 spec.window_bytes, self.config.network_bytes
             )));
         }
@@ -44,8 +44,8 @@ impl Manager {
         Ok(id)
     }
 
-    /// Closes a connection when its streams have ended and what it sent is acknowledged. It takes no
-    /// new ones.
+    /// Closes a connection when its streams have ended and what it sent is acknowledged. It takes
+    /// no new ones.
     ///
     /// # Errors
     /// A connection that is not known.

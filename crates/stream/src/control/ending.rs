@@ -7,9 +7,9 @@ use crate::ids::{Direction, Instant, LinkId, OrderId, StreamId};
 use crate::order::{End, Event, Order, Reason, State, Work};
 
 impl Manager {
-    /// Cancels a stream, at any moment. `Ended` comes when nothing of it is under way between links and
-    /// network memory any more; what is with the protocol already is sent, and the peer told that the
-    /// stream was cut short.
+    /// Cancels a stream, at any moment. `Ended` comes when nothing of it is under way between links
+    /// and network memory any more; what is with the protocol already is sent, and the peer told
+    /// that the stream was cut short.
     ///
     /// # Errors
     /// A stream that is not known, or has ended.

@@ -6,8 +6,9 @@ use crate::ids::{Instant, LinkId, StreamId};
 use crate::order::{Event, Work};
 
 impl Manager {
-    /// Ranks have offered `bytes` of the stream's data on this link, since the stream was submitted. A
-    /// driver that cannot tell says `u64::MAX`, and fetches that come too early wait in it.
+    /// Ranks have offered `bytes` of the stream's data on this link, since the stream was
+    /// submitted. A driver that cannot tell says `u64::MAX`, and fetches that come too early wait
+    /// in it.
     ///
     /// # Errors
     /// A stream that is not known, or does not use the link to transmit.
@@ -30,8 +31,8 @@ impl Manager {
         Ok(())
     }
 
-    /// A link is cut: what was under way on it is not moved. Streams that use it stop, and go on when
-    /// it is restored, with what was under way moved again.
+    /// A link is cut: what was under way on it is not moved. Streams that use it stop, and go on
+    /// when it is restored, with what was under way moved again.
     pub fn handle_link_cut(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         if self.cut.contains_key(&link) {

@@ -74,8 +74,8 @@ enum Gone {
 /// without a report, and the driver forgets these orders before it makes the call:
 /// [`handle_link_cut`](Self::handle_link_cut) those of the link, and
 /// [`handle_disconnected`](Self::handle_disconnected), or polling the order to `Disconnect`, all
-/// `Send` and copies of arriving packets of the connection. Orders of the same link, and `Send` of the same connection, are begun in the order in
-/// which they were polled.
+/// `Send` and copies of arriving packets of the connection. Orders of the same link, and `Send` of
+/// the same connection, are begun in the order in which they were polled.
 ///
 /// # Memory
 /// The driver has a buffer for each [`BufferId`], large enough for a TU of the stream that
@@ -212,6 +212,9 @@ impl Manager {
     /// The next order, if there is one.
     pub fn poll_order(&mut self) -> Option<Order> {
         if let Some(order) = self.orders.pop_front() {
+            if let Work::Free { packet } = order.work {
+                self.memory.vacate(packet);
+            }
             return Some(order);
         }
         // Acknowledgements come last, so that one stands for all that came before the poll.

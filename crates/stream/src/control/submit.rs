@@ -22,7 +22,8 @@ impl Manager {
     ///
     /// # Errors
     /// A format that cannot be; what is not known, is another's, or is closed; more than there will
-    /// ever be, or than the application may have; a cycle of dependences; a lock step that has begun.
+    /// ever be, or than the application may have; a cycle of dependences; a lock step that has
+    /// begun.
     pub fn submit_all(
         &mut self,
         now: Instant,
@@ -98,8 +99,8 @@ impl Manager {
         let scheduler = &self.schedulers[spec.direction.index()];
         if staging > self.config.staging_bytes || engines > u64::from(self.config.engines) {
             return Err(Error::NeverFits(format!(
-                "two buffers of {tu} bytes and {engines} links: there are {} bytes of staging memory \
-                 and {} engines",
+                "two buffers of {tu} bytes and {engines} links: there are {} bytes of staging \
+                 memory and {} engines",
                 self.config.staging_bytes, self.config.engines
             )));
         }
@@ -109,7 +110,8 @@ impl Manager {
             .map_or(0, |state| state.limits.staging_bytes);
         if staging > limit {
             return Err(Error::Limit(format!(
-                "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging memory"
+                "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging \
+                 memory"
             )));
         }
         if spec.permanent {
@@ -221,7 +223,8 @@ impl Manager {
                 let known = &self.streams[&other];
                 if known.end.is_some() || known.begun > 1 {
                     return Err(Error::Conflict(format!(
-                        "stream {other} has begun ADU {} or ended: a lock step is joined before that",
+                        "stream {other} has begun ADU {} or ended: a lock step is joined before \
+                         that",
                         known.begun.saturating_sub(1)
                     )));
                 }
@@ -338,8 +341,8 @@ impl Manager {
     /// The stream has `adus` ADUs in all, which was not said before.
     ///
     /// # Errors
-    /// No such stream, one that ended or receives, another number than was said, fewer than have begun
-    /// or were announced.
+    /// No such stream, one that ended or receives, another number than was said, fewer than have
+    /// begun or were announced.
     pub fn finish(&mut self, now: Instant, id: StreamId, adus: u64) -> Result<()> {
         self.advance(now);
         let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;

@@ -1,8 +1,8 @@
 //! The protocol of a connection: a transmit and a receive half that share its state (paper, 4.3).
 //!
 //! The receive half takes headers that come, and passes what they acknowledge and grant on to the
-//! transmit half; only the transmit half has time-outs. Both deal in descriptors; what they hold is in
-//! network memory.
+//! transmit half; only the transmit half has time-outs. Both deal in descriptors; what they hold is
+//! in network memory.
 //!
 //! There is no congestion control: the window is what the peer grants and what network memory
 //! holds, and pacing is the driver's.
@@ -27,8 +27,8 @@ pub enum Offer {
     Take(crate::ids::PacketId),
     /// It has no data, and was taken.
     Taken,
-    /// There is no room: keep it back where that can be done and offer it again after orders were
-    /// polled, or drop it.
+    /// There is no room, or the connection is not open yet: keep it back where that can be done and
+    /// offer it again after orders were polled, or drop it.
     Later,
     /// Drop it.
     Drop(Drop),
@@ -39,7 +39,7 @@ pub enum Offer {
 pub enum Drop {
     /// It came before, or so late that it was given up.
     Duplicate,
-    /// The connection is not open, or has another channel.
+    /// The connection is gone, or has another channel.
     Stray,
     /// Its number, its grant or its acknowledgement cannot be.
     Impossible,

@@ -1,4 +1,5 @@
-//! The receive half: which packets are taken, in which order they are held, what is told to the peer.
+//! The receive half: which packets are taken, in which order they are held, what is told to the
+//! peer.
 
 use crate::ids::PacketId;
 use crate::wire::Header;
@@ -41,8 +42,8 @@ pub(crate) struct Receive {
     pub delivered: u64,
     /// Buffers that hold any of what was taken.
     pub buffered: u64,
-    /// Packets thrown away that are not told yet, and number of those that are: one is told together
-    /// with `delivered` passing it, so that the sender knows which they were.
+    /// Packets thrown away that are not told yet, and number of those that are: one is told
+    /// together with `delivered` passing it, so that the sender knows which they were.
     pub thrown: VecDeque<u64>,
     pub discarded: u64,
     /// Where the last packet ended: stream, ADU, byte.

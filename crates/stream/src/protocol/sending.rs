@@ -1,4 +1,5 @@
-//! What the transmit half does with the manager's orders: packets out, acknowledgements in, time-outs.
+//! What the transmit half does with the manager's orders: packets out, acknowledgements in,
+//! time-outs.
 
 use super::Drop;
 use super::transmit::Awaited;

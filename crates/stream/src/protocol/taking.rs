@@ -33,9 +33,13 @@ impl Manager {
     }
 
     fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
-        let known = self.connections.get(&id);
-        if !known.is_some_and(|one| one.open && one.spec.channel == header.channel) {
+        let known = self.connections.get(&id).filter(|one| one.gone.is_none());
+        let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
             return Offer::Drop(Drop::Stray);
+        };
+        if !known.open {
+            // The peer was told first that the connection is there.
+            return Offer::Later;
         }
         if let Err(why) = self.hear(id, header) {
             return Offer::Drop(why);
@@ -131,8 +135,8 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// The data of a packet that was taken is in network memory, with this checksum as the connection
-    /// has it, or any number where it has none. `None`: the data did not come whole.
+    /// The data of a packet that was taken is in network memory, with this checksum as the
+    /// connection has it, or any number where it has none. `None`: the data did not come whole.
     pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
         self.advance(now);
         self.arrived(packet, sum);
@@ -255,20 +259,27 @@ impl Manager {
                 }
                 return self.look(Some(front));
             }
-            // A mark.
-            let connection = self.connections.get_mut(&id);
-            if let Some(connection) = connection {
-                connection.receive.held.pop_front();
-                connection.receive.taken = header.sequence + 1;
-            }
-            if header.cut {
-                let bytes = stream.bytes_of_adu();
-                let adu = stream.begun.saturating_sub(1);
-                self.release(packet, true);
-                self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
-            } else {
+            // A mark. All data before it is in buffers, or lost.
+            let whole = connection.spec.protocol.repairs();
+            let begun = stream.begun;
+            let far = header.adu > begun.saturating_add(ADUS_MISSING);
+            let wrong = header.end && (header.adu < begun || far || whole && header.adu > begun);
+            let bytes = stream.bytes_of_adu();
+            if header.end {
                 stream.told = Some(header.adu);
-                self.release(packet, true);
+            }
+            connection.receive.held.pop_front();
+            connection.receive.taken = header.sequence + 1;
+            self.release(packet, true);
+            if wrong {
+                let why = format!(
+                    "the peer ends after {} ADUs, {begun} have begun",
+                    header.adu
+                );
+                self.end_stream(front, End::Failed(Reason::Mismatch(why)));
+            } else if header.cut {
+                let adu = begun.saturating_sub(1);
+                self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
             }
         }
     }

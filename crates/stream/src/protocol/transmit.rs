@@ -54,8 +54,8 @@ impl Transmit {
         first.map_or(self.sent, |(sequence, _)| *sequence)
     }
 
-    /// The time-out with its back-off, in nanoseconds (RFC 6298, with integers: an eighth and a quarter
-    /// of each new sample).
+    /// The time-out with its back-off, in nanoseconds (RFC 6298, with integers: an eighth and a
+    /// quarter of each new sample).
     pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
         let base = match self.round_trip {
             None => times.first_ns,

@@ -1,13 +1,14 @@
-//! One episode: two interfaces of random sizes, random connections and streams, random faults; then a
-//! calm in which all that can end ends; then nothing must be left.
+//! One episode: two interfaces of random sizes, random connections and streams, random faults; then
+//! a calm in which all that can end ends; then nothing must be left.
 
 use super::node::{Node, Track};
 use super::rng::Rng;
 use super::{Counts, Faults, Next, World};
 use isthmus_stream::{
     Adu, Config, Confirm, ConnectionId, ConnectionSpec, Direction, Finished, Format, Limits,
-    LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts,
+    LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts, Wait,
 };
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Plays the episode of this seed, and names the seed if anything fails.
@@ -109,7 +110,12 @@ impl Episode {
             },
         };
         let channel = rng.below(1000) as u32;
-        let confirm = Confirm::Delivered;
+        let by_held = rng.chance(150);
+        let confirm = if by_held {
+            Confirm::Held
+        } else {
+            Confirm::Delivered
+        };
         let mut ids = [ConnectionId(0); 2];
         for (node, id) in ids.iter_mut().enumerate() {
             let window = rng.between(300, 900);
@@ -133,13 +139,13 @@ impl Episode {
         }
         for node in 0..2 {
             let side = super::node::Side {
-                channel,
                 protocol,
                 peer: ids[1 - node],
                 wire_free: 0,
                 arrives: 0,
                 backlog: Default::default(),
                 gone: false,
+                by_held,
             };
             self.world.nodes[node].sides.insert(ids[node], side);
         }
@@ -208,8 +214,14 @@ impl Episode {
                 spec.format.adu = Adu::Variable;
                 other.format.adu = Adu::Variable;
             }
-            out.push((spec, bytes));
-            back.push((other, bytes));
+            if self.world.rng.chance(200) {
+                spec.adus = None;
+            }
+            if self.world.rng.chance(200) {
+                other.adus = None;
+            }
+            out.push((spec, bytes, adus));
+            back.push((other, bytes, adus));
         }
         if members == 1 && self.world.rng.chance(200) {
             let live = self.world.nodes[from].live();
@@ -220,13 +232,18 @@ impl Episode {
         self.register(from, out, back);
     }
 
-    fn register(&mut self, from: usize, out: Vec<(StreamSpec, u64)>, back: Vec<(StreamSpec, u64)>) {
+    fn register(
+        &mut self,
+        from: usize,
+        out: Vec<(StreamSpec, u64, u64)>,
+        back: Vec<(StreamSpec, u64, u64)>,
+    ) {
         let now = self.world.at();
         let lists = [(from, &out), (1 - from, &back)];
         let mut made: Vec<Vec<StreamId>> = Vec::new();
         for (node, list) in lists {
             let it = &mut self.world.nodes[node];
-            let specs: Vec<_> = list.iter().map(|(spec, _)| spec.clone()).collect();
+            let specs: Vec<_> = list.iter().map(|(spec, ..)| spec.clone()).collect();
             match it.manager.submit_all(now, it.app, &specs) {
                 Ok(ids) => made.push(ids),
                 // The first was refused: nothing is there. The second: its pair is cancelled.
@@ -241,8 +258,8 @@ impl Episode {
         self.keys += first.len() as u64;
         for (side, ids) in made.iter().enumerate() {
             let (node, list) = lists[side];
-            for ((id, (spec, _)), key) in ids.iter().zip(list).zip(&keys) {
-                let step = ids.iter().filter(|other| *other != id && list.len() > 1);
+            for ((id, (spec, bytes, adus)), key) in ids.iter().zip(list).zip(&keys) {
+                let step = ids.iter().filter(|_| list.len() > 1);
                 let after = spec.after.iter().filter_map(|other| match other {
                     Other::Stream(other) => Some(*other),
                     Other::Here(_) => None,
@@ -251,7 +268,8 @@ impl Episode {
                     key: *key,
                     direction: spec.direction,
                     connection: spec.connection,
-                    adus: spec.adus.unwrap_or(0),
+                    adus: *adus,
+                    exact: exact(spec, *bytes, *adus),
                     tu_bytes: spec.format.tu_bytes,
                     by_done: spec.finished == Finished::Done,
                     after: after.collect(),
@@ -273,9 +291,9 @@ impl Episode {
                 self.world.counts.streams += 1;
             }
         }
-        for ((spec, bytes), id) in out.iter().zip(&made[0]) {
+        for ((spec, bytes, adus), id) in out.iter().zip(&made[0]) {
             if spec.format.adu == Adu::Variable {
-                for _ in 0..spec.adus.unwrap_or(0) {
+                for _ in 0..*adus {
                     let manager = &mut self.world.nodes[from].manager;
                     let bytes = self.world.rng.between(1, *bytes);
                     manager
@@ -295,7 +313,7 @@ impl Episode {
             }
             self.world.drain(from);
             // The ordinals of the two ends do not meet any more: the connections go.
-            for (spec, _) in &out {
+            for (spec, ..) in &out {
                 self.drop_connection(from, spec.connection);
             }
         }
@@ -398,24 +416,39 @@ impl Episode {
                 break;
             }
         }
-        let unrepaired = |node: &Node, id: StreamId| {
-            let side = &node.sides[&node.streams[&id].connection];
-            !matches!(
-                side.protocol,
-                Protocol::Stream | Protocol::Confirmed { repair: true }
-            )
-        };
-        let all = self
-            .world
-            .nodes
-            .iter()
-            .flat_map(|node| node.live().into_iter().map(move |id| (node, id)));
-        let any_unrepaired = all.clone().any(|(node, id)| unrepaired(node, id));
-        for (node, id) in all {
-            let waits = node.manager.waits(id).expect("it is live");
+        let hung: Vec<_> = (0..2)
+            .flat_map(|node| {
+                self.world.nodes[node]
+                    .live()
+                    .into_iter()
+                    .map(move |id| (node, id))
+            })
+            .collect();
+        // Where nothing is repaired an end may be lost; who waits for such a stream hangs with it.
+        let mut may: BTreeSet<_> = hung.iter().filter(|one| self.unrepaired(**one)).collect();
+        loop {
+            let more = hung
+                .iter()
+                .filter(|one| self.leans_on(**one).iter().any(|on| may.contains(on)));
+            let more: Vec<_> = more.filter(|one| !may.contains(one)).collect();
+            if more.is_empty() {
+                break;
+            }
+            may.extend(more);
+        }
+        for one in &hung {
+            let waits = self.world.nodes[one.0]
+                .manager
+                .waits(one.1)
+                .expect("it is live");
             let words: Vec<_> = waits.iter().map(ToString::to_string).collect();
-            assert!(!waits.is_empty(), "stream {id} hangs and does not say why");
-            assert!(any_unrepaired, "stream {id} hangs: {}", words.join("; "));
+            let words = words.join("; ");
+            assert!(
+                !waits.is_empty(),
+                "stream {one:?} hangs and does not say why"
+            );
+            let why = format!("stream {one:?} hangs: {words}\n{}", self.describe());
+            assert!(may.contains(one), "{why}");
             self.world.counts.hung_named += 1;
         }
         let now = self.world.at();
@@ -425,6 +458,53 @@ impl Episode {
             }
             self.world.drain(node);
         }
+    }
+
+    fn unrepaired(&self, (node, id): (usize, StreamId)) -> bool {
+        let node = &self.world.nodes[node];
+        let side = &node.sides[&node.streams[&id].connection];
+        !matches!(
+            side.protocol,
+            Protocol::Stream | Protocol::Confirmed { repair: true }
+        )
+    }
+
+    /// Those for whom a stream says that it waits, its other end, and those that go over the same
+    /// connection there: the mark of an end waits for them.
+    fn leans_on(&self, (node, id): (usize, StreamId)) -> Vec<(usize, StreamId)> {
+        let it = &self.world.nodes[node];
+        let mut on = Vec::new();
+        for wait in it.manager.waits(id).expect("it is live") {
+            match wait {
+                Wait::Behind(other, _) | Wait::After(other) => on.push((node, other)),
+                Wait::Step { with, .. } => on.push((node, with)),
+                Wait::Resources { held_by, .. } | Wait::Turn(held_by) => {
+                    on.extend(held_by.into_iter().map(|other| (node, other)));
+                }
+                _ => (),
+            }
+        }
+        let peer = it.sides[&it.streams[&id].connection].peer;
+        let others = self.world.nodes[1 - node].streams.iter();
+        let there = others.filter(|(_, track)| track.connection == peer && track.end.is_none());
+        on.extend(there.map(|(other, _)| (1 - node, *other)));
+        on
+    }
+
+    /// Both ends of all that lives, for messages.
+    fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        for (node, it) in self.world.nodes.iter().enumerate() {
+            for id in it.live() {
+                let waits = it.manager.waits(id);
+                lines.push(format!("{node} {:?} {waits:?}", it.manager.status(id)));
+            }
+            for (id, side) in &it.sides {
+                let status = it.manager.connection_status(*id);
+                lines.push(format!("{node} {id} {:?} {status:?}", side.protocol));
+            }
+        }
+        lines.join("\n")
     }
 
     /// All is closed, and nothing is left.
@@ -463,4 +543,28 @@ impl Episode {
             }
         }
     }
+}
+
+/// What a stream has on each link, if its number of ADUs is told when all of it is offered.
+/// Variable ADUs are announced, and so offered.
+fn exact(spec: &StreamSpec, bytes: u64, adus: u64) -> Option<BTreeMap<LinkId, u64>> {
+    if spec.adus.is_some() || spec.direction == Direction::Receive {
+        return None;
+    }
+    let mut all: BTreeMap<_, _> = spec
+        .format
+        .links()
+        .into_iter()
+        .map(|link| (link, 0))
+        .collect();
+    if spec.format.adu == Adu::Variable {
+        return Some(all);
+    }
+    let tus = (0..spec.format.tus(bytes)).filter_map(|index| spec.format.tu(0, bytes, index));
+    for tu in tus {
+        for su in spec.format.sus(tu.bytes) {
+            *all.entry(su.link).or_insert(0) += su.bytes * adus;
+        }
+    }
+    Some(all)
 }

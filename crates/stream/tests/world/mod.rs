@@ -1,5 +1,5 @@
-//! A world in virtual time: two interfaces, the network between them with all its faults, ranks that
-//! are slow, die, and stop reading; and what must hold whatever happens.
+//! A world in virtual time: two interfaces, the network between them with all its faults, ranks
+//! that are slow, die, and stop reading; and what must hold whatever happens.
 
 pub mod episode;
 pub mod node;
@@ -22,6 +22,7 @@ pub enum Next {
     Copied(PacketId, u64),
     Connected(ConnectionId),
     Offer(StreamId),
+    Finish(StreamId),
     Restore(LinkId),
     Hangup(ConnectionId),
     Tick,
@@ -64,6 +65,7 @@ pub struct Counts {
     pub hung_named: u64,
     pub lock_steps: u64,
     pub afters: u64,
+    pub finished_late: u64,
 }
 
 impl Counts {
@@ -93,6 +95,7 @@ impl Counts {
             (&mut self.hung_named, other.hung_named),
             (&mut self.lock_steps, other.lock_steps),
             (&mut self.afters, other.afters),
+            (&mut self.finished_late, other.finished_late),
         ];
         for (mine, more) in pairs {
             *mine += more;
@@ -195,6 +198,16 @@ impl World {
                 }
             }
             Next::Offer(stream) => self.offer(node, stream),
+            Next::Finish(stream) => {
+                let it = &mut self.nodes[node];
+                let track = &it.streams[&stream];
+                if track.end.is_none() {
+                    let adus = track.adus;
+                    self.counts.finished_late += 1;
+                    // It may have failed while its end was not told yet.
+                    let _ = it.manager.finish(now, stream, adus);
+                }
+            }
             Next::Restore(link) => {
                 self.nodes[node].cut.remove(&link);
                 self.nodes[node].manager.handle_link_restored(now, link);
@@ -226,8 +239,10 @@ impl World {
         track.offered += self.rng.between(1, track.tu_bytes);
         let (offered, links) = (track.offered, track.links.clone());
         let all = offered > track.adus * (1 << 10);
+        let exact = track.exact.clone();
         for link in links {
-            let bytes = if all { u64::MAX } else { offered };
+            let most = exact.as_ref().map_or(u64::MAX, |exact| exact[&link]);
+            let bytes = if all { most } else { offered.min(most) };
             let known = self.nodes[node]
                 .manager
                 .handle_offered(now, stream, link, bytes);
@@ -236,6 +251,9 @@ impl World {
         if !all {
             let later = self.now + self.rng.below(200_000);
             self.plan(later, node, Next::Offer(stream));
+        } else if exact.is_some() {
+            let later = self.now + self.rng.below(5_000_000);
+            self.plan(later, node, Next::Finish(stream));
         }
     }
 
@@ -325,7 +343,10 @@ impl World {
                 let Ok(header) = Header::decode(&bytes) else {
                     continue;
                 };
-                match self.nodes[node].manager.offer(now, id, &header) {
+                // Whatever the answer, its acknowledgement may have given orders.
+                let answer = self.nodes[node].manager.offer(now, id, &header);
+                any |= !(ordered && answer == Offer::Later);
+                match answer {
                     Offer::Take(packet) => {
                         let token = self.next;
                         let later = self.now + if ordered { 10 } else { self.rng.below(3_000) };
@@ -333,15 +354,13 @@ impl World {
                         assert!(before.is_none(), "packet {packet} comes where another is");
                         self.nodes[node].copying.insert(packet, (id, token));
                         self.plan(later, node, Next::Copied(packet, token));
-                        any = true;
                     }
-                    Offer::Taken => any = true,
                     Offer::Later if ordered => {
                         let side = self.nodes[node].sides.get_mut(&id).expect("it was there");
                         side.backlog.push_front((bytes, data));
                         break;
                     }
-                    Offer::Later | Offer::Drop(_) => (),
+                    Offer::Taken | Offer::Later | Offer::Drop(_) => (),
                 }
             }
         }
@@ -488,7 +507,9 @@ impl World {
                     self.nodes[node].sides[&connection].protocol,
                     Protocol::Stream | Protocol::Confirmed { repair: true }
                 );
-                if end == End::Done && repairs {
+                let by_held = self.nodes[node].sides[&connection].by_held;
+                let known = !by_held || direction == Direction::Receive;
+                if end == End::Done && repairs && known {
                     let whole = |track: &Track| track.key == key && track.direction != direction;
                     let other = self.nodes[peer].streams.values().find(|track| whole(track));
                     let other = other.expect("streams come in pairs");
@@ -543,9 +564,13 @@ impl World {
             );
             stored += network;
         }
+        let places = it.places.iter().map(|(id, data)| (*id, data.len()));
         assert!(
             it.stored_bytes() <= stored,
-            "places hold more than the manager counts"
+            "node {node} has more in its places than the {stored} bytes that its manager counts: \
+             {:?}, orders under way {:?}",
+            places.collect::<Vec<_>>(),
+            it.under_way
         );
     }
 }

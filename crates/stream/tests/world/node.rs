@@ -32,6 +32,8 @@ pub struct Track {
     pub step: Vec<StreamId>,
     pub links: Vec<LinkId>,
     pub offered: u64,
+    /// If its end is told late: bytes that there are on each link.
+    pub exact: Option<BTreeMap<LinkId, u64>>,
     pub begun: u64,
     pub moved: u64,
     pub done: u64,
@@ -48,7 +50,6 @@ impl Track {
 
 /// One end of a connection.
 pub struct Side {
-    pub channel: u32,
     pub protocol: Protocol,
     pub peer: ConnectionId,
     pub wire_free: u64,
@@ -56,6 +57,8 @@ pub struct Side {
     pub arrives: u64,
     pub backlog: VecDeque<(Vec<u8>, Vec<u64>)>,
     pub gone: bool,
+    /// Packets are confirmed by the peer's network memory, whatever becomes of them.
+    pub by_held: bool,
 }
 
 pub struct Node {
