@@ -113,10 +113,10 @@ CLASSES = {
         "TransmitPipe", "The half of the interface that sends (section 4.2 of the paper on iWarp)."
     ),
     "interface.workload": Class(
-        "Stream",
+        "StreamWorkload",
         """A stream of application data units (section 5.2 of the paper on iWarp).
 
-        >>> Stream(reshuffle="fast", block="512 B", links=4).block
+        >>> StreamWorkload(reshuffle="fast", block="512 B", stripes=4).block
         '512 B'
         """,
         ("workload.load", "5 MB/s", "200 MB/s"),

@@ -42,7 +42,7 @@ __all__ = [
     "ServerDevice",
     "ServerDisk",
     "Servers",
-    "Stream",
+    "StreamWorkload",
     "TransmitPipe",
     "Workload",
 ]
@@ -1111,10 +1111,10 @@ class NetworkInterface(Described):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stream(Described):
+class StreamWorkload(Described):
     """A stream of application data units (section 5.2 of the paper on iWarp).
 
-    >>> Stream(reshuffle="fast", block="512 B", links=4).block
+    >>> StreamWorkload(reshuffle="fast", block="512 B", stripes=4).block
     '512 B'
     """
 
@@ -1263,5 +1263,5 @@ class CubeJobs(Described):
 
 Machine = Hypercube | Fabric | FatTree | Graph | NetworkInterface
 """Any kind of machine."""
-AnyWorkload = Workload | PacketWorkload | Jobs | Stream | RingJobs | CubeJobs
+AnyWorkload = Workload | PacketWorkload | Jobs | StreamWorkload | RingJobs | CubeJobs
 """Work of any kind of machine."""
