@@ -1026,8 +1026,8 @@ class Cell(Described):
     """One cell of the torus."""
 
     cycle: str | None = key("cycle")
-    """A cycle of a cell's processor, of which costs per word are told. If left out: "50 ns". Range:
-    above 0 s, to 24 h."""
+    """A cycle of a cell's processor, of which costs per word are told: 20 MHz, which the paper does
+    not give. If left out: "50 ns". Range: above 0 s, to 24 h."""
     word: str | None = key("word")
     """A word (Figure 11: 4 B). If left out: "4 B". Range: 1 B to 64 B."""
     copy: str | None = key("copy")
