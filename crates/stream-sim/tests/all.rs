@@ -5,4 +5,5 @@ mod closed_forms;
 mod common;
 mod layouts;
 mod limits;
+mod naive;
 mod random;
