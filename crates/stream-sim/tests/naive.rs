@@ -387,7 +387,7 @@ fn the_rules_give_the_same_without_manager_and_engine() {
         "slow, fast, none, reserved: {counts:?} of 150; most apart: {:.1e}",
         most.get()
     );
-    assert!(counts.iter().all(|&count| count > 15), "{counts:?}");
+    assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
 }
 
 /// The paper's case in both: fast reshuffling is below slow with even shares, and above it with a
