@@ -87,11 +87,13 @@ papers: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --plots png --keep $(THREADS)
 	$(BIN)/isthmus papers run sci-fabrics --plots png --keep $(THREADS)
 	$(BIN)/isthmus papers run qsnet-io --plots png --keep $(THREADS)
+	$(BIN)/isthmus papers run nic-streams --plots png --keep $(THREADS)
 
 papers-quick: $(VENV)/.installed
 	$(BIN)/isthmus papers run hypercube-io --quick $(THREADS)
 	$(BIN)/isthmus papers run sci-fabrics --quick $(THREADS)
 	$(BIN)/isthmus papers run qsnet-io --quick $(THREADS)
+	$(BIN)/isthmus papers run nic-streams --quick $(THREADS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/run.py

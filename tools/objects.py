@@ -98,6 +98,29 @@ CLASSES = {
         'torus'
         """,
     ),
+    "interface.machine": Class(
+        "NetworkInterface",
+        """Cells of a torus and the network interface through which they send.
+
+        Sections and figures are those of the paper on iWarp.
+
+        >>> NetworkInterface(rows=4, columns=4, links=2).links
+        2
+        """,
+    ),
+    "interface.machine.cell": Class("Cell", "One cell of the torus."),
+    "interface.machine.interface": Class(
+        "TransmitPipe", "The half of the interface that sends (section 4.2 of the paper on iWarp)."
+    ),
+    "interface.workload": Class(
+        "StreamWorkload",
+        """A stream of application data units (section 5.2 of the paper on iWarp).
+
+        >>> StreamWorkload(reshuffle="fast", block="512 B", stripes=4).block
+        '512 B'
+        """,
+        ("workload.load", "5 MB/s", "200 MB/s"),
+    ),
     "hypercube.workload": Class(
         "Workload",
         """The traffic of every PE (section 4.3 of the hypercube paper).

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from isthmus.scenario_fields import Described, key, part, parts
 
 __all__ = [
+    "Cell",
     "Collectives",
     "CubeJobs",
     "CubeServers",
@@ -27,6 +28,7 @@ __all__ = [
     "Hypercube",
     "Job",
     "Jobs",
+    "NetworkInterface",
     "Nic",
     "PacketWorkload",
     "Placement",
@@ -40,6 +42,8 @@ __all__ = [
     "ServerDevice",
     "ServerDisk",
     "Servers",
+    "StreamWorkload",
+    "TransmitPipe",
     "Workload",
 ]
 
@@ -1018,6 +1022,142 @@ class Graph(Described):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cell(Described):
+    """One cell of the torus."""
+
+    cycle: str | None = key("cycle")
+    """A cycle of a cell's processor, of which costs per word are told: 20 MHz, which the paper does
+    not give. If left out: "50 ns". Range: above 0 s, to 24 h."""
+    word: str | None = key("word")
+    """A word (Figure 11: 4 B). If left out: "4 B". Range: 1 B to 64 B."""
+    copy: str | None = key("copy")
+    """What the processor of a cell moves of messages if it moves every byte itself, as in slow
+    reshuffling (section 6.3); the messages that it sends, passes on and takes share it. The paper
+    does not give it. If left out: "20 MB/s". Range: 1 bit/s or more."""
+    message: str | None = key("message")
+    """Time that a cell takes to begin a message (Figure 11). The paper does not give it. If left
+    out: "2.5 us". Range: 0 s to 24 h."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransmitPipe(Described):
+    """The half of the interface that sends (section 4.2 of the paper on iWarp)."""
+
+    processors: int | None = key("processors")
+    """Processors of the interface, each with a memory bus (section 4.2: 2). If left out: 2. Range:
+    1 to 16."""
+    bus: str | None = key("bus")
+    """What the memory bus of one processor carries (section 4.2). If left out: "160 MB/s". Range: 1
+    bit/s or more."""
+    crossings: int | None = key("crossings")
+    """How often data cross the memory bus on their way (section 4.2: once). If left out: 1. Range:
+    1 to 16."""
+    staging: str | None = key("staging")
+    """Staging memory for what comes over the links (section 4.2); two TUs must fit. If left out:
+    "128 KiB". Range: 1 B or more."""
+    memory: str | None = key("memory")
+    """Network memory for packets (section 4.2). The paper does not give it. If left out: "2 MiB".
+    Range: 1 B or more."""
+    engines: int | None = key("engines")
+    """DMA engines for links (section 5.3.2: 6). If left out: 6. Range: 1 to 4096."""
+    message: str | None = key("message")
+    """Time of the interface's processor to set up a message from a cell. The paper does not give
+    it. If left out: "2.5 us". Range: 0 s to 24 h."""
+    store: str | None = key("store")
+    """What moves from staging to network memory. The paper does not give it. If left out: "160
+    MB/s". Range: 1 bit/s or more."""
+    packet: str | None = key("packet")
+    """Time of the interface's processor to hand over a packet, fitted to the idle time with raw
+    HIPPI (section 4.3). If left out: "78 us". Range: 0 s to 24 h."""
+    udp: str | None = key("udp")
+    """Time of the interface's processor for the UDP and IP headers of a packet, fitted to the idle
+    time with them (section 4.3). If left out: "95 us". Range: 0 s to 24 h."""
+    packet_rate: str | None = key("packet_rate")
+    """Packets that the microcode of the interface sends at most (section 4.3). If left out: "3000
+    /s". Range: above 0, a mean gap of 1 ps to 24 h."""
+    network: str | None = key("network")
+    """What the external network carries (section 2.1: HIPPI). If left out: "100 MB/s". Range: 1
+    bit/s or more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkInterface(Described):
+    """Cells of a torus and the network interface through which they send.
+
+    Sections and figures are those of the paper on iWarp.
+
+    >>> NetworkInterface(rows=4, columns=4, links=2).links
+    2
+    """
+
+    kind: ClassVar[str] = "interface"
+
+    rows: int | None = key("rows")
+    """Rows of cells of the torus (section 6.3: 8); row 0 is the edge at which the interface is. If
+    left out: 8. Range: 1 to 4096."""
+    columns: int | None = key("columns")
+    """Columns of cells of the torus (section 6.3: 8). If left out: 8. Range: 1 to 4096."""
+    bandwidth: str | None = key("bandwidth")
+    """What a link between neighbouring cells carries one way, and a link to the interface (section
+    3); what crosses it shares it evenly (section 6.3). If left out: "40 MB/s". Range: 1 bit/s or
+    more."""
+    links: int | None = key("links")
+    """Links from the machine to the interface (section 3: 4); each has as many columns as the
+    others, and is at the first of them. If left out: 4. Range: 1 to 4096."""
+    routing: Literal["column-first", "row-first"] | None = key("routing")
+    """Which dimension data for the interface take first. If left out: "column-first"."""
+    cell: Cell | None = part("cell")
+    interface: TransmitPipe | None = part("interface")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamWorkload(Described):
+    """A stream of application data units (section 5.2 of the paper on iWarp).
+
+    >>> StreamWorkload(reshuffle="fast", block="512 B", stripes=4).block
+    '512 B'
+    """
+
+    search: ClassVar[Search] = Search(over="workload.load", start="5 MB/s", stop="200 MB/s")
+    """The load that a search varies, and its ends, unless told otherwise."""
+
+    origin: Literal["cells", "interface"] | None = key("origin")
+    """Where data come from: the cells, or the interface's staging memory, in which they lie
+    already. If left out: "cells"."""
+    sink: Literal["cells", "interface", "network"] | None = key("sink")
+    """Where data go to: other cells, so that only the reshuffle runs; the memory of the interface;
+    the external network. If left out: "network"."""
+    reshuffle: Literal["streaming", "none", "slow", "fast"] | None = key("reshuffle")
+    """How blocks become larger (section 6.3): not at all, and their order is lost; not at all, and
+    the interface takes each to its place; by the processors of the cells; by their communication
+    agents. If left out: "fast"."""
+    block: str | None = key("block")
+    """Blocks of the application's distribution, which go round the cells of a row (section 6.2.1);
+    a divisor of what a cell has of a TU. If left out: "512 B". Range: 1 B or more."""
+    adu: str | None = key("adu")
+    """An ADU, in whole TUs; rows have them one after another (section 5.2). If left out: a TU of
+    each row. Range: 1 B or more."""
+    tu: str | None = key("tu")
+    """A transfer unit: what the interface takes at a time (section 5.2), a part of it from each
+    cell of a row. If left out: "64 KiB". Range: 1 B or more."""
+    packet: str | None = key("packet")
+    """Data of a packet of the external network. If left out: a TU. Range: 1 B or more."""
+    stripes: int | None = key("stripes")
+    """Links to the interface that a TU is striped over. If left out: all of machine.links. Range: 1
+    to 4096."""
+    adus: int | None = key("adus")
+    """How many ADUs there are; a run ends with the last. If left out: 8. Range: 1 to 1000000."""
+    protocol: Literal["raw", "udp"] | None = key("protocol")
+    """What makes packets: the network itself, or UDP over IP (section 4.3). If left out: "raw"."""
+    reservation: str | None = key("reservation")
+    """What is reserved, on all links on its way, for what one cell sends to the interface (section
+    6.3). If left out: nothing: links are shared evenly. Range: 1 bit/s or more."""
+    load: str | None = key("load")
+    """Data that the application makes, an ADU at equal gaps. If left out: an ADU is there when the
+    one before has gone. Range: 1 bit/s or more."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RingServers(Described):
     """Which nodes of a fabric are I/O servers, and what stands behind them."""
 
@@ -1121,7 +1261,7 @@ class CubeJobs(Described):
     """By names of your own; at least one must be given."""
 
 
-Machine = Hypercube | Fabric | FatTree | Graph
+Machine = Hypercube | Fabric | FatTree | Graph | NetworkInterface
 """Any kind of machine."""
-AnyWorkload = Workload | PacketWorkload | Jobs | RingJobs | CubeJobs
+AnyWorkload = Workload | PacketWorkload | Jobs | StreamWorkload | RingJobs | CubeJobs
 """Work of any kind of machine."""

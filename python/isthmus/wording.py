@@ -23,6 +23,14 @@ _MEASURES = {
     "response": "transaction response time",
     "dropped": "dropped load",
     "retries": "busy retries",
+    "adu": "time of an ADU",
+    "cycles_per_word": "cost of a word",
+    "reshuffle": "reshuffling of a TU by a cell",
+    "wait": "waiting of a cell for its turn",
+    "send": "sending of a TU by a cell",
+    "idle": "idle time of the interface processor",
+    "packets": "packets sent",
+    "per_packet": "processor time of a packet",
 }
 _OPERATIONS = {
     "read": "I/O read",

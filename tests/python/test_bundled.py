@@ -26,7 +26,12 @@ def test_the_package_holds_the_examples_and_papers_of_the_repository():
 def test_papers_are_found_from_any_folder(isthmus, tmp_path):
     (tmp_path / "papers").mkdir()
     told = json.loads(isthmus("papers", "--json").stdout)
-    assert [each["name"] for each in told] == ["hypercube-io", "qsnet-io", "sci-fabrics"]
+    assert [each["name"] for each in told] == [
+        "hypercube-io",
+        "nic-streams",
+        "qsnet-io",
+        "sci-fabrics",
+    ]
     assert all(each["folder"].startswith(str(bundled.PAPERS)) for each in told)
 
 

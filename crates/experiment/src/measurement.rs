@@ -82,6 +82,9 @@ pub(crate) fn run(
         backlog: BacklogLimit::new(subject, rules.stop.replications, shared.memory.bound),
         shared,
     };
+    if let Some(messages) = subject.exact() {
+        return plan.exact(messages);
+    }
     match rules.stop.rule {
         StopRule::Fixed { messages } => plan.fixed(Length::AtLeast {
             messages,
@@ -125,6 +128,32 @@ impl Plan<'_> {
     fn cycles(&self, time: Time) -> Cycles {
         let cycles = time.us() / self.subject.cycle_us();
         (cycles.round() as Cycles).max(1)
+    }
+
+    /// The one run of a subject in which nothing is drawn at random.
+    fn exact(&self, messages: u64) -> Result<Measurement, Halt> {
+        let mut replication = self.replication(0)?;
+        replication.mark();
+        if self.rules.measure.channels && self.precise {
+            replication.count_channels();
+        }
+        let length = Length::AtLeast {
+            messages,
+            demands: u64::MAX,
+            cycles: 0,
+            wanted: (0, 0),
+        };
+        replication.run_to(length, self.shared.progress)?;
+        let finished = replication.finish();
+        let judged = judge(self.subject, &[&finished.recorders], self.test);
+        Ok(Measurement {
+            replications: vec![finished],
+            verdict: judged.verdict,
+            flow: judged.flow,
+            judgement: judged.judgement,
+            converged: true,
+            ended_by: None,
+        })
     }
 
     /// Runs of fixed length; only those at work are held in memory.

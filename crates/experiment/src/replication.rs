@@ -4,7 +4,7 @@ use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::result::Collapse;
-use crate::subject::{Counted, Simulated, Subject};
+use crate::subject::{Counted, Figure, Simulated, Subject};
 use isthmus_kernel::Cycles;
 use std::sync::Arc;
 
@@ -99,6 +99,8 @@ pub(crate) struct Finished {
     pub collapse: Option<Collapse>,
     /// Whether it ended since too many demands waited.
     pub overfull: bool,
+    /// What it came to, if it is exact.
+    pub figures: Vec<Figure>,
 }
 
 impl Replication {
@@ -292,6 +294,7 @@ impl Replication {
                 cycles,
             }),
             overfull: self.recorders.is_overfull(),
+            figures: self.simulation.figures(),
             recorders: self.recorders,
             cycles,
             collapse: self.collapse,

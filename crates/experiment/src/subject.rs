@@ -22,9 +22,10 @@ pub trait Subject: Debug + Send + Sync {
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min): what
-    /// fills for long, as a burst buffer does, looks as if it carried anything until it is full. A run that
-    /// has delivered the most messages that it may before is undecided. None by default.
+    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min):
+    /// what fills for long, as a burst buffer does, looks as if it carried anything until it is
+    /// full. A run that has delivered the most messages that it may before is undecided. None by
+    /// default.
     fn cycles_wanted(&self) -> Cycles {
         0
     }
@@ -72,6 +73,13 @@ pub trait Subject: Debug + Send + Sync {
     /// The rates to report.
     fn rates(&self) -> Vec<RateInfo>;
 
+    /// Messages of a run that says all there is to know, where nothing is drawn at random: one
+    /// replication of so many is all that is run, whatever the rules say, and what it gives is
+    /// exact. None by default.
+    fn exact(&self) -> Option<u64> {
+        None
+    }
+
     /// Offered load in the unit of [`crate::result::Load`]; none in a closed loop.
     fn load(&self) -> Option<f64>;
 
@@ -115,6 +123,22 @@ pub trait Simulated: Send {
 
     /// Why no message arrives any more, if that is so.
     fn collapse(&self) -> Option<Collapse>;
+
+    /// What it came to, of a run that is exact; nothing by default.
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
+    }
+}
+
+/// A number that an exact run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The number.
+    pub value: f64,
 }
 
 /// Totals of one simulation.

@@ -6,7 +6,7 @@ use crate::rates;
 use crate::recorders::Recorders;
 use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, State, VerdictSummary};
 use crate::rules::Rules;
-use crate::subject::{Counted, Overlay, Subject};
+use crate::subject::{Counted, Figure, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_statistics::{SaturationTest, Summary, Verdict};
 
@@ -42,6 +42,10 @@ impl Report {
         if !counted.is_empty() {
             report.uses = subject.uses(&counted, overlay);
             report.nodes = subject.nodes(&counted);
+        }
+        if let (Some(_), [only]) = (subject.exact(), &measurement.replications[..]) {
+            let exact = only.figures.iter().map(|figure| exact(figure, overlay));
+            report.measures.extend(exact);
         }
         for (at, name) in subject.measures().iter().enumerate() {
             report.add((at, name), measurement, rules, overlay, subject.cycle_us());
@@ -132,6 +136,25 @@ impl Report {
                     .collect(),
             });
         }
+    }
+}
+
+/// A number of which there is no other: its interval is that number.
+fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
+    let analytic = overlay.measures.get(figure.name).copied();
+    Measure {
+        name: figure.name.to_owned(),
+        unit: figure.unit.to_owned(),
+        mean: Some(figure.value),
+        low: Some(figure.value),
+        high: Some(figure.value),
+        each: vec![figure.value],
+        samples: 1,
+        percentiles: Vec::new(),
+        analytic,
+        residual: analytic.map(|value| figure.value / value - 1.0),
+        target: None,
+        warmup_share: 0.0,
     }
 }
 

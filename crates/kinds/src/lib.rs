@@ -106,6 +106,7 @@ mod failures;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
+pub mod interface;
 mod jobs;
 mod outstanding;
 pub mod packets;
@@ -121,6 +122,7 @@ pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<sci::Sci>(),
     Row::of::<fattree::FatTree>(),
     Row::of::<graph::Graph>(),
+    Row::of::<interface::Interface>(),
     Row::of::<sci::SciJobs>(),
     Row::of::<hypercube::HypercubeJobs>(),
 ]);

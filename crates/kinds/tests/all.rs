@@ -15,6 +15,7 @@ mod graph_limits;
 mod graph_runs;
 mod graph_scale;
 mod hypercube_jobs;
+mod interface_runs;
 mod intervals;
 mod journals;
 mod laws;

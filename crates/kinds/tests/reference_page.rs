@@ -60,6 +60,13 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
          interfaces the defaults describe.",
     ),
     (
+        "machine",
+        "interface",
+        "`[machine]` of a network interface",
+        "`machine.kind = \"interface\"`: cells of a torus and the interface through which they send; see \
+         [A network interface](iwarp.md). Sections and figures are those of the paper on iWarp.",
+    ),
+    (
         "workload",
         "hypercube",
         "`[workload]` of a hypercube",
@@ -70,6 +77,13 @@ const PARTS: &[(&str, &str, &str, &str)] = &[
         "sci",
         "`[workload]` of an SCI fabric",
         "What the nodes send each other, in files without jobs.",
+    ),
+    (
+        "workload",
+        "interface",
+        "`[workload]` of a network interface",
+        "A stream of application data units. A run is exact: nothing is drawn at random, and `[stop]` \
+         has no effect.",
     ),
     (
         "workload",

@@ -9,19 +9,21 @@ import msgspec
 from isthmus.machines.fat_tree import FatTreeSummary
 from isthmus.machines.graph import GraphSummary
 from isthmus.machines.hypercube import HypercubeSummary
+from isthmus.machines.interface import InterfaceSummary
 from isthmus.machines.sci import SciSummary
 
 __all__ = [
     "FatTreeSummary",
     "GraphSummary",
     "HypercubeSummary",
+    "InterfaceSummary",
     "MachineSummary",
     "SciSummary",
     "read_fabric",
     "read_machines",
 ]
 
-MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary
+MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
 """A machine of any kind: a new kind is one more here."""
 
 

@@ -27,6 +27,9 @@ A *selector* gives a value with an interval::
                             trees what arrives for the process of a node, or on average of several
                             (node 4-15)
     wire KIND               of fat trees the busiest link of a kind, headers included (wire inject)
+    blocks LAYOUT WHAT      of Table 1 of the iWarp paper, counted by the plan to one rank: size or
+                            count of the contiguous blocks of a square array of bytes in row_swath,
+                            coarse or fine (blocks fine count @ n=1024; p=8; b=2)
     setting KEY in UNIT     what the scenario states (setting machine.nic.payload in B)
     3.5                     a number
 
@@ -46,7 +49,7 @@ from dataclasses import dataclass, field, replace
 
 from isthmus.errors import IsthmusError
 from isthmus.machines import HypercubeSummary
-from isthmus.papers import arithmetic, fabric, tree
+from isthmus.papers import arithmetic, blocks, fabric, tree
 from isthmus.papers.grammar import Conditions, number
 from isthmus.papers.model import Model, balance
 from isthmus.results.schema import (
@@ -326,6 +329,10 @@ def _equation(words: list[str], fixed: Conditions, _source: Source) -> Value:
     return fabric.equation(" ".join(words[1:]), fixed.get("nodes"))
 
 
+def _blocks(words: list[str], fixed: Conditions, _source: Source) -> Value:
+    return blocks.counted(words[1:], fixed)
+
+
 def _machine(words: list[str], fixed: Conditions, source: Source) -> Value:
     described = result(source).machines[_point(source, fixed).machine]
     return fabric.machine(_name(words), described)
@@ -370,6 +377,7 @@ _SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
     "peak": _peak,
     "verdict": _verdict_word,
     "equation": _equation,
+    "blocks": _blocks,
     "machine": _machine,
     "collapse": _collapse,
     "node": _node,
@@ -378,7 +386,7 @@ _SELECTORS: dict[str, Callable[[list[str], Conditions, Source], Value]] = {
 }
 
 _WITHOUT_SIMULATION = frozenset(
-    ("analytic", "model", "balance", "io_nodes", "equation", "machine", "setting")
+    ("analytic", "model", "balance", "io_nodes", "equation", "blocks", "machine", "setting")
 )
 _LONGEST = {
     "mean": 2,
@@ -390,6 +398,7 @@ _LONGEST = {
     "saturation": 2,
     "balance": 2,
     "io_nodes": 1,
+    "blocks": 3,
     "verdict": 1,
     "machine": 2,
     "collapse": 2,

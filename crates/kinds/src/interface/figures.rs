@@ -1,0 +1,157 @@
+//! The machine and the use of its parts, in figures.
+
+use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
+use isthmus_experiment::subject::{Counted, Overlay};
+use isthmus_experiment::uses::{Part as UsedPart, Uses, fullest, rows};
+use isthmus_stream_sim::spec::{From, Machine, To, Work};
+use isthmus_stream_sim::{LinkKind, Part, parts};
+use serde::Serialize;
+
+/// Cells of a torus and their network interface.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterfaceSummary {
+    /// Rows of cells.
+    pub rows: u32,
+    /// Columns of cells.
+    pub columns: u32,
+    /// Links to the interface.
+    pub links: u32,
+    /// The column of each of them.
+    pub link_columns: Vec<u32>,
+    /// What a link carries.
+    pub link_mb_per_s: f64,
+    /// What the external network carries.
+    pub network_mb_per_s: f64,
+    /// Staging memory.
+    pub staging_bytes: u64,
+    /// DMA engines for links.
+    pub engines: u32,
+}
+
+/// The machine in figures.
+pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
+    let apart = machine.columns / machine.links;
+    InterfaceSummary {
+        rows: machine.rows,
+        columns: machine.columns,
+        links: machine.links,
+        link_columns: (0..machine.links).map(|link| link * apart).collect(),
+        link_mb_per_s: machine.link_bytes_per_s as f64 / 1e6,
+        network_mb_per_s: machine.interface.network_bytes_per_s as f64 / 1e6,
+        staging_bytes: machine.interface.staging_bytes,
+        engines: machine.interface.engines,
+    }
+}
+
+/// What data pass, each with the MB/s that it can do and how that follows.
+fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
+    let interface = &machine.interface;
+    let mb = |bytes_per_s: u64| bytes_per_s as f64 / 1e6;
+    let mut stages = Vec::new();
+    if work.to == To::Cells {
+        return stages;
+    }
+    if work.from == From::Cells {
+        let link = mb(machine.link_bytes_per_s);
+        let links = format!("{} links of {}", work.links, bandwidth(link));
+        stages.push((
+            "links to the interface",
+            link * f64::from(work.links),
+            links,
+        ));
+        let (bus, crossings) = (mb(interface.bus_bytes_per_s), interface.crossings);
+        let one = format!(
+            "{} processors of {}, crossed {crossings} times",
+            interface.processors,
+            bandwidth(bus)
+        );
+        let bus = bus * f64::from(interface.processors) / f64::from(crossings);
+        stages.push(("memory bus", bus, one));
+    }
+    let store = mb(interface.store_bytes_per_s);
+    stages.push(("store", store, "machine.interface.store".to_owned()));
+    if work.to == To::Network {
+        let packets = interface.packets_per_s;
+        let bytes = work.packet_bytes;
+        let microcode = packets as f64 * bytes as f64 / 1e6;
+        let basis = format!("{packets} packets/s of {bytes} B");
+        stages.push(("microcode", microcode, basis));
+        let network = mb(interface.network_bytes_per_s);
+        stages.push(("network", network, "machine.interface.network".to_owned()));
+    }
+    stages
+}
+
+/// The slowest of what data pass, which nothing exceeds: in MB/s, and which it is.
+pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str)> {
+    let stages = stages(machine, work).into_iter();
+    stages
+        .map(|(name, supply, _)| (supply, name))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// What is asked of each of them.
+pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Capacity {
+    let parts = stages(machine, work).into_iter();
+    let parts = parts.map(|(name, supply, basis)| PartKind {
+        name: name.to_owned(),
+        demand: load,
+        at_most: false,
+        supply: Some(supply),
+        unit: "MB/s",
+        basis,
+    });
+    Capacity {
+        variant: Vec::new(),
+        load,
+        parts: parts.collect(),
+        remarks: vec![
+            "Times per message and per packet, and what moves between cells, are left out."
+                .to_owned(),
+        ],
+    }
+}
+
+/// The name of a part in results, and where it is; the interface comes after the cells.
+fn place(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
+    match part {
+        Part::Link(LinkKind::Torus(from, to)) => ("link", from, Some(to)),
+        Part::Link(LinkKind::Interface(from)) => ("interface_link", from, Some(cells)),
+        Part::Link(LinkKind::Processor(cell)) => ("cell_processor", cell, None),
+        Part::Link(LinkKind::Bus) => ("bus", cells, None),
+        Part::Processor => ("processor", cells, None),
+        Part::Store => ("store", cells, None),
+        Part::Microcode => ("microcode", cells, None),
+        Part::Network => ("network", cells, None),
+    }
+}
+
+/// How busy the parts were that had anything to do.
+pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) -> Uses {
+    let Some(counted) = counted.first() else {
+        return Uses::default();
+    };
+    let cells = machine.rows * machine.columns;
+    let cycles = counted.cycles.max(1) as f64;
+    let counts = counted.counts.channels.iter().zip(&counted.counts.held);
+    let used: Vec<UsedPart> = parts(machine)
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, (carried, held))| **carried > 0 || held.cycles > 0)
+        .map(|(part, (&carried, held))| {
+            let (kind, from, to) = place(part, cells);
+            UsedPart {
+                kind: kind.to_owned(),
+                from,
+                to,
+                utilisation: carried as f64 / cycles,
+                busy: held.cycles as f64 / cycles,
+                held: None,
+            }
+        })
+        .collect();
+    Uses {
+        rows: rows(&used, overlay, true),
+        bottleneck: fullest(&used).map(|part| part.bottleneck("message", None)),
+    }
+}

@@ -1,0 +1,207 @@
+//! What files say of it.
+
+use super::Interface;
+use super::table::{MachineTable, WorkloadTable};
+use crate::bandwidths;
+use isthmus_scenario::format::Default::{Required, Value};
+use isthmus_scenario::format::{
+    Describe, Format, Kind, Loads, Own, Problem, Reason, Rows, Settings, Tables, Watch,
+};
+use isthmus_stream_sim::spec::{self, From, Machine, Protocol, Reshuffle, To, Work};
+use isthmus_stream_sim::{Error, check_machine, check_work};
+use isthmus_units::{Bandwidth, Time};
+
+const LOAD_KEYS: &[&str] = &["workload.load"];
+
+/// Runs are exact: rules for stopping mean nothing, but stand in files of all kinds.
+const OWN: &[Own] = &[
+    Own::default("stop.of", Value("[\"accepted\"]")).holds(Kind::Measures {
+        example: "[\"accepted\"]",
+        named: false,
+    }),
+    Own::default("stop.messages_first", Value("1")),
+    Own::default("stop.messages_max", Value("1")),
+    Own::default("stop.messages", Value("1"))
+        .meaning("Has no effect here: a run is that of workload.adus ADUs, and exact"),
+    Own::default("stop.warmup_messages", Value("0"))
+        .meaning("Has no effect here: nothing is discarded"),
+    Own::default("search.over", Required).holds(Kind::Choice(LOAD_KEYS)),
+    Own::default("search.from", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"20 MB/s\""),
+    Own::default("search.to", Required)
+        .holds(Kind::Offered { usual: "MB/s" })
+        .such_as("\"160 MB/s\""),
+];
+
+/// Rules that exact runs do not heed.
+const UNHEEDED: &[&str] = &[
+    "stop.rule",
+    "stop.precision",
+    "stop.of",
+    "stop.messages_first",
+    "stop.messages_max",
+    "stop.messages",
+    "stop.time",
+    "stop.replications",
+    "stop.warmup",
+    "stop.warmup_messages",
+    "stop.intervals",
+];
+
+impl Format for Interface {
+    const NAME: &'static str = "interface";
+    const TABLES: Tables = Tables {
+        machine: || Rows::of::<MachineTable>("machine"),
+        workload: || Rows::of::<WorkloadTable>("workload"),
+        named: None,
+        own: OWN,
+        loads: Loads {
+            keys: LOAD_KEYS,
+            key: "workload.load",
+            label: "offered load",
+            unit: "MB/s",
+            read: bandwidths::read::<{ bandwidths::MB_PER_S }>,
+            write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
+        },
+        presets: None,
+        faults: None,
+    };
+    type Machine = Machine;
+    type Work = Work;
+
+    fn machine(settings: &Settings) -> Result<Machine, Problem> {
+        let table = MachineTable::read(settings, "machine");
+        let (cell, interface) = (table.cell, table.interface);
+        let machine = Machine {
+            rows: table.rows,
+            columns: table.columns,
+            link_bytes_per_s: bytes_per_s(table.bandwidth),
+            links: table.links,
+            routing: table.routing,
+            cell: spec::Cell {
+                cycle_ns: ns(settings, "machine.cell.cycle", cell.cycle)?,
+                word_bytes: cell.word.get(),
+                copy_bytes_per_s: bytes_per_s(cell.copy),
+                message_ns: ns(settings, "machine.cell.message", cell.message)?,
+            },
+            interface: spec::Interface {
+                processors: interface.processors,
+                bus_bytes_per_s: bytes_per_s(interface.bus),
+                crossings: interface.crossings,
+                staging_bytes: interface.staging.get(),
+                memory_bytes: interface.memory.get(),
+                engines: interface.engines,
+                message_ns: ns(settings, "machine.interface.message", interface.message)?,
+                store_bytes_per_s: bytes_per_s(interface.store),
+                packet_ns: ns(settings, "machine.interface.packet", interface.packet)?,
+                udp_ns: ns(settings, "machine.interface.udp", interface.udp)?,
+                // A float becomes the nearest integer there is.
+                packets_per_s: interface.packet_rate.per_s().round() as u64,
+                network_bytes_per_s: bytes_per_s(interface.network),
+            },
+        };
+        check_machine(&machine).map_err(|error| problem(settings, error))?;
+        Ok(machine)
+    }
+
+    fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
+        let table = WorkloadTable::read(settings, "workload");
+        let tu_bytes = table.tu.get();
+        let of_rows = tu_bytes.saturating_mul(machine.rows.into());
+        let work = Work {
+            from: table.origin,
+            to: table.sink,
+            reshuffle: table.reshuffle,
+            block_bytes: table.block.get(),
+            adu_bytes: table.adu.map_or(of_rows, |adu| adu.get()),
+            tu_bytes,
+            packet_bytes: table.packet.map_or(tu_bytes, |packet| packet.get()),
+            links: table.stripes.unwrap_or(machine.links),
+            adus: table.adus,
+            load_bytes_per_s: table.load.map(bytes_per_s),
+            protocol: table.protocol,
+            reservation_bytes_per_s: table.reservation.map(bytes_per_s),
+        };
+        check_work(machine, &work).map_err(|error| problem(settings, error))?;
+        Ok(work)
+    }
+
+    fn watch(watch: &mut Watch<'_>, _machine: &Machine, work: &Work) {
+        for key in UNHEEDED {
+            watch.field(
+                key,
+                Some(Reason {
+                    problem: "it has no effect: nothing is drawn at random here, and one run of \
+                              workload.adus ADUs is exact"
+                        .to_owned(),
+                    hint: "remove it; workload.adus says how long a run is".to_owned(),
+                    causes: &[],
+                }),
+            );
+        }
+        let mut vain = |key, vain: bool, cause: &'static str, hint: &str| {
+            let reason = vain.then(|| Reason {
+                problem: format!("it has no effect with this {cause}"),
+                hint: format!("remove it, or set {hint}"),
+                causes: std::slice::from_ref(&cause),
+            });
+            watch.field(key, reason);
+        };
+        let inside = work.from == From::Interface;
+        let (to_network, cells) = ("workload.sink = \"network\"", "workload.origin = \"cells\"");
+        for key in ["workload.packet", "workload.protocol"] {
+            vain(key, work.to != To::Network, "workload.sink", to_network);
+        }
+        for key in ["workload.reshuffle", "workload.reservation"] {
+            vain(key, inside, "workload.origin", cells);
+        }
+        vain(
+            "workload.block",
+            inside || work.reshuffle == Reshuffle::Streaming,
+            if inside {
+                "workload.origin"
+            } else {
+                "workload.reshuffle"
+            },
+            if inside {
+                cells
+            } else {
+                "workload.reshuffle = \"none\", \"slow\" or \"fast\""
+            },
+        );
+        let udp = work.to == To::Network && work.protocol == Protocol::Udp;
+        vain(
+            "machine.interface.udp",
+            !udp,
+            "workload.protocol",
+            "workload.protocol = \"udp\"",
+        );
+        let slow = work.reshuffle == Reshuffle::Slow && !inside;
+        vain(
+            "machine.cell.copy",
+            !slow,
+            "workload.reshuffle",
+            "workload.reshuffle = \"slow\"",
+        );
+    }
+}
+
+/// Bytes per second, rounded down.
+fn bytes_per_s(bandwidth: Bandwidth) -> u64 {
+    bandwidth.bits_per_s() / 8
+}
+
+/// Whole nanoseconds: those are the ticks.
+fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
+    if time.ps().is_multiple_of(1_000) {
+        return Ok(time.ps() / 1_000);
+    }
+    let problem = format!("{time} is not a whole number of nanoseconds");
+    let whole = Time::from_ns(time.ps().div_ceil(1_000));
+    Err(settings.problem(key, problem, format!("give {whole}")))
+}
+
+fn problem(settings: &Settings, error: Error) -> Problem {
+    settings.problem(error.field, error.problem, error.hint)
+}

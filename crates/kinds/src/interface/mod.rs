@@ -1,0 +1,13 @@
+//! `machine.kind = "interface"`: a network interface, its stream manager, and the cells of a torus
+//! that send through it.
+
+mod figures;
+mod format;
+mod subject;
+mod table;
+
+pub use figures::InterfaceSummary;
+
+/// The kind.
+#[derive(Debug)]
+pub struct Interface;

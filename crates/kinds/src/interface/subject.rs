@@ -1,0 +1,264 @@
+//! Network interfaces, as subjects of experiments.
+
+use super::{Interface, InterfaceSummary, figures};
+use isthmus_experiment::capacity::Capacity;
+use isthmus_experiment::recorders::Recorders;
+use isthmus_experiment::result::{Collapse, NodeUse};
+use isthmus_experiment::subject::{
+    Counted, Counts, Figure, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+};
+use isthmus_experiment::uses::Uses;
+use isthmus_experiment::{Flaw, Kind};
+use isthmus_kernel::Cycles;
+use isthmus_stream_sim::spec::{From, Machine, To, Work};
+use isthmus_stream_sim::{Error, Simulation, check_work};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Ticks are nanoseconds.
+const CYCLE_US: f64 = 1e-3;
+
+const FLOWS: &[FlowInfo] = &[FlowInfo {
+    name: Cow::Borrowed("ADUs"),
+    sample_every: 1,
+}];
+
+impl Kind for Interface {
+    type Built = Machine;
+    type Summary = InterfaceSummary;
+
+    fn build(machine: &Machine) -> Result<Machine, Flaw> {
+        Ok(machine.clone())
+    }
+
+    fn subject(machine: &Machine, work: &Work) -> Result<Arc<dyn Subject>, Flaw> {
+        check_work(machine, work).map_err(flaw)?;
+        let point = Point {
+            machine: machine.clone(),
+            work: work.clone(),
+        };
+        // What only building finds.
+        point.simulation().map_err(flaw)?;
+        Ok(Arc::new(point))
+    }
+
+    fn summary(machine: &Machine) -> InterfaceSummary {
+        figures::summary(machine)
+    }
+
+    fn measures(_: &Work) -> Vec<String> {
+        let names = [
+            "accepted",
+            "adu",
+            "cycles_per_word",
+            "reshuffle",
+            "wait",
+            "send",
+            "idle",
+            "packets",
+            "per_packet",
+        ];
+        names.map(str::to_owned).to_vec()
+    }
+}
+
+fn flaw(error: Error) -> Flaw {
+    Flaw {
+        field: error.field,
+        problem: error.problem,
+        hint: error.hint,
+        line: None,
+    }
+}
+
+#[derive(Debug)]
+struct Point {
+    machine: Machine,
+    work: Work,
+}
+
+impl Point {
+    fn simulation(&self) -> Result<Simulation, Error> {
+        Simulation::new(&self.machine, &self.work)
+    }
+}
+
+impl Subject for Point {
+    fn begin(&self, _seed: u64, _replication: u64) -> Box<dyn Simulated> {
+        let simulation = self.simulation();
+        let simulation = simulation.unwrap_or_else(|_| unreachable!("it was built before"));
+        Box::new(Running {
+            simulation,
+            offered: 0,
+            work: self.work.clone(),
+        })
+    }
+
+    fn cycle_us(&self) -> f64 {
+        CYCLE_US
+    }
+
+    fn cycles_min(&self) -> Cycles {
+        0
+    }
+
+    fn senders(&self) -> u64 {
+        u64::from(self.machine.rows) * u64::from(self.machine.columns)
+    }
+
+    fn measures(&self) -> &[String] {
+        &[]
+    }
+
+    fn occurs(&self, _measure: usize) -> bool {
+        false
+    }
+
+    fn flows(&self) -> &[FlowInfo] {
+        FLOWS
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.work.load_bytes_per_s.is_none()
+    }
+
+    fn rates(&self) -> Vec<RateInfo> {
+        Vec::new()
+    }
+
+    fn exact(&self) -> Option<u64> {
+        Some(self.work.adus)
+    }
+
+    fn load(&self) -> Option<f64> {
+        self.work.load_bytes_per_s.map(|load| load as f64 / 1e6)
+    }
+
+    fn overlay(&self) -> Overlay {
+        let Some((most, which)) = figures::bound(&self.machine, &self.work) else {
+            return Overlay::default();
+        };
+        let mut overlay = Overlay {
+            saturation: Some(most),
+            bottleneck: Some(which.to_owned()),
+            ..Overlay::default()
+        };
+        let carried = self.load().map_or(most, |load| load.min(most));
+        overlay.measures.insert("accepted".to_owned(), carried);
+        overlay
+    }
+
+    fn capacity(&self) -> Capacity {
+        figures::capacity(&self.machine, &self.work, self.load())
+    }
+
+    fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
+        figures::uses(&self.machine, counted, overlay)
+    }
+
+    fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
+        Vec::new()
+    }
+}
+
+struct Running {
+    simulation: Simulation,
+    /// ADUs that the recorders were told of.
+    offered: u64,
+    work: Work,
+}
+
+impl Running {
+    /// When the next ADU is made that the recorders were not told of.
+    fn next_offer(&self) -> Cycles {
+        let gap = self.work.gap_ns().filter(|_| self.offered < self.work.adus);
+        gap.map_or(Cycles::MAX, |gap| gap.saturating_mul(self.offered))
+    }
+
+    /// Tells of the ADUs that are made by now. Without a load nothing is offered: it follows from
+    /// what is accepted.
+    fn offer(&mut self, recorders: &mut Recorders) {
+        while self.next_offer() <= self.simulation.now() {
+            recorders.offer(0);
+            self.offered += 1;
+        }
+    }
+}
+
+impl Simulated for Running {
+    fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
+        while !recorders.finished() && self.simulation.now() < until {
+            self.offer(recorders);
+            let before = self.simulation.adus();
+            let limit = until.min(self.next_offer());
+            let goes_on = self.simulation.run(before + 1, limit);
+            for _ in before..self.simulation.adus() {
+                recorders.flows[0].complete();
+                recorders.delivered += 1;
+            }
+            if !goes_on && self.simulation.adus() < self.work.adus {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn now(&self) -> Cycles {
+        self.simulation.now()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.offered - self.simulation.adus().min(self.offered)
+    }
+
+    /// They are counted from the beginning.
+    fn count_channels(&mut self) {}
+
+    fn counts(&self) -> Counts {
+        let elapsed = self.simulation.now() as f64;
+        let ticks = |share: f64| (share * elapsed).round() as u64;
+        let uses = self.simulation.uses();
+        Counts {
+            channels: uses.iter().map(|part| ticks(part.utilisation)).collect(),
+            held: uses
+                .iter()
+                .map(|part| Taken {
+                    cycles: ticks(part.busy),
+                    ..Taken::default()
+                })
+                .collect(),
+            ..Counts::default()
+        }
+    }
+
+    fn collapse(&self) -> Option<Collapse> {
+        None
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let Some(told) = self.simulation.figures() else {
+            return Vec::new();
+        };
+        let figure = |name, unit, value| Figure { name, unit, value };
+        let mut figures = vec![
+            figure("accepted", "MB/s", told.mb_per_s),
+            figure("adu", "us", told.elapsed_ns as f64 / told.adus as f64 / 1e3),
+            figure("cycles_per_word", "cycles", told.cycles_per_word),
+        ];
+        if self.work.from == From::Cells {
+            figures.push(figure("reshuffle", "us", told.last_row.reshuffle_ns / 1e3));
+            if self.work.to != To::Cells {
+                figures.push(figure("wait", "us", told.last_row.wait_ns / 1e3));
+                figures.push(figure("send", "us", told.last_row.send_ns / 1e3));
+            }
+        }
+        if self.work.to != To::Cells {
+            figures.push(figure("idle", "%", 100.0 * told.idle));
+        }
+        if self.work.to == To::Network {
+            figures.push(figure("packets", "1/s", told.packets_per_s));
+            figures.push(figure("per_packet", "us", told.per_packet_ns / 1e3));
+        }
+        figures
+    }
+}

@@ -1,0 +1,182 @@
+//! Which machines and which work there can be.
+
+use crate::error::Error;
+use crate::spec::{From, Machine, Reshuffle, To, Work};
+
+/// Most cells of a machine.
+pub const CELLS_MAX: u32 = 4096;
+
+/// Most messages to the interface, or packets, of one run.
+const MESSAGES_MAX: u64 = 4_000_000;
+
+/// Whether a machine can be.
+///
+/// # Errors
+/// The first field that does not go with the others.
+pub fn check_machine(machine: &Machine) -> Result<(), Error> {
+    let (rows, columns, links) = (machine.rows, machine.columns, machine.links);
+    let cells = u64::from(rows) * u64::from(columns);
+    if cells == 0 || cells > u64::from(CELLS_MAX) {
+        let problem = format!("{cells} cells");
+        let hint = format!("give 1 to {CELLS_MAX}");
+        return Err(Error::new("machine.size", problem, hint));
+    }
+    if links == 0 || !columns.is_multiple_of(links) {
+        let problem = format!("{links} links for {columns} columns");
+        let hint = "give as many columns to each link: a divisor of their number";
+        return Err(Error::new("machine.links", problem, hint));
+    }
+    let engines = machine.interface.engines;
+    if engines == 0 {
+        let problem = "no engine takes data from a link";
+        return Err(Error::new(
+            "machine.interface.engines",
+            problem,
+            "give 1 or more",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a machine can do this work.
+///
+/// # Errors
+/// The first field that does not go with the others.
+pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
+    check_sizes(machine, work)?;
+    check_links(machine, work)?;
+    if work.from == From::Interface && work.to != To::Network {
+        let problem = "data that lie in the interface already can only go to the network";
+        return Err(Error::new(
+            "workload.sink",
+            problem,
+            "set workload.sink = \"network\"",
+        ));
+    }
+    if work.from == From::Interface && work.load_bytes_per_s.is_some() {
+        let problem = "cells make no data where these lie in the interface already";
+        return Err(Error::new(
+            "workload.load",
+            problem,
+            "remove it, or set workload.origin = \"cells\"",
+        ));
+    }
+    if work.to == To::Cells && !work.reshuffle.exchanges() {
+        let problem = "nothing moves if data stay in the cells and are not reshuffled";
+        let hint = "set workload.reshuffle = \"fast\" or \"slow\"";
+        return Err(Error::new("workload.reshuffle", problem, hint));
+    }
+    let whole = machine.columns == 1 || work.block_bytes == work.share_bytes(machine);
+    if work.to == To::Cells && whole {
+        let problem = "nothing moves: each cell has its part of a TU in one block already";
+        return Err(Error::new(
+            "workload.block",
+            problem,
+            "give smaller ones, and several columns",
+        ));
+    }
+    check_length(machine, work)
+}
+
+fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
+    let (tu, columns) = (work.tu_bytes, u64::from(machine.columns));
+    if tu == 0 || !tu.is_multiple_of(columns) {
+        let problem = format!("{tu} B over {columns} columns");
+        let hint = "give a multiple of the columns: each cell of a row has a part of it";
+        return Err(Error::new("workload.tu", problem, hint));
+    }
+    let staging = machine.interface.staging_bytes;
+    if tu.saturating_mul(2) > staging {
+        let problem = format!("two buffers of {tu} B and {staging} B of staging memory");
+        let hint = format!("give at most {} B", staging / 2);
+        return Err(Error::new("workload.tu", problem, hint));
+    }
+    if tu > machine.interface.memory_bytes {
+        let problem = format!(
+            "{tu} B and {} B of network memory",
+            machine.interface.memory_bytes
+        );
+        return Err(Error::new(
+            "workload.tu",
+            problem,
+            "give less, or more memory",
+        ));
+    }
+    let adu = work.adu_bytes;
+    if adu == 0 || !adu.is_multiple_of(tu) {
+        let problem = format!("{adu} B are not whole TUs of {tu} B");
+        return Err(Error::new(
+            "workload.adu",
+            problem,
+            "give a multiple of workload.tu",
+        ));
+    }
+    let (share, block) = (work.share_bytes(machine), work.block_bytes);
+    if work.reshuffle != Reshuffle::Streaming && (block == 0 || !share.is_multiple_of(block)) {
+        let problem = format!("{block} B do not divide the {share} B that a cell has of a TU");
+        return Err(Error::new(
+            "workload.block",
+            problem,
+            format!("give a divisor of {share} B"),
+        ));
+    }
+    if work.packet_bytes == 0 || work.packet_bytes > tu {
+        let problem = format!("{} B with TUs of {tu} B", work.packet_bytes);
+        return Err(Error::new(
+            "workload.packet",
+            problem,
+            "give a TU or a part of it",
+        ));
+    }
+    Ok(())
+}
+
+fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
+    let (links, there) = (work.links, machine.links);
+    if links == 0 || links > there || !there.is_multiple_of(links) {
+        let problem = format!("{links} of {there} links");
+        let hint = "give a divisor of machine.links, so that columns divide evenly";
+        return Err(Error::new("workload.stripes", problem, hint));
+    }
+    if links > machine.interface.engines {
+        let problem = format!("{links} links and {} engines", machine.interface.engines);
+        let hint = "give no more links than machine.interface.engines";
+        return Err(Error::new("workload.stripes", problem, hint));
+    }
+    let Some(reserved) = work.reservation_bytes_per_s else {
+        return Ok(());
+    };
+    // Cells that send over one link at a time: those whose parts an SU is made of.
+    let together = u64::from(machine.columns / links);
+    let most = machine.link_bytes_per_s / together;
+    if reserved == 0 || reserved > most {
+        let problem = format!("{reserved} B/s for each of {together} cells that share a link");
+        let hint = format!("give at most {most} B/s");
+        return Err(Error::new("workload.reservation", problem, hint));
+    }
+    let bus = machine.interface.bus_bytes_per_s / u64::from(machine.interface.crossings.max(1))
+        * u64::from(machine.interface.processors);
+    if reserved.saturating_mul(together * u64::from(links)) > bus {
+        let problem = format!("{reserved} B/s on {links} links and a bus of {bus} B/s");
+        return Err(Error::new("workload.reservation", problem, "give less"));
+    }
+    Ok(())
+}
+
+/// What a run takes must stay within bounds.
+fn check_length(machine: &Machine, work: &Work) -> Result<(), Error> {
+    let tus = work.tus().saturating_mul(work.adus);
+    let blocks = match work.reshuffle {
+        Reshuffle::None => work.tu_bytes / work.block_bytes,
+        Reshuffle::Streaming => u64::from(machine.columns),
+        Reshuffle::Slow | Reshuffle::Fast => u64::from(machine.columns).pow(2),
+    };
+    let packets = work.tu_bytes.div_ceil(work.packet_bytes);
+    let all = tus.saturating_mul(blocks.saturating_add(packets));
+    if work.adus == 0 || all > MESSAGES_MAX {
+        let problem = format!("{} ADUs with {all} messages and packets", work.adus);
+        let hint = format!("give so many that there are 1 to {MESSAGES_MAX} of these");
+        return Err(Error::new("workload.adus", problem, hint));
+    }
+    Ok(())
+}

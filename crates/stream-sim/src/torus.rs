@@ -1,0 +1,233 @@
+//! The links of the machine, numbered, and the ways over them.
+//!
+//! Cell (x, y) has the number y * columns + x. Each has a link to the next cell in either direction
+//! of either dimension, then there are those to the interface, its memory bus, and for each cell
+//! its processor, which is a link to what that moves byte by byte.
+
+use crate::duration::SECOND_NS;
+use crate::error::Error;
+use crate::spec::{Machine, Routing};
+use isthmus_flow::Rate;
+
+/// Bytes per second as a rate of the engine.
+pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
+    Rate::new(bytes_per_s, SECOND_NS)
+        .map_err(|error| Error::new(field, error.to_string(), "give 1 B/s or more"))
+}
+
+/// A kind of link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// Between cells: from and to.
+    Torus(u32, u32),
+    /// From this cell to the interface.
+    Interface(u32),
+    /// The memory bus of the interface.
+    Bus,
+    /// The processor of a cell, as it moves bytes.
+    Processor(u32),
+}
+
+/// Where links are.
+#[derive(Debug, Clone)]
+pub(crate) struct Torus {
+    rows: u32,
+    columns: u32,
+    links: u32,
+    routing: Routing,
+}
+
+impl Torus {
+    pub fn new(machine: &Machine) -> Self {
+        Self {
+            rows: machine.rows,
+            columns: machine.columns,
+            links: machine.links,
+            routing: machine.routing,
+        }
+    }
+
+    fn cells(&self) -> u32 {
+        self.rows * self.columns
+    }
+
+    pub fn cell(&self, x: u32, y: u32) -> u32 {
+        y * self.columns + x
+    }
+
+    /// The column at which a link to the interface is.
+    pub fn column_of(&self, link: u32) -> u32 {
+        link * (self.columns / self.links)
+    }
+
+    fn interface(&self, link: u32) -> u32 {
+        4 * self.cells() + link
+    }
+
+    fn bus(&self) -> u32 {
+        self.interface(self.links)
+    }
+
+    fn processor(&self, cell: u32) -> u32 {
+        self.bus() + 1 + cell
+    }
+
+    /// What each link is, in order of their numbers.
+    pub fn kinds(&self) -> Vec<LinkKind> {
+        let around = (0..self.cells()).flat_map(|cell| {
+            let (x, y) = (cell % self.columns, cell / self.columns);
+            let (right, left) = (
+                (x + 1) % self.columns,
+                (x + self.columns - 1) % self.columns,
+            );
+            let (down, up) = ((y + 1) % self.rows, (y + self.rows - 1) % self.rows);
+            [
+                self.cell(right, y),
+                self.cell(left, y),
+                self.cell(x, down),
+                self.cell(x, up),
+            ]
+            .map(|to| LinkKind::Torus(cell, to))
+        });
+        let interface = (0..self.links).map(|link| LinkKind::Interface(self.column_of(link)));
+        let processors = (0..self.cells()).map(LinkKind::Processor);
+        around
+            .chain(interface)
+            .chain([LinkKind::Bus])
+            .chain(processors)
+            .collect()
+    }
+
+    /// The capacity of each link.
+    pub fn capacities(&self, machine: &Machine) -> Result<Vec<Rate>, Error> {
+        let link = rate("machine.bandwidth", machine.link_bytes_per_s)?;
+        let interface = &machine.interface;
+        let bus = interface
+            .bus_bytes_per_s
+            .saturating_mul(interface.processors.into())
+            / u64::from(interface.crossings.max(1));
+        let bus = rate("machine.interface.bus", bus)?;
+        let copy = rate("machine.cell.copy", machine.cell.copy_bytes_per_s)?;
+        let kinds = self.kinds().into_iter();
+        Ok(kinds
+            .map(|kind| match kind {
+                LinkKind::Torus(..) | LinkKind::Interface(_) => link,
+                LinkKind::Bus => bus,
+                LinkKind::Processor(_) => copy,
+            })
+            .collect())
+    }
+
+    /// Along a row, the shorter way round; to the right of two that are equally long.
+    fn along_row(&self, y: u32, from: u32, to: u32, path: &mut Vec<u32>) {
+        let right = (to + self.columns - from) % self.columns;
+        let mut x = from;
+        while x != to {
+            let rightwards = right <= self.columns - right;
+            path.push(4 * self.cell(x, y) + u32::from(!rightwards));
+            let step = if rightwards { 1 } else { self.columns - 1 };
+            x = (x + step) % self.columns;
+        }
+    }
+
+    /// Along a column, the shorter way round; towards row 0 without passing the end of two equal
+    /// ones.
+    fn along_column(&self, x: u32, from: u32, to: u32, path: &mut Vec<u32>) {
+        let down = (to + self.rows - from) % self.rows;
+        let mut y = from;
+        while y != to {
+            let downwards = down < self.rows - down;
+            path.push(4 * self.cell(x, y) + 2 + u32::from(!downwards));
+            let step = if downwards { 1 } else { self.rows - 1 };
+            y = (y + step) % self.rows;
+        }
+    }
+
+    /// From a cell over a link to the interface into its memory.
+    pub fn to_interface(&self, x: u32, y: u32, link: u32) -> Vec<u32> {
+        let (mut path, at) = (Vec::new(), self.column_of(link));
+        match self.routing {
+            Routing::ColumnFirst => {
+                self.along_column(x, y, 0, &mut path);
+                self.along_row(0, x, at, &mut path);
+            }
+            Routing::RowFirst => {
+                self.along_row(y, x, at, &mut path);
+                self.along_column(at, y, 0, &mut path);
+            }
+        }
+        path.extend([self.interface(link), self.bus()]);
+        path
+    }
+
+    /// From a cell to another of its row; with all processors on the way, if they move the bytes.
+    pub fn in_row(&self, y: u32, from: u32, to: u32, by_processors: bool) -> Vec<u32> {
+        let mut path = Vec::new();
+        self.along_row(y, from, to, &mut path);
+        if by_processors {
+            let begins: Vec<u32> = path.iter().map(|link| link / 4).collect();
+            let cells = begins.into_iter().chain([self.cell(to, y)]);
+            path.extend(cells.map(|cell| self.processor(cell)).collect::<Vec<_>>());
+        }
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn torus(routing: Routing) -> Torus {
+        Torus {
+            rows: 8,
+            columns: 8,
+            links: 4,
+            routing,
+        }
+    }
+
+    fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
+        let kinds = torus.kinds();
+        path.iter().map(|&link| kinds[link as usize]).collect()
+    }
+
+    /// From column 3 of row 2: up two rows, then one column to the left, where link 1 is.
+    #[test]
+    fn columns_come_first_or_rows_do() {
+        let first = torus(Routing::ColumnFirst);
+        let way = ends(&first, &first.to_interface(3, 2, 1));
+        let expected = [
+            LinkKind::Torus(19, 11),
+            LinkKind::Torus(11, 3),
+            LinkKind::Torus(3, 2),
+            LinkKind::Interface(2),
+            LinkKind::Bus,
+        ];
+        assert_eq!(way, expected);
+        let other = torus(Routing::RowFirst);
+        let way = ends(&other, &other.to_interface(3, 2, 1));
+        assert_eq!(way[0], LinkKind::Torus(19, 18));
+        assert_eq!(way[1], LinkKind::Torus(18, 10));
+    }
+
+    /// Row 7 is next to row 0 on a torus.
+    #[test]
+    fn the_shorter_way_round_is_taken() {
+        let torus = torus(Routing::ColumnFirst);
+        let way = ends(&torus, &torus.to_interface(0, 7, 0));
+        assert_eq!(way[0], LinkKind::Torus(56, 0));
+        assert_eq!(way.len(), 3);
+        assert_eq!(torus.in_row(3, 1, 7, false).len(), 2);
+        assert_eq!(torus.in_row(3, 1, 5, false).len(), 4);
+    }
+
+    /// Two links, and the processors of three cells.
+    #[test]
+    fn processors_are_passed_at_every_cell() {
+        let torus = torus(Routing::ColumnFirst);
+        let way = ends(&torus, &torus.in_row(1, 0, 2, true));
+        let cells = [8, 9, 10].map(LinkKind::Processor);
+        assert_eq!(way[..2], [LinkKind::Torus(8, 9), LinkKind::Torus(9, 10)]);
+        assert_eq!(way[2..], cells);
+    }
+}
