@@ -1,0 +1,109 @@
+//! The Internet checksum (RFC 1071), folded into a copy and combined from parts.
+
+use super::BLOCK_BYTES;
+
+/// The ones' complement sum of a piece of data, before it is inverted. The empty piece is the
+/// default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Partial {
+    /// The sum, folded into 16 bits, of big-endian words; the piece taken to begin at an even
+    /// place.
+    sum: u16,
+    /// Whether the piece has an odd number of bytes.
+    odd: bool,
+}
+
+impl Partial {
+    /// The sum of `data`.
+    #[must_use]
+    pub fn of(data: &[u8]) -> Self {
+        Self {
+            sum: words(data),
+            odd: data.len() % 2 == 1,
+        }
+    }
+
+    /// A sum that another made of a piece of `bytes`, as [`Partial::word`] gives it.
+    #[must_use]
+    pub fn from_word(word: u16, bytes: u64) -> Self {
+        Self {
+            sum: word,
+            odd: bytes % 2 == 1,
+        }
+    }
+
+    /// The sum as 16 bits, not inverted.
+    #[must_use]
+    pub fn word(self) -> u16 {
+        self.sum
+    }
+
+    /// The sum of this piece and `next` right behind it. After an odd piece the bytes of the next
+    /// change places within their words, and so do those of its sum (RFC 1071, 2.B).
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        let moved = if self.odd {
+            next.sum.swap_bytes()
+        } else {
+            next.sum
+        };
+        Self {
+            sum: fold(u64::from(self.sum) + u64::from(moved)),
+            odd: self.odd ^ next.odd,
+        }
+    }
+
+    /// The checksum: the sum inverted.
+    #[must_use]
+    pub fn finish(self) -> u16 {
+        !self.sum
+    }
+}
+
+/// Copies `from` to the begin of `to` and gives the sum of what it copied, in one pass by blocks
+/// that stay in the nearest cache. What does not fit is not copied; the second number is that of
+/// the bytes copied.
+pub fn copy_internet(from: &[u8], to: &mut [u8]) -> (Partial, usize) {
+    let bytes = from.len().min(to.len());
+    let mut sum = Partial::default();
+    let blocks = from[..bytes].chunks(BLOCK_BYTES);
+    for (block, place) in blocks.zip(to[..bytes].chunks_mut(BLOCK_BYTES)) {
+        place.copy_from_slice(block);
+        sum = sum.then(Partial::of(place));
+    }
+    (sum, bytes)
+}
+
+/// The sum of big-endian 16-bit words, an odd last byte being the upper half of one. Words are
+/// added four bytes at a time into eight independent counts, as they lie: the sum of swapped words
+/// is the swapped sum (RFC 1071, 2.B), so that only the result is turned.
+fn words(data: &[u8]) -> u16 {
+    let mut counts = [0u64; 8];
+    let (blocks, rest) = data.as_chunks::<32>();
+    for block in blocks {
+        let (fours, _) = block.as_chunks::<4>();
+        for (count, four) in counts.iter_mut().zip(fours) {
+            *count += u64::from(u32::from_ne_bytes(*four));
+        }
+    }
+    let (pairs, last) = rest.as_chunks::<2>();
+    let mut tail: u64 = pairs
+        .iter()
+        .map(|pair| u64::from(u16::from_ne_bytes(*pair)))
+        .sum();
+    if let [byte] = last {
+        tail += u64::from(u16::from_ne_bytes([*byte, 0]));
+    }
+    // Each count is below 2^32 times the blocks of a slice, which is below 2^62 for 2^30 blocks;
+    // folded first, none can overflow.
+    let folded = counts.iter().map(|count| u64::from(fold(*count)));
+    u16::from_be(fold(folded.sum::<u64>() + tail))
+}
+
+/// Adds the carries back until 16 bits remain.
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

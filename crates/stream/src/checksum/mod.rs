@@ -1,0 +1,26 @@
+//! Checksums that are folded into a copy, and partial sums that are combined.
+//!
+//! The interface sums data while it moves it (paper, 4.2); ranks may instead sum blocks of 8 to
+//! 16 KB, from which the interface combines those of packets (paper, 4.1). Both sums here allow
+//! both: [`internet`] as ones' complement of 16-bit words (RFC 1071), [`crc`] as CRC32C.
+
+pub mod crc;
+pub mod internet;
+
+pub use crc::{combine_crc32c, copy_crc32c, crc32c};
+pub use internet::{Partial, copy_internet};
+
+/// Bytes that are copied and then summed while they are in the nearest cache.
+pub(crate) const BLOCK_BYTES: usize = 8 << 10;
+
+/// Which checksum the data of a connection's packets has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Checksum {
+    /// None: what lies below the connection is trusted.
+    None,
+    /// The Internet checksum, 16 bits, as [`internet::Partial::finish`] gives it.
+    Internet,
+    /// CRC32C.
+    #[default]
+    Crc32c,
+}

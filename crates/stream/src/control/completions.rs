@@ -1,0 +1,290 @@
+//! What drivers report of orders, and what follows for streams: ADUs moved, ADUs done.
+
+use super::{Manager, Task};
+use crate::control::stream::Stage;
+use crate::ids::{Direction, Instant, OrderId, PacketId, StreamId};
+use crate::order::{End, Event, Reason, State};
+use crate::protocol::transmit::Awaited;
+
+impl Manager {
+    /// An order was carried out. `sum` is the checksum of the packet for a `Store`, as the
+    /// connection has it, and of no meaning for others.
+    pub fn handle_completed(&mut self, now: Instant, order: OrderId, sum: u32) {
+        self.advance(now);
+        match self.outstanding.remove(&order) {
+            None => self.statistics.stale += 1,
+            Some(task) => self.completed(&task, sum, true),
+        }
+        self.settle();
+    }
+
+    /// An order was ended before it was carried out, because it was to be withdrawn.
+    pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
+        self.advance(now);
+        let wanted = match self.outstanding.get(&order) {
+            Some(Task::Fetch(stream, ..) | Task::Deliver(stream, ..)) => {
+                let stream = self.streams.get(stream);
+                stream.is_none_or(|stream| stream.end.is_none())
+            }
+            _ => true,
+        };
+        if wanted {
+            // Nobody asked for that: what it was to move is not moved.
+            self.statistics.stale += 1;
+        } else if let Some(task) = self.outstanding.remove(&order) {
+            self.completed(&task, 0, false);
+        }
+        self.settle();
+    }
+
+    /// Takes in that an order is over; `done` if what it was to move is moved.
+    pub(super) fn completed(&mut self, task: &Task, sum: u32, done: bool) {
+        match *task {
+            Task::Fetch(id, slot, _) => {
+                let live = self.one_less(id, slot);
+                if live && self.left(id, slot) == 0 {
+                    self.enter_stage(id, slot, Stage::Full);
+                }
+            }
+            Task::Store(id, slot, packet) => {
+                self.stored(packet, sum);
+                let live = self.one_less(id, slot);
+                if live && self.left(id, slot) == 0 {
+                    let last = self.enter_stage(id, slot, Stage::Empty);
+                    if let Some(adu) = last {
+                        self.adu_stored(id, adu);
+                    }
+                }
+            }
+            Task::Send(connection, packet) => self.sent(connection, packet),
+            Task::Load(id, slot, packet) => {
+                self.load_over(packet);
+                if self.one_less(id, slot) {
+                    self.loaded(id, slot);
+                }
+            }
+            Task::Deliver(id, slot, _) => {
+                let live = self.one_less(id, slot);
+                if live && done && self.left(id, slot) == 0 {
+                    self.tu_delivered(id, slot);
+                }
+            }
+        }
+    }
+
+    /// One order less uses the buffer; whether the stream goes on.
+    fn one_less(&mut self, id: StreamId, slot: usize) -> bool {
+        self.touch(id);
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return false;
+        };
+        if let Some(buffers) = &mut stream.buffers {
+            buffers[slot].left = buffers[slot].left.saturating_sub(1);
+        }
+        if stream.end.is_some() {
+            self.reap(id);
+            return false;
+        }
+        self.dirty_streams.insert(id);
+        true
+    }
+
+    fn left(&self, id: StreamId, slot: usize) -> u64 {
+        let buffers = self
+            .streams
+            .get(&id)
+            .and_then(|stream| stream.buffers.as_ref());
+        buffers.map_or(0, |buffers| buffers[slot].left)
+    }
+
+    /// Sets the stage of a buffer; gives the ADU if its TU is the last of it.
+    fn enter_stage(&mut self, id: StreamId, slot: usize, stage: Stage) -> Option<u64> {
+        let stream = self.streams.get_mut(&id)?;
+        let buffer = &mut stream.buffers.as_mut()?[slot];
+        buffer.stage = stage;
+        buffer.tu.last.then_some(buffer.tu.adu)
+    }
+
+    fn stored(&mut self, id: PacketId, sum: u32) {
+        let Some(packet) = self.memory.get_mut(id) else {
+            return;
+        };
+        packet.header.sum = sum;
+        packet.whole = true;
+        let (connection, leaving) = (packet.connection, packet.leaving);
+        self.dirty_connections.insert(connection);
+        if leaving {
+            self.release(id, false);
+        }
+    }
+
+    fn load_over(&mut self, id: PacketId) {
+        let Some(packet) = self.memory.get_mut(id) else {
+            return;
+        };
+        packet.users = packet.users.saturating_sub(1);
+        if packet.leaving && packet.users == 0 {
+            self.release(id, true);
+        }
+    }
+
+    /// All of an ADU is in network memory.
+    fn adu_stored(&mut self, id: StreamId, adu: u64) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        stream.moved = adu + 1;
+        if let Some(ledger) = stream.ledger.get_mut((adu - stream.done) as usize) {
+            ledger.moved = true;
+        }
+        let connection = stream.connection;
+        self.statistics.adus += 1;
+        let (stream, good) = (id, true);
+        self.tell(Event::AduMoved { stream, adu, good });
+        self.dirty_connections.insert(connection);
+        self.settle_ledger(id);
+        self.step_moved(id);
+    }
+
+    /// All SUs of a TU are with the ranks.
+    fn tu_delivered(&mut self, id: StreamId, slot: usize) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let Some(buffers) = &mut stream.buffers else {
+            return;
+        };
+        let buffer = &mut buffers[slot];
+        buffer.stage = Stage::Empty;
+        let (tu, void, taken) = (buffer.tu, buffer.void, buffer.taken);
+        stream.good &= !void;
+        stream.bytes += tu.bytes;
+        if !void {
+            self.statistics.bytes_delivered += tu.bytes;
+        }
+        let connection = stream.connection;
+        if tu.last {
+            let good = std::mem::replace(&mut stream.good, true);
+            (stream.moved, stream.done) = (tu.adu + 1, tu.adu + 1);
+            let (stream, adu) = (id, tu.adu);
+            self.statistics.adus += 1;
+            self.tell(Event::AduMoved { stream, adu, good });
+            self.step_moved(id);
+        }
+        self.emptied(connection, taken);
+    }
+
+    /// An ADU of a stream is finished: others in step with it may go on.
+    pub(crate) fn step_moved(&mut self, id: StreamId) {
+        self.dirty_streams.insert(id);
+        let group = self.streams.get(&id).and_then(|stream| stream.group);
+        if let Some(members) = group.and_then(|group| self.groups.get(&group)) {
+            self.dirty_streams.extend(members);
+            self.reschedule = [true; 2];
+            self.resolve = true;
+        }
+    }
+
+    /// A packet is done.
+    pub(crate) fn confirm(&mut self, awaited: Awaited) {
+        self.settle_awaited(awaited, false);
+    }
+
+    /// A packet is lost for good.
+    pub(crate) fn lost(&mut self, awaited: Awaited) {
+        self.settle_awaited(awaited, true);
+    }
+
+    fn settle_awaited(&mut self, awaited: Awaited, lost: bool) {
+        let id = awaited.stream;
+        self.touch(id);
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let place = awaited.adu.and_then(|adu| adu.checked_sub(stream.done));
+        if let Some(ledger) = place.and_then(|place| stream.ledger.get_mut(place as usize)) {
+            ledger.packets = ledger.packets.saturating_sub(1);
+            ledger.lost |= lost;
+        }
+        self.settle_ledger(id);
+        self.dirty_streams.insert(id);
+    }
+
+    /// Tells of ADUs that are done, in order.
+    fn settle_ledger(&mut self, id: StreamId) {
+        while let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        {
+            let first = stream.ledger.front();
+            let Some(first) = first.filter(|first| first.moved && first.packets == 0) else {
+                return;
+            };
+            let (adu, good) = (stream.done, !first.lost);
+            stream.ledger.pop_front();
+            stream.done += 1;
+            let stream = id;
+            self.tell(Event::AduDone { stream, adu, good });
+            self.step_moved(id);
+        }
+    }
+
+    /// Ends a stream that is through, or lets one go that has moved all; whether it did.
+    pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
+        let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+            return false;
+        };
+        let Some(connection) = self.connections.get(&stream.connection) else {
+            return false;
+        };
+        if stream.cursor.is_some() || !stream.idle() {
+            return false;
+        }
+        if stream.direction == Direction::Receive {
+            let told = stream.told == Some(stream.moved);
+            // What repairs nothing may lose the mark of the end.
+            let enough = stream.satisfied() && !connection.protocol().repairs();
+            let end = if let (true, Some(adus)) = (told, stream.adus)
+                && adus != stream.moved
+            {
+                let sent = stream.moved;
+                let why = format!("the peer sent {sent} ADUs, {adus} were asked for");
+                End::Failed(Reason::Mismatch(why))
+            } else if told || enough {
+                End::Done
+            } else if stream.end_lost && stream.told.is_none() {
+                End::Failed(Reason::EndLost)
+            } else {
+                return false;
+            };
+            self.end_stream(id, end);
+            return true;
+        }
+        if !stream.marked || stream.adus != Some(stream.moved) {
+            return false;
+        }
+        if stream.done == stream.moved {
+            self.end_stream(id, End::Done);
+            return true;
+        }
+        if stream.state == State::Draining {
+            return true;
+        }
+        let (now, direction) = (self.now, stream.direction.index());
+        self.schedulers[direction].forget(id);
+        self.give_back_resources(id);
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.enter(State::Draining, now);
+        }
+        true
+    }
+
+    /// The stream has made progress.
+    pub(crate) fn touch(&mut self, id: StreamId) {
+        let now = self.now;
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.progress_at = now;
+        }
+    }
+}

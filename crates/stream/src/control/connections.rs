@@ -1,0 +1,238 @@
+//! Connections: opened, closed, lost, and what of their streams comes next.
+
+use super::{Gone, Manager, Task};
+use crate::config::ConnectionSpec;
+use crate::error::{Error, Result};
+use crate::ids::{AppId, ConnectionId, Direction, Instant, PacketId};
+use crate::order::{End, Event, Order, Reason, Work};
+use crate::protocol::Connection;
+
+impl Manager {
+    /// Opens a connection; the driver is ordered to make it.
+    ///
+    /// # Errors
+    /// An application that is not known or has as many connections as it may have; a receive window
+    /// that is not left of network memory; time-outs that cannot be.
+    pub fn open(&mut self, now: Instant, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
+        self.advance(now);
+        spec.check()?;
+        let left = self.config.network_bytes - self.windows;
+        let state = self.apps.get_mut(&app).ok_or(Error::NoApplication(app))?;
+        if state.connections >= state.limits.connections {
+            let limit = state.limits.connections;
+            let what = format!("application {app} may have {limit} connections: close one first");
+            return Err(Error::Limit(what));
+        }
+        if spec.window_bytes > left {
+            return Err(Error::NeverFits(format!(
+                "a receive window of {} bytes: {left} of {} bytes of network memory are not \
+                 promised to other connections",
+                spec.window_bytes, self.config.network_bytes
+            )));
+        }
+        state.connections += 1;
+        self.windows += spec.window_bytes;
+        let id = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        let destination = spec.destination.clone();
+        self.connections.insert(id, Connection::new(app, spec));
+        let connection = id;
+        self.direct(Work::Connect {
+            connection,
+            destination,
+        });
+        Ok(id)
+    }
+
+    /// Closes a connection when its streams have ended and what it sent is acknowledged. It takes
+    /// no new ones.
+    ///
+    /// # Errors
+    /// A connection that is not known.
+    pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<()> {
+        self.advance(now);
+        let connection = self
+            .connections
+            .get_mut(&id)
+            .ok_or(Error::NoConnection(id))?;
+        connection.closing = true;
+        self.dirty_connections.insert(id);
+        self.settle();
+        Ok(())
+    }
+
+    /// The connection is there.
+    pub fn handle_connected(&mut self, now: Instant, id: ConnectionId) {
+        self.advance(now);
+        let Some(connection) = self.connections.get_mut(&id) else {
+            self.statistics.stale += 1;
+            return;
+        };
+        if connection.open || connection.gone.is_some() {
+            self.statistics.stale += 1;
+            return;
+        }
+        connection.open = true;
+        if connection.protocol().confirms() {
+            // The first acknowledgement tells the peer what it may send.
+            self.owing.insert(id);
+        }
+        self.tell(Event::Opened(id));
+        self.resolve = true;
+        self.dirty_connections.insert(id);
+        self.settle();
+    }
+
+    /// The connection is gone, could not be made, or was ended by the peer, who has nothing more to
+    /// send: why, in the driver's words.
+    pub fn handle_disconnected(&mut self, now: Instant, id: ConnectionId, reason: &str) {
+        self.advance(now);
+        self.lose(id, reason, false);
+        self.settle();
+    }
+
+    /// Lets go of a connection; what it holds for receivers stays.
+    pub(crate) fn lose(&mut self, id: ConnectionId, reason: &str, disconnect: bool) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if connection.gone.is_some() {
+            return;
+        }
+        connection.gone = Some(reason.to_owned());
+        connection.open = false;
+        connection.transmit.deadline = None;
+        connection.transmit.queue.clear();
+        connection.transmit.again.clear();
+        connection.transmit.flight.clear();
+        connection.transmit.awaited.clear();
+        connection.transmit.sending = 0;
+        let mut unwanted: Vec<PacketId> = std::mem::take(&mut connection.receive.arriving)
+            .into_values()
+            .collect();
+        if connection.protocol().repairs() {
+            unwanted.extend(std::mem::take(&mut connection.receive.early).into_values());
+        } else {
+            while connection.receive.give_up_gap() {}
+        }
+        let closing = connection.closing && connection.live == 0;
+        let sends = self
+            .outstanding
+            .iter()
+            .filter_map(|(order, task)| match task {
+                Task::Send(of, packet) if *of == id => Some((*order, *packet)),
+                _ => None,
+            });
+        for (order, packet) in sends.collect::<Vec<_>>() {
+            self.outstanding.remove(&order);
+            if let Some(packet) = self.memory.get_mut(packet) {
+                packet.users = 0;
+            }
+        }
+        self.orders.retain(|order: &Order| {
+            !matches!(&order.work, Work::Send { connection, .. } | Work::Control { connection, .. }
+                if *connection == id)
+        });
+        self.owing.remove(&id);
+        if disconnect {
+            self.direct(Work::Disconnect { connection: id });
+        }
+        let packets = self.memory.packets();
+        let sent = packets.filter(|(_, packet)| {
+            packet.connection == id && packet.direction == Direction::Transmit
+        });
+        unwanted.extend(sent.map(|(packet, _)| packet));
+        for packet in unwanted {
+            self.release(packet, false);
+        }
+        if !closing {
+            let (connection, reason) = (id, reason.to_owned());
+            self.tell(Event::Lost { connection, reason });
+        }
+        let streams = self.streams.iter().filter(|(_, stream)| {
+            stream.connection == id && stream.direction == Direction::Transmit
+        });
+        let streams: Vec<_> = streams.map(|(stream, _)| *stream).collect();
+        for stream in streams {
+            let why = Reason::ConnectionLost(id, reason.to_owned());
+            self.end_stream(stream, End::Failed(why));
+        }
+        self.dirty_connections.insert(id);
+    }
+
+    /// Brings a connection up to date: order of streams, marks, packets to send, its end.
+    pub(super) fn settle_connection(&mut self, id: ConnectionId) {
+        self.settle_transmit_order(id);
+        self.settle_receive(id);
+        self.pump(id);
+        self.retire(id);
+    }
+
+    /// Streams that have sequenced all they have let the next one go.
+    fn settle_transmit_order(&mut self, id: ConnectionId) {
+        while let Some(connection) = self.connections.get_mut(&id) {
+            let order = &mut connection.order[Direction::Transmit.index()];
+            let Some(&front) = order.front() else {
+                return;
+            };
+            let lost = connection.gone.is_some();
+            let Some(stream) = self.streams.get(&front) else {
+                order.pop_front();
+                continue;
+            };
+            let through = stream.end.is_none() && stream.adus == Some(stream.moved);
+            let failed = stream.end.as_ref().is_some_and(|end| *end != End::Done);
+            if !stream.marked && !lost {
+                if !through && !failed {
+                    return;
+                }
+                self.mark(front, failed);
+            }
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.order[Direction::Transmit.index()].pop_front();
+            }
+            self.resolve = true;
+            self.dirty_streams.insert(front);
+        }
+    }
+
+    /// Ends a connection that is through.
+    fn retire(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get(&id) else {
+            return;
+        };
+        let half = &connection.transmit;
+        let heard = half.acknowledged >= half.next || !connection.protocol().confirms();
+        let quiet = half.queue.is_empty() && half.sending == 0 && heard;
+        let through = connection.closing && connection.live == 0;
+        if connection.gone.is_none() && through && (quiet || !connection.open) {
+            self.lose(id, "it was closed", true);
+            self.tell(Event::Closed(id));
+        }
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if connection.gone.is_none() || connection.live > 0 {
+            return;
+        }
+        let held: Vec<_> = if connection.closing {
+            connection.receive.held.drain(..).collect()
+        } else {
+            Vec::new()
+        };
+        if connection.window_returned || !connection.receive.held.is_empty() {
+            return;
+        }
+        connection.window_returned = true;
+        self.windows -= connection.spec.window_bytes;
+        let app = connection.app;
+        if let Some(app) = self.apps.get_mut(&app) {
+            app.connections -= 1;
+        }
+        for packet in held {
+            self.statistics.discarded += 1;
+            self.release(packet, false);
+        }
+        self.remember(Gone::Connection(id));
+    }
+}

@@ -1,0 +1,215 @@
+//! How streams end: done, failed, cancelled, and what they leave behind.
+
+use super::stream::Stage;
+use super::{Gone, Manager, Task};
+use crate::error::{Error, Result};
+use crate::ids::{Direction, Instant, LinkId, OrderId, StreamId};
+use crate::order::{End, Event, Order, Reason, State, Work};
+
+impl Manager {
+    /// Cancels a stream, at any moment. `Ended` comes when nothing of it is under way between links
+    /// and network memory any more; what is with the protocol already is sent, and the peer told
+    /// that the stream was cut short.
+    ///
+    /// # Errors
+    /// A stream that is not known, or has ended.
+    pub fn cancel(&mut self, now: Instant, id: StreamId) -> Result<()> {
+        self.advance(now);
+        let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
+        if stream.end.is_some() {
+            let what = format!("stream {id} has ended: nothing of it can be cancelled");
+            return Err(Error::Conflict(what));
+        }
+        self.end_stream(id, End::Cancelled);
+        self.settle();
+        Ok(())
+    }
+
+    /// A rank that offers or takes data of the stream on this link is gone: the stream fails.
+    pub fn handle_rank_lost(&mut self, now: Instant, id: StreamId, link: LinkId) {
+        self.advance(now);
+        self.end_stream(id, End::Failed(Reason::RankLost(link)));
+        self.settle();
+    }
+
+    /// Decides how a stream ends; what is under way is waited for.
+    pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
+        let now = self.now;
+        let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        else {
+            return;
+        };
+        let state = match &end {
+            End::Done => State::Done,
+            End::Failed(_) => State::Failed,
+            End::Cancelled => State::Cancelled,
+        };
+        if end != End::Done {
+            self.fallen.push_back(id);
+        }
+        stream.end = Some(end);
+        stream.enter(state, now);
+        let (connection, direction) = (stream.connection, stream.direction);
+        let mut receiving = false;
+        for buffer in stream.buffers.iter_mut().flatten() {
+            receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
+        }
+        if receiving && let Some(connection) = self.connections.get_mut(&connection) {
+            // What was taken and is not delivered will not be.
+            let half = &mut connection.receive;
+            if half.taken > half.delivered {
+                half.thrown.push_back(half.taken - 1);
+            }
+        }
+        self.schedulers[direction.index()].forget(id);
+        self.storers.retain(|other| *other != id);
+        self.withdraw(id);
+        self.resolve = true;
+        self.dirty_connections.insert(connection);
+        self.step_moved(id);
+        self.reap(id);
+    }
+
+    /// Takes back orders between links and buffers: those that the driver has not seen, and those
+    /// that wait for a link, at once.
+    fn withdraw(&mut self, id: StreamId) {
+        let mut back = Vec::new();
+        for waiting in self.cut.values_mut() {
+            waiting.retain(|(stream, slot, _)| {
+                if *stream == id {
+                    back.push(*slot);
+                }
+                *stream != id
+            });
+        }
+        let tasks = self.outstanding.iter().filter(
+            |(_, task)| matches!(task, Task::Fetch(of, ..) | Task::Deliver(of, ..) if *of == id),
+        );
+        let orders: Vec<OrderId> = tasks.map(|(order, _)| *order).collect();
+        for order in orders {
+            let unseen = self.orders.iter().position(|waiting| waiting.id == order);
+            if let Some(place) = unseen {
+                self.orders.remove(place);
+                if let Some(Task::Fetch(_, slot, _) | Task::Deliver(_, slot, _)) =
+                    self.outstanding.remove(&order)
+                {
+                    back.push(slot);
+                }
+            } else {
+                self.direct(Work::Withdraw { order });
+            }
+        }
+        self.orders.retain(
+            |order: &Order| !matches!(&order.work, Work::Prepare { stream, .. } if *stream == id),
+        );
+        let stream = self.streams.get_mut(&id);
+        if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
+            for slot in back {
+                buffers[slot].left = buffers[slot].left.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Returns what an ended stream held, when nothing of it is under way.
+    pub(crate) fn reap(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        if stream.end_told || stream.under_way() > 0 {
+            return;
+        }
+        let Some(end) = stream.end.clone() else {
+            return;
+        };
+        stream.end_told = true;
+        stream.ledger.clear();
+        stream.lengths.clear();
+        let (app, connection) = (stream.app, stream.connection);
+        self.give_back_resources(id);
+        if let Some(app) = self.apps.get_mut(&app) {
+            app.streams -= 1;
+        }
+        if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.live -= 1;
+        }
+        self.all_taken(connection);
+        self.dirty_connections.insert(connection);
+        self.tell(Event::Ended { stream: id, end });
+        self.remember(Gone::Stream(id));
+    }
+
+    /// A stream ended badly: so do those after it and in step with it.
+    pub(super) fn fell(&mut self, id: StreamId) {
+        let group = self.streams.get(&id).and_then(|stream| stream.group);
+        let others = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.end.is_none());
+        let touched: Vec<_> = others
+            .filter_map(|(other, stream)| {
+                if stream.after.contains(&id) {
+                    Some((*other, Reason::After(id)))
+                } else if group.is_some() && stream.group == group {
+                    Some((*other, Reason::Step(id)))
+                } else {
+                    None
+                }
+            })
+            .collect();
+        for (other, reason) in touched {
+            self.end_stream(other, End::Failed(reason));
+        }
+    }
+
+    /// Keeps the status of what ended, and drops the oldest.
+    pub(super) fn remember(&mut self, gone: Gone) {
+        self.gone.push_back(gone);
+        let mut kept = self.gone.len();
+        while kept > self.config.ended_kept {
+            kept -= 1;
+            let Some(oldest) = self.gone.pop_front() else {
+                return;
+            };
+            if !self.drop_record(oldest) {
+                self.gone.push_back(oldest);
+            }
+        }
+    }
+
+    /// Drops the record of what ended, unless something still stands by it.
+    fn drop_record(&mut self, gone: Gone) -> bool {
+        match gone {
+            Gone::Stream(id) => {
+                let Some(stream) = self.streams.get(&id) else {
+                    return true;
+                };
+                let connection = self.connections.get(&stream.connection);
+                let order = connection.map(|one| &one.order[stream.direction.index()]);
+                if order.is_some_and(|order| order.contains(&id)) || self.fallen.contains(&id) {
+                    return false;
+                }
+                if let Some(group) = stream.group
+                    && let Some(members) = self.groups.get_mut(&group)
+                {
+                    members.remove(&id);
+                    if members.is_empty() {
+                        self.groups.remove(&group);
+                    }
+                }
+                self.streams.remove(&id);
+                true
+            }
+            Gone::Connection(id) => {
+                let mut streams = self.streams.values();
+                if streams.any(|stream| stream.connection == id) {
+                    return false;
+                }
+                self.connections.remove(&id);
+                true
+            }
+        }
+    }
+}

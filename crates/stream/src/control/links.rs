@@ -1,0 +1,114 @@
+//! What drivers tell of links: data that is ready, links that are cut and restored.
+
+use super::{Manager, Task};
+use crate::error::{Error, Result};
+use crate::ids::{Instant, LinkId, StreamId};
+use crate::order::{Event, Work};
+
+impl Manager {
+    /// Ranks have offered `bytes` of the stream's data on this link, since the stream was
+    /// submitted. A driver that cannot tell says `u64::MAX`, and fetches that come too early wait
+    /// in it.
+    ///
+    /// # Errors
+    /// A stream that is not known, or does not use the link to transmit.
+    pub fn handle_offered(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        link: LinkId,
+        bytes: u64,
+    ) -> Result<()> {
+        self.advance(now);
+        let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
+        let Some(link) = stream.links.iter_mut().find(|known| known.id == link) else {
+            let what = format!("stream {id} does not use link {link}: name one of its format");
+            return Err(Error::Conflict(what));
+        };
+        link.offered = link.offered.max(bytes);
+        self.data_came(id);
+        self.settle();
+        Ok(())
+    }
+
+    /// A link is cut: what was under way on it is not moved. Streams that use it stop, and go on
+    /// when it is restored, with what was under way moved again.
+    pub fn handle_link_cut(&mut self, now: Instant, link: LinkId) {
+        self.advance(now);
+        if self.cut.contains_key(&link) {
+            return;
+        }
+        let tasks = self.outstanding.iter().filter(|(_, task)| {
+            matches!(task, Task::Fetch(.., su) | Task::Deliver(.., su) if su.link == link)
+        });
+        let orders: Vec<_> = tasks.map(|(order, _)| *order).collect();
+        self.cut.insert(link, Vec::new());
+        for order in orders {
+            let Some(task) = self.outstanding.remove(&order) else {
+                continue;
+            };
+            let (Task::Fetch(stream, slot, _) | Task::Deliver(stream, slot, _)) = task else {
+                continue;
+            };
+            self.orders.retain(|waiting| waiting.id != order);
+            let live = self
+                .streams
+                .get(&stream)
+                .is_some_and(|stream| stream.end.is_none());
+            let again = live.then(|| self.again(&task)).flatten();
+            match again {
+                Some(work) => {
+                    if let Some(waiting) = self.cut.get_mut(&link) {
+                        waiting.push((stream, slot, work));
+                    }
+                }
+                None => self.completed(&task, 0, false),
+            }
+        }
+        let users = self.streams.iter().filter(|(_, stream)| {
+            stream.end.is_none() && stream.links.iter().any(|used| used.id == link)
+        });
+        let streams = users.map(|(id, _)| *id).collect();
+        self.tell(Event::LinkCut { link, streams });
+        self.settle();
+    }
+
+    /// A link that was cut works again.
+    pub fn handle_link_restored(&mut self, now: Instant, link: LinkId) {
+        self.advance(now);
+        for (stream, slot, work) in self.cut.remove(&link).unwrap_or_default() {
+            let task = match work {
+                Work::Fetch { su, .. } => Task::Fetch(stream, slot, su),
+                Work::Deliver { su, .. } => Task::Deliver(stream, slot, su),
+                _ => continue,
+            };
+            self.order_task(task, work);
+            self.touch(stream);
+        }
+        self.settle();
+    }
+
+    /// What is to be ordered anew when the link of this order is restored.
+    fn again(&self, task: &Task) -> Option<Work> {
+        let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
+            return None;
+        };
+        let buffers = self.streams.get(&stream)?.buffers.as_ref()?;
+        let (tu, buffer, good) = (buffers[slot].tu, buffers[slot].id, !buffers[slot].void);
+        Some(match task {
+            Task::Fetch(..) => Work::Fetch {
+                stream,
+                tu,
+                su,
+                buffer,
+            },
+            _ => Work::Deliver {
+                stream,
+                tu,
+                su,
+                buffer,
+                good,
+            },
+        })
+    }
+}

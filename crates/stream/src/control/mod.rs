@@ -1,0 +1,340 @@
+//! The stream control unit (paper, 5.3.2 and Figure 9): it takes what applications and drivers say,
+//! and schedules the other modules.
+
+mod completions;
+mod connections;
+mod ending;
+mod links;
+mod status;
+pub(crate) mod stream;
+mod submit;
+
+pub use status::{ConnectionStatus, Status};
+
+use crate::config::{Config, Limits};
+use crate::error::{Error, Result};
+use crate::format::Su;
+use crate::ids::{AppId, BufferId, ConnectionId, Direction, Instant, LinkId, OrderId};
+use crate::ids::{PacketId, StreamId};
+use crate::network_memory::NetworkMemory;
+use crate::order::{Event, Order, Work};
+use crate::protocol::Connection;
+use crate::resolver::View;
+use crate::scheduler::Scheduler;
+use crate::statistics::Statistics;
+use crate::wire::{Header, Kind};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stream::{Group, Stream};
+
+/// An application and what it has.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub limits: Limits,
+    connections: u32,
+    streams: u32,
+}
+
+/// An order that is under way; of buffers, with the stream and which of its two it is.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    Fetch(StreamId, usize, Su),
+    Store(StreamId, usize, PacketId),
+    Send(ConnectionId, PacketId),
+    Load(StreamId, usize, PacketId),
+    Deliver(StreamId, usize, Su),
+}
+
+/// A stream or connection that ended, and whose status is still kept.
+#[derive(Clone, Copy, Debug)]
+enum Gone {
+    Stream(StreamId),
+    Connection(ConnectionId),
+}
+
+/// The stream manager of a network interface, as a machine without bytes, sockets, clocks or
+/// threads.
+///
+/// # How it is driven
+/// Whoever owns it, the driver, tells it what happens and does what it orders:
+///
+/// 1. *In*: the calls of the control interface (`open`, `submit`, `cancel`, ...) and the `handle_*`
+///    calls, `offer` among them, tell of applications, links, the network and time. Each takes the
+///    present moment; time that goes back is taken to stand still.
+/// 2. *Out*: after any number of these calls, poll until nothing is left, in any order:
+///    [`poll_order`](Self::poll_order) for what to do, [`poll_event`](Self::poll_event) for what to
+///    pass on, [`poll_timeout`](Self::poll_timeout) for when to call
+///    [`handle_timeout`](Self::handle_timeout) at the latest. A later call may change that moment,
+///    sooner or later.
+///
+/// # Orders
+/// [`Work`] says which orders are *reported*: each of those ends with exactly one
+/// [`handle_completed`](Self::handle_completed) or, after `Withdraw`, perhaps
+/// [`handle_withdrawn`](Self::handle_withdrawn); at any time, in any order among different orders.
+/// Reports of orders that are not under way are counted and change nothing. Two things end orders
+/// without a report, and the driver forgets these orders before it makes the call:
+/// [`handle_link_cut`](Self::handle_link_cut) those of the link, and
+/// [`handle_disconnected`](Self::handle_disconnected), or polling the order to `Disconnect`, all
+/// `Send` and copies of arriving packets of the connection. Orders of the same link, and `Send` of
+/// the same connection, are begun in the order in which they were polled.
+///
+/// # Memory
+/// The driver has a buffer for each [`BufferId`], large enough for a TU of the stream that
+/// the orders name, with room for headers, and a place for each [`PacketId`]. A buffer is the
+/// stream's while it is active. A place is taken by `Store` or by [`offer`](Self::offer), and free
+/// after `Free`. By the manager's count neither memory ever exceeds its [`Config`].
+///
+/// # Promises
+/// The same calls give the same orders and events. No call panics, whatever it is told. All that is
+/// submitted ends in one [`Event::Ended`], unless it waits, and then [`Event::Stalled`] and
+/// [`waits`](Self::waits) say for what.
+#[derive(Debug)]
+pub struct Manager {
+    pub(crate) config: Config,
+    pub(crate) now: Instant,
+    pub(crate) apps: BTreeMap<AppId, App>,
+    next_app: u32,
+    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    next_connection: u32,
+    /// Sum of all windows.
+    windows: u64,
+    pub(crate) streams: BTreeMap<StreamId, Stream>,
+    next_stream: u32,
+    pub(crate) groups: BTreeMap<Group, BTreeSet<StreamId>>,
+    next_group: u32,
+    pub(crate) schedulers: [Scheduler; 2],
+    pub(crate) memory: NetworkMemory,
+    /// Links that are cut, with the orders that wait for them.
+    cut: BTreeMap<LinkId, Vec<(StreamId, usize, Work)>>,
+    pub(crate) free_buffers: BTreeSet<u32>,
+    next_buffer: u32,
+    next_order: u64,
+    outstanding: BTreeMap<OrderId, Task>,
+    orders: VecDeque<Order>,
+    events: VecDeque<Event>,
+    /// Connections that have something to acknowledge.
+    pub(crate) owing: BTreeSet<ConnectionId>,
+    /// Streams with a full buffer that waits for network memory, first come, first served.
+    pub(crate) storers: VecDeque<StreamId>,
+    pub(crate) room_made: bool,
+    pub(crate) dirty_streams: BTreeSet<StreamId>,
+    pub(crate) dirty_connections: BTreeSet<ConnectionId>,
+    pub(crate) resolve: bool,
+    pub(crate) reschedule: [bool; 2],
+    /// Streams that ended badly, and whose dependants are to be told.
+    fallen: VecDeque<StreamId>,
+    stalls: BTreeSet<(Instant, StreamId)>,
+    gone: VecDeque<Gone>,
+    pub(crate) statistics: Statistics,
+}
+
+impl Manager {
+    /// A manager with nothing to do.
+    ///
+    /// # Errors
+    /// A configuration with a size of 0.
+    pub fn new(config: Config) -> Result<Self> {
+        config.check()?;
+        let scheduler = || Scheduler::new(config.staging_bytes, config.engines);
+        Ok(Self {
+            now: Instant::default(),
+            apps: BTreeMap::new(),
+            next_app: 0,
+            connections: BTreeMap::new(),
+            next_connection: 0,
+            windows: 0,
+            streams: BTreeMap::new(),
+            next_stream: 0,
+            groups: BTreeMap::new(),
+            next_group: 0,
+            schedulers: [scheduler(), scheduler()],
+            memory: NetworkMemory::new(config.network_bytes),
+            cut: BTreeMap::new(),
+            free_buffers: BTreeSet::new(),
+            next_buffer: 0,
+            next_order: 0,
+            outstanding: BTreeMap::new(),
+            orders: VecDeque::new(),
+            events: VecDeque::new(),
+            owing: BTreeSet::new(),
+            storers: VecDeque::new(),
+            room_made: false,
+            dirty_streams: BTreeSet::new(),
+            dirty_connections: BTreeSet::new(),
+            resolve: false,
+            reschedule: [false; 2],
+            fallen: VecDeque::new(),
+            stalls: BTreeSet::new(),
+            gone: VecDeque::new(),
+            statistics: Statistics::default(),
+            config,
+        })
+    }
+
+    /// Lets an application in.
+    pub fn add_application(&mut self, limits: Limits) -> AppId {
+        let app = AppId(self.next_app);
+        self.next_app += 1;
+        let state = App {
+            limits,
+            connections: 0,
+            streams: 0,
+        };
+        self.apps.insert(app, state);
+        app
+    }
+
+    /// An application is gone: its streams are cancelled and its connections closed.
+    ///
+    /// # Errors
+    /// An application that is not known.
+    pub fn remove_application(&mut self, now: Instant, app: AppId) -> Result<()> {
+        if !self.apps.contains_key(&app) {
+            return Err(Error::NoApplication(app));
+        }
+        self.advance(now);
+        let streams = self.streams.iter().filter(|(_, stream)| stream.app == app);
+        for stream in streams.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.end_stream(stream, crate::order::End::Cancelled);
+        }
+        let connections = self
+            .connections
+            .iter_mut()
+            .filter(|(_, one)| one.app == app);
+        for (id, connection) in connections {
+            connection.closing = true;
+            self.dirty_connections.insert(*id);
+        }
+        self.apps.remove(&app);
+        self.settle();
+        Ok(())
+    }
+
+    /// The next order, if there is one.
+    pub fn poll_order(&mut self) -> Option<Order> {
+        if let Some(order) = self.orders.pop_front() {
+            if let Work::Free { packet } = order.work {
+                self.memory.vacate(packet);
+            }
+            return Some(order);
+        }
+        // Acknowledgements come last, so that one stands for all that came before the poll.
+        while let Some(id) = self.owing.pop_first() {
+            let Some(connection) = self.connections.get(&id) else {
+                continue;
+            };
+            if !connection.open || connection.gone.is_some() {
+                continue;
+            }
+            let header = Header::new(Kind::Acknowledge, connection.spec.channel);
+            let header = connection.tell(header);
+            self.statistics.controls += 1;
+            let connection = id;
+            return Some(self.order(Work::Control { connection, header }));
+        }
+        None
+    }
+
+    /// The next event, if there is one.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call `handle_timeout` at the latest; none, if nothing waits for time.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let stall = self.stalls.first().map(|(at, _)| *at);
+        let connections = self.connections.values();
+        let deadlines = connections.filter_map(|connection| connection.transmit.deadline);
+        deadlines.chain(stall).min()
+    }
+
+    /// Time has passed: time-outs of the transmit half, and streams that stall.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+        let late: Vec<_> = {
+            let all = self.connections.iter();
+            let late =
+                all.filter(|(_, one)| one.transmit.deadline.is_some_and(|at| at <= self.now));
+            late.map(|(id, _)| *id).collect()
+        };
+        for connection in late {
+            self.transmit_timeout(connection);
+        }
+        self.settle();
+        self.tell_stalls();
+    }
+
+    /// Moves the present forward, never back.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    fn order(&mut self, work: Work) -> Order {
+        let id = OrderId(self.next_order);
+        self.next_order += 1;
+        Order { id, work }
+    }
+
+    /// Orders something that is not reported.
+    pub(crate) fn direct(&mut self, work: Work) {
+        let order = self.order(work);
+        self.orders.push_back(order);
+    }
+
+    /// Orders something that is reported; an SU of a link that is cut waits for the link.
+    pub(crate) fn order_task(&mut self, task: Task, work: Work) {
+        if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
+            && let Some(waiting) = self.cut.get_mut(&su.link)
+        {
+            waiting.push((stream, slot, work));
+            return;
+        }
+        let order = self.order(work);
+        self.outstanding.insert(order.id, task);
+        self.orders.push_back(order);
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            streams: &self.streams,
+            connections: &self.connections,
+            groups: &self.groups,
+            memory: &self.memory,
+        }
+    }
+
+    /// Schedules the modules until none has anything to do.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            if let Some(stream) = self.fallen.pop_front() {
+                self.fell(stream);
+            } else if let Some(connection) = self.dirty_connections.pop_first() {
+                self.settle_connection(connection);
+            } else if std::mem::take(&mut self.resolve) {
+                self.resolve_streams();
+            } else if std::mem::take(&mut self.room_made) {
+                self.store_waiting();
+            } else if let Some(stream) = self.dirty_streams.pop_first() {
+                self.step(stream);
+            } else if std::mem::take(&mut self.reschedule[0]) {
+                self.schedule(Direction::Transmit);
+            } else if std::mem::take(&mut self.reschedule[1]) {
+                self.schedule(Direction::Receive);
+            } else {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn take_buffer(&mut self) -> BufferId {
+        let free = self.free_buffers.pop_first();
+        BufferId(free.unwrap_or_else(|| {
+            self.next_buffer += 1;
+            self.next_buffer - 1
+        }))
+    }
+}

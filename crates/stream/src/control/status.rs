@@ -1,0 +1,325 @@
+//! What can be asked: where streams and connections are, who waits for what, counts.
+
+use super::stream::{Stage, Stream};
+use super::{Manager, Task};
+use crate::error::{Error, Result};
+use crate::ids::{AppId, ConnectionId, Direction, LinkId, StreamId};
+use crate::order::{End, Event, State};
+use crate::protocol::Connection;
+use crate::stall::Wait;
+use crate::statistics::Statistics;
+use std::collections::BTreeSet;
+
+/// Where a stream is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// Whose it is.
+    pub app: AppId,
+    /// Its connection.
+    pub connection: ConnectionId,
+    /// Which way.
+    pub direction: Direction,
+    /// How many were registered before it on this connection and direction.
+    pub ordinal: u32,
+    /// Its state.
+    pub state: State,
+    /// How it ended, once that is decided.
+    pub end: Option<End>,
+    /// Whether nothing of it is under way any more, and `Ended` was told.
+    pub over: bool,
+    /// ADUs that it has, if that is known.
+    pub adus: Option<u64>,
+    /// ADUs begun, moved, done.
+    pub begun: u64,
+    /// ADUs in network memory (transmit), or with the ranks (receive).
+    pub moved: u64,
+    /// ADUs done as the protocol says.
+    pub done: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Packets sent for the first time.
+    pub packets: u64,
+    /// Packets sent again.
+    pub retransmissions: u64,
+    /// Bytes of staging memory and engines that it holds.
+    pub holds: (u64, u32),
+    /// Nanoseconds in each state, by the order of [`State`].
+    pub times_ns: [u64; State::COUNT],
+}
+
+/// Where a connection is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConnectionStatus {
+    /// Whose it is.
+    pub app: AppId,
+    /// Whether it is open.
+    pub open: bool,
+    /// Why it is gone, if it is.
+    pub gone: Option<String>,
+    /// Streams that have not ended.
+    pub streams: u32,
+    /// Data bytes in network memory, transmit and receive.
+    pub network_bytes: [u64; 2],
+    /// Packets sent, acknowledged by the peer, and delivered by the peer.
+    pub sent: [u64; 3],
+    /// Packets that came in order, and of these delivered.
+    pub come: [u64; 2],
+    /// What the peer grants beyond what was spent, in bytes with headers.
+    pub granted: u64,
+}
+
+impl Manager {
+    /// Where a stream is.
+    ///
+    /// # Errors
+    /// A stream that is not known.
+    pub fn status(&self, id: StreamId) -> Result<Status> {
+        let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
+        let mut times_ns = stream.times_ns;
+        times_ns[stream.state as usize] += self.now.since_ns(stream.state_at);
+        let need = stream.need();
+        let holds = match stream.buffers {
+            Some(_) => (need.staging_bytes, need.engines),
+            None => (0, 0),
+        };
+        Ok(Status {
+            app: stream.app,
+            connection: stream.connection,
+            direction: stream.direction,
+            ordinal: stream.ordinal,
+            state: stream.state,
+            end: stream.end.clone(),
+            over: stream.end_told,
+            adus: stream.adus.or(stream.told),
+            begun: stream.begun,
+            moved: stream.moved,
+            done: stream.done,
+            bytes: stream.bytes,
+            packets: stream.packets,
+            retransmissions: stream.retransmissions,
+            holds,
+            times_ns,
+        })
+    }
+
+    /// Where a connection is.
+    ///
+    /// # Errors
+    /// A connection that is not known.
+    pub fn connection_status(&self, id: ConnectionId) -> Result<ConnectionStatus> {
+        let connection = self.connections.get(&id).ok_or(Error::NoConnection(id))?;
+        let (out, back) = (&connection.transmit, &connection.receive);
+        let bytes = |direction| self.memory.of(direction, id);
+        Ok(ConnectionStatus {
+            app: connection.app,
+            open: connection.open,
+            gone: connection.gone.clone(),
+            streams: connection.live,
+            network_bytes: [bytes(Direction::Transmit), bytes(Direction::Receive)],
+            sent: [out.sent, out.acknowledged, out.delivered],
+            come: [back.expected, back.delivered],
+            granted: out.granted.saturating_sub(out.spent),
+        })
+    }
+
+    /// What the manager has.
+    #[must_use]
+    pub fn config(&self) -> &crate::config::Config {
+        &self.config
+    }
+
+    /// Streams that are known, ascending.
+    pub fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.streams.keys().copied()
+    }
+
+    /// Streams that hold resources of a direction, ascending.
+    #[must_use]
+    pub fn active(&self, direction: Direction) -> BTreeSet<StreamId> {
+        self.schedulers[direction.index()].active()
+    }
+
+    /// Bytes of staging memory and of network memory that are used, of one direction.
+    #[must_use]
+    pub fn used(&self, direction: Direction) -> (u64, u64) {
+        let staging = self.schedulers[direction.index()].staging_used;
+        (staging, self.memory.used(direction))
+    }
+
+    /// Counts of all its life.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let [out, back] = &self.schedulers;
+        Statistics {
+            staging_most: [out.staging_most, back.staging_most],
+            engines_most: [out.engines_most, back.engines_most],
+            network_most: self.memory.most,
+            ..self.statistics
+        }
+    }
+
+    /// What a stream waits for now; nothing, if it is over or goes on by itself.
+    ///
+    /// # Errors
+    /// A stream that is not known.
+    pub fn waits(&self, id: StreamId) -> Result<Vec<Wait>> {
+        let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
+        let mut waits = Vec::new();
+        let view = self.view();
+        match stream.state {
+            State::Inactive => {
+                view.waits_for_order(id, &mut |wait| waits.push(wait));
+                view.waits_to_begin(id, &mut |wait| waits.push(wait));
+            }
+            State::Pending => {
+                view.waits_to_begin(id, &mut |wait| waits.push(wait));
+                if waits.is_empty() {
+                    waits.push(self.waits_for_resources(id, stream));
+                }
+            }
+            State::Active => self.waits_in_execution(id, stream, &mut waits),
+            State::Draining => self.waits_for_peer(stream.connection, &mut waits),
+            State::Done | State::Failed | State::Cancelled if !stream.end_told => {
+                self.waits_for_orders(id, &mut waits);
+            }
+            State::Done | State::Failed | State::Cancelled => (),
+        }
+        Ok(waits)
+    }
+
+    fn waits_for_resources(&self, id: StreamId, stream: &Stream) -> Wait {
+        let scheduler = &self.schedulers[stream.direction.index()];
+        let need = stream.need();
+        let limit = self
+            .apps
+            .get(&stream.app)
+            .map_or(u64::MAX, |app| app.limits.staging_bytes);
+        if scheduler
+            .held_by_app(stream.app)
+            .saturating_add(need.staging_bytes)
+            > limit
+        {
+            return Wait::ApplicationLimit;
+        }
+        if scheduler.fits(&need) {
+            return Wait::Turn(scheduler.before(id));
+        }
+        Wait::Resources {
+            staging: (
+                need.staging_bytes,
+                scheduler.staging_total - scheduler.staging_used,
+            ),
+            engines: (
+                need.engines,
+                scheduler.engines_total - scheduler.engines_used,
+            ),
+            held_by: scheduler.active().into_iter().collect(),
+        }
+    }
+
+    fn waits_in_execution(&self, id: StreamId, stream: &Stream, waits: &mut Vec<Wait>) {
+        self.waits_for_orders(id, waits);
+        let buffers = stream.buffers.iter().flatten();
+        let stages: Vec<_> = buffers.map(|buffer| buffer.stage).collect();
+        let transmits = stream.direction == Direction::Transmit;
+        if transmits && self.storers.contains(&id) {
+            let share = self.connections.get(&stream.connection);
+            let share = share.map_or(0, |connection| connection.spec.share_bytes);
+            let has = self.memory.of(Direction::Transmit, stream.connection);
+            let full = has.saturating_add(stream.format.tu_bytes) > share;
+            waits.push(match full {
+                true => Wait::Share(stream.connection),
+                false => Wait::NetworkMemory(self.memory.holders(Direction::Transmit)),
+            });
+            self.waits_for_peer(stream.connection, waits);
+        }
+        if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
+            waits.push(Wait::NothingCame(stream.connection));
+        }
+        if waits.is_empty() && stream.cursor.is_none() {
+            self.view().waits_to_begin(id, &mut |wait| waits.push(wait));
+        }
+    }
+
+    /// Orders of buffers that are under way, or wait for a link.
+    fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
+        let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());
+        let mut copy = false;
+        for task in self.outstanding.values() {
+            match task {
+                Task::Fetch(of, _, su) if *of == id => _ = fetch.insert(su.link),
+                Task::Deliver(of, _, su) if *of == id => _ = deliver.insert(su.link),
+                Task::Store(of, ..) | Task::Load(of, ..) if *of == id => copy = true,
+                _ => (),
+            }
+        }
+        let cut = self
+            .cut
+            .iter()
+            .filter(|(_, waiting)| waiting.iter().any(|(of, ..)| *of == id));
+        waits.extend(cut.map(|(link, _)| Wait::LinkCut(*link)));
+        waits.extend(fetch.into_iter().map(Wait::Fetch));
+        waits.extend(deliver.into_iter().map(Wait::Deliver));
+        if copy {
+            waits.push(Wait::Copy);
+        }
+    }
+
+    /// What the transmit half of a connection waits for.
+    fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
+        let Some(connection) = self.connections.get(&id) else {
+            return;
+        };
+        let half = &connection.transmit;
+        if !connection.open {
+            waits.push(Wait::NotOpen(id));
+            return;
+        }
+        if half.sending > 0 {
+            waits.push(Wait::Sending(id, half.sending));
+        }
+        if self.not_granted(connection) {
+            waits.push(Wait::NotGranted(id));
+        }
+        let unknown = half.sent.saturating_sub(half.acknowledged);
+        if connection.protocol().confirms() {
+            if unknown > 0 {
+                waits.push(Wait::Unacknowledged(id, unknown));
+            } else if half.acknowledged > half.delivered {
+                waits.push(Wait::Undelivered(id, half.acknowledged - half.delivered));
+            }
+        }
+    }
+
+    fn not_granted(&self, connection: &Connection) -> bool {
+        let next = connection.transmit.queue.front();
+        let next = next.and_then(|packet| self.memory.get(*packet));
+        let cost = next.map_or(0, |packet| packet.header.cost());
+        connection.protocol().confirms() && !connection.transmit.may_spend(cost)
+    }
+
+    /// Tells of streams without progress for the stated time, once in each such time.
+    pub(super) fn tell_stalls(&mut self) {
+        while let Some(&(at, id)) = self.stalls.first().filter(|(at, _)| *at <= self.now) {
+            self.stalls.remove(&(at, id));
+            let Some(stream) = self.streams.get(&id).filter(|stream| !stream.end_told) else {
+                continue;
+            };
+            let idle_ns = self.now.since_ns(stream.progress_at);
+            if idle_ns < self.config.stall_ns {
+                let due = stream.progress_at.after_ns(self.config.stall_ns);
+                self.stalls.insert((due, id));
+                continue;
+            }
+            let waits = self.waits(id).unwrap_or_default();
+            let stream = id;
+            self.tell(Event::Stalled {
+                stream,
+                idle_ns,
+                waits,
+            });
+            let again = self.now.after_ns(self.config.stall_ns);
+            self.stalls.insert((again, id));
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What the manager knows of one stream.
+
+use crate::config::{Finished, StreamSpec};
+use crate::format::{Adu, Format, Tu};
+use crate::ids::{AppId, BufferId, ConnectionId, Direction, Instant, LinkId, StreamId};
+use crate::order::{End, State};
+use crate::scheduler::Need;
+use std::collections::VecDeque;
+
+/// A group of streams in lock step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Group(pub u32);
+
+/// One of the two buffers of an active stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Stage {
+    /// Nothing is in it.
+    #[default]
+    Empty,
+    /// Data flows into it: from links, or from network memory.
+    Filling,
+    /// It is full, and waits for what lies behind.
+    Full,
+    /// Data flows out of it: to network memory, or to links.
+    Emptying,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub id: BufferId,
+    pub stage: Stage,
+    pub tu: Tu,
+    /// Bytes of the TU's ADU.
+    pub adu_bytes: u64,
+    /// Orders under way that use it.
+    pub left: u64,
+    /// Receive: bytes of the TU that came or are lost, and whether any is lost.
+    pub covered: u64,
+    pub void: bool,
+    /// Receive: packets below this are in buffers up to this one.
+    pub taken: u64,
+}
+
+/// The ADU of which TUs are being filled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    pub adu: u64,
+    pub bytes: u64,
+    pub next_tu: u64,
+}
+
+/// What a transmit stream knows of one of its links, in bytes since the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub id: LinkId,
+    pub offered: u64,
+    pub ordered: u64,
+}
+
+/// What is still to hear of an ADU whose packets are with the protocol.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ledger {
+    pub packets: u64,
+    pub moved: bool,
+    pub lost: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub app: AppId,
+    pub connection: ConnectionId,
+    pub direction: Direction,
+    pub format: Format,
+    pub adus: Option<u64>,
+    pub quantum: u32,
+    pub permanent: bool,
+    pub after: Vec<StreamId>,
+    pub group: Option<Group>,
+    pub finished_when: Finished,
+    /// How many were registered before it on its connection and direction.
+    pub ordinal: u32,
+    pub state: State,
+    /// How it ends, as soon as that is known, and whether it was told.
+    pub end: Option<End>,
+    pub end_told: bool,
+    pub links: Vec<Link>,
+    /// Lengths of ADUs that were announced and have not begun.
+    pub lengths: VecDeque<u64>,
+    pub begun: u64,
+    pub moved: u64,
+    pub done: u64,
+    /// Of ADUs from `done` on.
+    pub ledger: VecDeque<Ledger>,
+    pub buffers: Option<[Buffer; 2]>,
+    /// The buffer that is filled next, and the one that is emptied next.
+    pub fill: usize,
+    pub empty: usize,
+    pub cursor: Option<Cursor>,
+    pub quantum_left: u32,
+    /// Transmit: its last packet has a sequence number.
+    pub marked: bool,
+    /// Receive: how many ADUs the peer said there are; that its end was lost; that all of the ADU
+    /// being emptied came.
+    pub told: Option<u64>,
+    pub end_lost: bool,
+    pub good: bool,
+    pub progress_at: Instant,
+    pub state_at: Instant,
+    pub times_ns: [u64; State::COUNT],
+    pub bytes: u64,
+    pub retransmissions: u64,
+    pub packets: u64,
+}
+
+impl Stream {
+    pub fn new(app: AppId, spec: &StreamSpec, ordinal: u32, now: Instant) -> Self {
+        let links = spec.format.links().into_iter().map(|id| Link {
+            id,
+            offered: 0,
+            ordered: 0,
+        });
+        Self {
+            app,
+            connection: spec.connection,
+            direction: spec.direction,
+            links: links.collect(),
+            format: spec.format.clone(),
+            adus: spec.adus,
+            quantum: spec.quantum,
+            permanent: spec.permanent,
+            after: Vec::new(),
+            group: None,
+            finished_when: spec.finished,
+            ordinal,
+            state: State::Inactive,
+            end: None,
+            end_told: false,
+            lengths: VecDeque::new(),
+            begun: 0,
+            moved: 0,
+            done: 0,
+            ledger: VecDeque::new(),
+            buffers: None,
+            fill: 0,
+            empty: 0,
+            cursor: None,
+            quantum_left: 0,
+            marked: false,
+            told: None,
+            end_lost: false,
+            good: true,
+            progress_at: now,
+            state_at: now,
+            times_ns: [0; State::COUNT],
+            bytes: 0,
+            retransmissions: 0,
+            packets: 0,
+        }
+    }
+
+    /// What it holds while it is active: two buffers, and an engine for each link.
+    pub fn need(&self) -> Need {
+        Need {
+            app: self.app,
+            staging_bytes: self.format.tu_bytes.saturating_mul(2),
+            engines: self.links.len() as u32,
+            permanent: self.permanent,
+        }
+    }
+
+    /// ADUs that are finished for those in step with it.
+    pub fn finished(&self) -> u64 {
+        match self.finished_when {
+            Finished::Moved => self.moved,
+            Finished::Done => self.done,
+        }
+    }
+
+    /// Bytes of the next ADU that it transmits, if that is known.
+    pub fn next_adu_bytes(&self) -> Option<u64> {
+        match self.format.adu {
+            Adu::Fixed(bytes) => Some(bytes),
+            Adu::Variable => self.lengths.front().copied(),
+        }
+    }
+
+    /// Orders that use its buffers.
+    pub fn under_way(&self) -> u64 {
+        let buffers = self.buffers.iter().flatten();
+        buffers.map(|buffer| buffer.left).sum()
+    }
+
+    pub fn idle(&self) -> bool {
+        let mut buffers = self.buffers.iter().flatten();
+        buffers.all(|buffer| buffer.stage == Stage::Empty)
+    }
+
+    pub fn enter(&mut self, state: State, now: Instant) {
+        self.times_ns[self.state as usize] += now.since_ns(self.state_at);
+        self.state = state;
+        self.state_at = now;
+        self.progress_at = now;
+    }
+
+    /// Receive: bytes that came of the ADU that began last.
+    pub fn bytes_of_adu(&self) -> u64 {
+        let Some(adu) = self.begun.checked_sub(1) else {
+            return 0;
+        };
+        let buffers = self.buffers.iter().flatten();
+        let filled = buffers.filter(|buffer| buffer.stage != Stage::Empty && buffer.tu.adu == adu);
+        let ends = filled.map(|buffer| buffer.tu.offset + buffer.covered);
+        let before = self
+            .cursor
+            .map_or(0, |cursor| cursor.next_tu * self.format.tu_bytes);
+        ends.max().unwrap_or(before)
+    }
+
+    /// Receive: it has moved all the ADUs that it asked for.
+    pub fn satisfied(&self) -> bool {
+        self.adus == Some(self.moved)
+    }
+}

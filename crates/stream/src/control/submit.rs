@@ -1,0 +1,382 @@
+//! Registration of streams: what is refused, what is promised.
+
+use super::Manager;
+use super::stream::{Group, Stream};
+use crate::config::{Other, StreamSpec};
+use crate::error::{Error, Result};
+use crate::format::Adu;
+use crate::ids::{AppId, Direction, Instant, StreamId};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Manager {
+    /// Registers a stream.
+    ///
+    /// # Errors
+    /// As [`submit_all`](Self::submit_all).
+    pub fn submit(&mut self, now: Instant, app: AppId, spec: &StreamSpec) -> Result<StreamId> {
+        let streams = self.submit_all(now, app, std::slice::from_ref(spec))?;
+        Ok(streams[0])
+    }
+
+    /// Registers streams together, in this order; all of them, or none.
+    ///
+    /// # Errors
+    /// A format that cannot be; what is not known, is another's, or is closed; more than there will
+    /// ever be, or than the application may have; a cycle of dependences; a lock step that has
+    /// begun.
+    pub fn submit_all(
+        &mut self,
+        now: Instant,
+        app: AppId,
+        specs: &[StreamSpec],
+    ) -> Result<Vec<StreamId>> {
+        self.advance(now);
+        self.check_all(app, specs)?;
+        let first = self.next_stream;
+        let ids: Vec<_> = (first..).take(specs.len()).map(StreamId).collect();
+        let steps = specs.iter().any(|spec| !spec.in_step_with.is_empty());
+        let groups = steps.then(|| self.groups.clone());
+        for (spec, id) in specs.iter().zip(&ids) {
+            self.insert(app, spec, *id);
+        }
+        if let Err(error) = self.relate(specs, &ids) {
+            self.undo(&ids);
+            self.part(groups);
+            return Err(error);
+        }
+        self.next_stream += specs.len() as u32;
+        for id in &ids {
+            self.stalls
+                .insert((self.now.after_ns(self.config.stall_ns), *id));
+            self.dirty_connections.insert(self.streams[id].connection);
+        }
+        self.resolve = true;
+        self.settle();
+        Ok(ids)
+    }
+
+    fn check_all(&self, app: AppId, specs: &[StreamSpec]) -> Result<()> {
+        let state = self.apps.get(&app).ok_or(Error::NoApplication(app))?;
+        let left = state.limits.streams - state.streams.min(state.limits.streams);
+        if specs.len() as u64 > u64::from(left) {
+            let limit = state.limits.streams;
+            let what = format!("application {app} may have {limit} streams: wait for some to end");
+            return Err(Error::Limit(what));
+        }
+        if specs.is_empty() {
+            return Err(Error::Conflict(
+                "no stream to submit: give at least one".into(),
+            ));
+        }
+        specs.iter().try_for_each(|spec| self.check(app, spec))
+    }
+
+    fn check(&self, app: AppId, spec: &StreamSpec) -> Result<()> {
+        spec.format.check()?;
+        let id = spec.connection;
+        let connection = self.connections.get(&id).ok_or(Error::NoConnection(id))?;
+        if connection.app != app {
+            let what = format!("connection {id} is not of application {app}");
+            return Err(Error::Foreign(what));
+        }
+        if connection.closing {
+            return Err(Error::NotOpen(id, "it is being closed".into()));
+        }
+        if let Some(why) = &connection.gone {
+            // What came before the end can still be received.
+            let held = spec.direction == Direction::Receive && !connection.receive.held.is_empty();
+            if !held {
+                return Err(Error::NotOpen(id, why.clone()));
+            }
+        }
+        if spec.quantum == 0 || spec.adus == Some(0) {
+            let what = "a stream with a quantum or a number of ADUs of 0: each is at least 1";
+            return Err(Error::Conflict(what.into()));
+        }
+        let tu = spec.format.tu_bytes;
+        let staging = tu.saturating_mul(2);
+        let engines = spec.format.links().len() as u64;
+        let scheduler = &self.schedulers[spec.direction.index()];
+        if staging > self.config.staging_bytes || engines > u64::from(self.config.engines) {
+            return Err(Error::NeverFits(format!(
+                "two buffers of {tu} bytes and {engines} links: there are {} bytes of staging \
+                 memory and {} engines",
+                self.config.staging_bytes, self.config.engines
+            )));
+        }
+        let limit = self
+            .apps
+            .get(&app)
+            .map_or(0, |state| state.limits.staging_bytes);
+        if staging > limit {
+            return Err(Error::Limit(format!(
+                "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging \
+                 memory"
+            )));
+        }
+        if spec.permanent {
+            let alike = self.streams.values().filter(|other| {
+                other.permanent && other.end.is_none() && other.direction == spec.direction
+            });
+            let (mut bytes, mut links) = (staging, engines);
+            for other in alike {
+                bytes = bytes.saturating_add(other.need().staging_bytes);
+                links += u64::from(other.need().engines);
+            }
+            if bytes > scheduler.staging_total || links > u64::from(scheduler.engines_total) {
+                return Err(Error::NeverFits(format!(
+                    "permanent streams would hold {bytes} bytes of staging memory and {links} \
+                     engines: there are {} and {}",
+                    scheduler.staging_total, scheduler.engines_total
+                )));
+            }
+        }
+        let (share, name) = match spec.direction {
+            Direction::Transmit => (connection.spec.share_bytes, "its share of network memory"),
+            Direction::Receive => (connection.spec.window_takes(), "its receive window"),
+        };
+        let packets = match spec.direction {
+            Direction::Transmit => tu,
+            Direction::Receive => 1,
+        };
+        if packets > share.min(self.memory.total()) {
+            return Err(Error::NeverFits(format!(
+                "a TU of {tu} bytes on connection {id}: {name} is {} bytes",
+                share.min(self.memory.total())
+            )));
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, app: AppId, spec: &StreamSpec, id: StreamId) {
+        let direction = spec.direction.index();
+        let Some(connection) = self.connections.get_mut(&spec.connection) else {
+            return;
+        };
+        let ordinal = connection.ordinals[direction];
+        connection.ordinals[direction] += 1;
+        connection.order[direction].push_back(id);
+        connection.live += 1;
+        self.streams
+            .insert(id, Stream::new(app, spec, ordinal, self.now));
+        if let Some(state) = self.apps.get_mut(&app) {
+            state.streams += 1;
+        }
+    }
+
+    fn undo(&mut self, ids: &[StreamId]) {
+        for id in ids.iter().rev() {
+            let Some(stream) = self.streams.remove(id) else {
+                continue;
+            };
+            let direction = stream.direction.index();
+            if let Some(connection) = self.connections.get_mut(&stream.connection) {
+                connection.order[direction].pop_back();
+                connection.ordinals[direction] -= 1;
+                connection.live -= 1;
+            }
+            if let Some(state) = self.apps.get_mut(&stream.app) {
+                state.streams -= 1;
+            }
+        }
+    }
+
+    /// Makes the groups what they were.
+    fn part(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
+        let Some(groups) = groups else {
+            return;
+        };
+        for stream in self.streams.values_mut() {
+            stream.group = stream.group.filter(|group| groups.contains_key(group));
+        }
+        for (group, members) in &groups {
+            for member in members {
+                if let Some(stream) = self.streams.get_mut(member) {
+                    stream.group = Some(*group);
+                }
+            }
+        }
+        self.groups = groups;
+    }
+
+    /// Ties the new streams to those that they come after or go in step with.
+    fn relate(&mut self, specs: &[StreamSpec], ids: &[StreamId]) -> Result<()> {
+        let new: BTreeSet<_> = ids.iter().copied().collect();
+        let mut joined = false;
+        for (spec, id) in specs.iter().zip(ids) {
+            for other in &spec.after {
+                let other = self.other(*other, *id, ids)?;
+                if self.streams[&other]
+                    .end
+                    .as_ref()
+                    .is_some_and(|end| *end != crate::order::End::Done)
+                {
+                    let what = format!("stream {other} did not end well: nothing comes after it");
+                    return Err(Error::Conflict(what));
+                }
+                if let Some(stream) = self.streams.get_mut(id) {
+                    stream.after.push(other);
+                }
+            }
+            for other in &spec.in_step_with {
+                let other = self.other(*other, *id, ids)?;
+                let known = &self.streams[&other];
+                if known.end.is_some() || known.begun > 1 {
+                    return Err(Error::Conflict(format!(
+                        "stream {other} has begun ADU {} or ended: a lock step is joined before \
+                         that",
+                        known.begun.saturating_sub(1)
+                    )));
+                }
+                joined |= !new.contains(&other);
+                self.join(*id, other);
+            }
+        }
+        self.view().check_cycles(&new, joined)?;
+        new.iter().try_for_each(|id| self.check_step(*id))
+    }
+
+    fn other(&self, other: Other, id: StreamId, ids: &[StreamId]) -> Result<StreamId> {
+        let found = match other {
+            Other::Stream(found) => found,
+            Other::Here(place) => *ids.get(place).ok_or_else(|| {
+                let what = format!("place {place} of a submission of {} streams", ids.len());
+                Error::Conflict(what)
+            })?,
+        };
+        let stream = self.streams.get(&found).ok_or(Error::NoStream(found))?;
+        if stream.app != self.streams[&id].app {
+            let what = format!("stream {found} is of another application");
+            return Err(Error::Foreign(what));
+        }
+        Ok(found)
+    }
+
+    /// Makes one group of those of two streams.
+    fn join(&mut self, id: StreamId, other: StreamId) {
+        let group = Group(self.next_group);
+        self.next_group += 1;
+        let mut members = BTreeSet::from([id, other]);
+        for stream in [id, other] {
+            let old = self.streams.get(&stream).and_then(|stream| stream.group);
+            members.extend(
+                old.and_then(|old| self.groups.remove(&old))
+                    .into_iter()
+                    .flatten(),
+            );
+        }
+        for member in &members {
+            if let Some(stream) = self.streams.get_mut(member) {
+                stream.group = Some(group);
+            }
+        }
+        self.groups.insert(group, members);
+    }
+
+    /// Members in lock step must fit beside those of them that hold their resources to the end.
+    fn check_step(&self, id: StreamId) -> Result<()> {
+        let Some(group) = self.streams[&id].group else {
+            return Ok(());
+        };
+        let members = self.groups.get(&group).into_iter().flatten();
+        let members = members.filter_map(|id| self.streams.get(id));
+        let members: Vec<_> = members.filter(|stream| stream.end.is_none()).collect();
+        for direction in [Direction::Transmit, Direction::Receive] {
+            let here = members
+                .iter()
+                .filter(|stream| stream.direction == direction);
+            let needs: Vec<_> = here.map(|stream| stream.need()).collect();
+            let kept = || needs.iter().filter(|need| need.permanent);
+            let swapped = || needs.iter().filter(|need| !need.permanent);
+            let bytes = kept().map(|need| need.staging_bytes).sum::<u64>()
+                + swapped().map(|need| need.staging_bytes).max().unwrap_or(0);
+            let engines = kept().map(|need| need.engines).sum::<u32>()
+                + swapped().map(|need| need.engines).max().unwrap_or(0);
+            if bytes > self.config.staging_bytes || engines > self.config.engines {
+                return Err(Error::NeverFits(format!(
+                    "streams in step with stream {id}: those that are permanent and one other need \
+                     {bytes} bytes of staging memory and {engines} engines, there are {} and {}",
+                    self.config.staging_bytes, self.config.engines
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The next ADU of a stream of variable ADUs has `bytes`, and they are ready on its links.
+    ///
+    /// # Errors
+    /// No such stream, one that ended, receives, or has ADUs of a fixed size; more ADUs than it was
+    /// said to have; a length of 0 or above that of a TU.
+    pub fn announce(&mut self, now: Instant, id: StreamId, bytes: u64) -> Result<()> {
+        self.advance(now);
+        let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
+        let refuse = |what: String| Err(Error::Conflict(format!("stream {id}: {what}")));
+        if stream.end.is_some() {
+            return refuse("it has ended, nothing is announced any more".into());
+        }
+        if stream.direction == Direction::Receive || stream.format.adu != Adu::Variable {
+            return refuse("only what is sent in ADUs of variable size is announced".into());
+        }
+        let announced = stream.begun + stream.lengths.len() as u64;
+        if stream.adus.is_some_and(|adus| announced >= adus) {
+            return refuse(format!("it has {announced} ADUs, all of them announced"));
+        }
+        if bytes == 0 || bytes > stream.format.tu_bytes {
+            let most = stream.format.tu_bytes;
+            return refuse(format!(
+                "an ADU of {bytes} bytes: 1 to {most}, a TU, can be"
+            ));
+        }
+        stream.lengths.push_back(bytes);
+        for link in &mut stream.links {
+            let sus = stream.format.sus(bytes).filter(|su| su.link == link.id);
+            link.offered = link.offered.saturating_add(sus.map(|su| su.bytes).sum());
+        }
+        self.data_came(id);
+        self.settle();
+        Ok(())
+    }
+
+    /// The stream has `adus` ADUs in all, which was not said before.
+    ///
+    /// # Errors
+    /// No such stream, one that ended or receives, another number than was said, fewer than have
+    /// begun or were announced.
+    pub fn finish(&mut self, now: Instant, id: StreamId, adus: u64) -> Result<()> {
+        self.advance(now);
+        let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
+        let refuse = |what: String| Err(Error::Conflict(format!("stream {id}: {what}")));
+        if stream.direction == Direction::Receive {
+            return refuse("the sender says how many ADUs there are".into());
+        }
+        if stream.end.is_some() {
+            return refuse("it has ended already".into());
+        }
+        if let Some(said) = stream.adus.filter(|said| *said != adus) {
+            return refuse(format!("{adus} ADUs, {said} were said before"));
+        }
+        let least = stream.begun + stream.lengths.len() as u64;
+        if adus < least {
+            return refuse(format!(
+                "{adus} ADUs, of which {least} have begun or were announced"
+            ));
+        }
+        stream.adus = Some(adus);
+        self.dirty_streams.insert(id);
+        self.resolve = true;
+        self.dirty_connections.insert(self.streams[&id].connection);
+        self.settle();
+        Ok(())
+    }
+
+    /// More data is ready somewhere: the stream may go on.
+    pub(crate) fn data_came(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get(&id) else {
+            return;
+        };
+        self.resolve = true;
+        self.reschedule[stream.direction.index()] = true;
+        self.dirty_streams.insert(id);
+    }
+}

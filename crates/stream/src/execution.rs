@@ -1,0 +1,481 @@
+//! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is
+//! filled while the other is emptied.
+//!
+//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are
+//! made, and emptied into network memory; on receive it is filled from packets and emptied by its
+//! SUs to the links. A buffer begins to be filled when the other is full, and to be emptied when
+//! the other is empty of what came before it, so that SUs of one link and packets of one connection
+//! keep their order.
+
+use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
+use crate::control::{Manager, Task};
+use crate::format::{Adu, Tu};
+use crate::ids::{Direction, StreamId};
+use crate::order::{End, Event, Reason, State, Work};
+use crate::resolver::View;
+use crate::scheduler::Next;
+use crate::wire::{Header, Kind};
+
+impl Manager {
+    /// Hands resolved streams to the resource scheduler, by number.
+    pub(crate) fn resolve_streams(&mut self) {
+        let orders = self
+            .connections
+            .values()
+            .flat_map(|connection| &connection.order);
+        let fronts = orders.filter_map(|order| order.front().copied());
+        let view = self.view();
+        let mut ready: Vec<_> = fronts
+            .filter(|id| {
+                let stream = self.streams.get(id);
+                let inactive = |state, end: bool| state == State::Inactive && !end;
+                stream.is_some_and(|stream| inactive(stream.state, stream.end.is_some()))
+                    && view.resolved(*id)
+            })
+            .collect();
+        ready.sort_unstable();
+        for id in ready {
+            let now = self.now;
+            if let Some(stream) = self.streams.get_mut(&id) {
+                stream.enter(State::Pending, now);
+                let (need, direction) = (stream.need(), stream.direction.index());
+                self.schedulers[direction].enqueue(id, need);
+                self.reschedule[direction] = true;
+            }
+        }
+    }
+
+    /// Gives resources to pending streams.
+    pub(crate) fn schedule(&mut self, direction: Direction) {
+        loop {
+            let view = View {
+                streams: &self.streams,
+                connections: &self.connections,
+                groups: &self.groups,
+                memory: &self.memory,
+            };
+            let apps = &self.apps;
+            let limit = |app| {
+                apps.get(&app)
+                    .map_or(u64::MAX, |app| app.limits.staging_bytes)
+            };
+            let scheduler = &mut self.schedulers[direction.index()];
+            match scheduler.next(|id| view.may_begin(id), limit) {
+                Next::Taken(id) => self.activate(id),
+                Next::Waits | Next::Nobody => break,
+            }
+        }
+        // Those at the end of an ADU may have to leave.
+        let active = self.schedulers[direction.index()].active();
+        self.dirty_streams.extend(active);
+    }
+
+    fn activate(&mut self, id: StreamId) {
+        let empty = Tu {
+            adu: 0,
+            index: 0,
+            offset: 0,
+            bytes: 0,
+            last: false,
+        };
+        let buffers = [0; 2].map(|_| Buffer {
+            id: self.take_buffer(),
+            stage: Stage::Empty,
+            tu: empty,
+            adu_bytes: 0,
+            left: 0,
+            covered: 0,
+            void: false,
+            taken: 0,
+        });
+        let now = self.now;
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.buffers = Some(buffers);
+            (stream.fill, stream.empty) = (0, 0);
+            stream.quantum_left = stream.quantum;
+            stream.enter(State::Active, now);
+        }
+        self.statistics.activations += 1;
+        self.tell(Event::Activated(id));
+        self.dirty_streams.insert(id);
+    }
+
+    /// Moves a stream on as far as it goes.
+    pub(crate) fn step(&mut self, id: StreamId) {
+        if self
+            .streams
+            .get(&id)
+            .is_none_or(|stream| stream.end.is_some())
+        {
+            return;
+        }
+        if self
+            .streams
+            .get(&id)
+            .is_some_and(|stream| stream.state == State::Active)
+        {
+            loop {
+                let emptied = self.begin_emptying(id);
+                let filled = self.begin_filling(id);
+                if !emptied && !filled {
+                    break;
+                }
+            }
+        }
+        if !self.finish_moving(id) {
+            self.swap_out(id);
+        }
+    }
+
+    /// Whether another waits for what the stream holds; if so, whether that one is permanent.
+    fn waiter(&self, id: StreamId) -> Option<bool> {
+        let stream = self.streams.get(&id)?;
+        let view = self.view();
+        let limit = |app| {
+            self.apps
+                .get(&app)
+                .map_or(u64::MAX, |app| app.limits.staging_bytes)
+        };
+        let scheduler = &self.schedulers[stream.direction.index()];
+        scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
+    }
+
+    /// At the end of an ADU: makes room for another stream, if the rules say so.
+    fn swap_out(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get(&id) else {
+            return;
+        };
+        let between = stream.state == State::Active && stream.cursor.is_none() && stream.idle();
+        if !between || stream.permanent || stream.end.is_some() {
+            return;
+        }
+        let Some(permanent) = self.waiter(id) else {
+            return;
+        };
+        if stream.quantum_left > 0 && !permanent && self.view().may_begin(id) {
+            return;
+        }
+        self.give_back_resources(id);
+        let now = self.now;
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.enter(State::Pending, now);
+            let need = stream.need();
+            self.schedulers[stream.direction.index()].enqueue(id, need);
+        }
+        self.statistics.swaps += 1;
+        self.tell(Event::SwappedOut(id));
+    }
+
+    /// Returns buffers and engines of a stream.
+    pub(crate) fn give_back_resources(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let direction = stream.direction.index();
+        let connection = stream.connection;
+        for buffer in stream.buffers.take().into_iter().flatten() {
+            self.free_buffers.insert(buffer.id.0);
+            let receives = direction == Direction::Receive.index();
+            if receives && buffer.stage != Stage::Empty {
+                self.emptied(connection, 0);
+            }
+        }
+        if self.schedulers[direction].release(id) {
+            self.reschedule[direction] = true;
+        }
+    }
+
+    /// Begins to fill the next buffer, or fills on, if that can be done.
+    fn begin_filling(&mut self, id: StreamId) -> bool {
+        let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+            return false;
+        };
+        let Some(buffers) = &stream.buffers else {
+            return false;
+        };
+        let receives = stream.direction == Direction::Receive;
+        if buffers.iter().any(|buffer| buffer.stage == Stage::Filling) {
+            return receives && self.load(id);
+        }
+        let slot = stream.fill;
+        if buffers[slot].stage != Stage::Empty {
+            return false;
+        }
+        if stream.cursor.is_none() && !self.begin_adu(id) {
+            return false;
+        }
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return false;
+        };
+        let Some(cursor) = stream.cursor else {
+            return false;
+        };
+        let Some(tu) = stream.format.tu(cursor.adu, cursor.bytes, cursor.next_tu) else {
+            return false;
+        };
+        let next = Cursor {
+            next_tu: cursor.next_tu + 1,
+            ..cursor
+        };
+        stream.cursor = (!tu.last).then_some(next);
+        stream.fill ^= 1;
+        if let Some(buffers) = &mut stream.buffers {
+            let buffer = &mut buffers[slot];
+            buffer.stage = Stage::Filling;
+            buffer.tu = tu;
+            buffer.adu_bytes = cursor.bytes;
+            (buffer.covered, buffer.void, buffer.taken, buffer.left) = (0, false, 0, 0);
+        }
+        if receives {
+            self.buffered(id, 1);
+            self.load(id);
+        } else {
+            self.fetch(id, slot, tu, cursor.bytes);
+        }
+        true
+    }
+
+    /// Begins the next ADU, if the resolver and the scheduler let it.
+    fn begin_adu(&mut self, id: StreamId) -> bool {
+        if !self.view().may_begin(id) {
+            return false;
+        }
+        let Some(stream) = self.streams.get(&id) else {
+            return false;
+        };
+        if !stream.permanent {
+            match self.waiter(id) {
+                Some(permanent) if permanent || stream.quantum_left == 0 => {
+                    // A stream that has just been swapped in moves one ADU in any case.
+                    if stream.quantum_left < stream.quantum {
+                        return false;
+                    }
+                }
+                _ => (),
+            }
+        }
+        let adu = stream.begun;
+        let bytes = match (stream.direction, stream.format.adu) {
+            (_, Adu::Fixed(bytes)) => Some(bytes),
+            (Direction::Transmit, Adu::Variable) => stream.next_adu_bytes(),
+            (Direction::Receive, Adu::Variable) => self.next_received(id),
+        };
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return false;
+        };
+        let Some(bytes) = bytes else {
+            return false;
+        };
+        if stream.quantum_left == 0 {
+            stream.quantum_left = stream.quantum;
+        }
+        stream.quantum_left -= 1;
+        stream.begun += 1;
+        if stream.direction == Direction::Transmit {
+            stream.lengths.pop_front();
+            stream.ledger.push_back(Ledger::default());
+        }
+        stream.cursor = Some(Cursor {
+            adu,
+            bytes,
+            next_tu: 0,
+        });
+        self.tell(Event::AduBegun { stream: id, adu });
+        true
+    }
+
+    /// Bytes of the next ADU of variable size that is received. Those before it that were lost as a
+    /// whole are counted: nobody knows how long they were.
+    fn next_received(&mut self, id: StreamId) -> Option<u64> {
+        let stream = self.streams.get(&id)?;
+        let connection = self.connections.get(&stream.connection)?;
+        let packet = connection.receive.held.front()?;
+        let header = self.memory.get(*packet)?.header;
+        if header.adu == stream.begun {
+            return Some(header.adu_bytes);
+        }
+        // Only when all before it is out of the buffers, so that events come in order.
+        if !stream.idle() {
+            return None;
+        }
+        if connection.protocol().repairs() || header.adu < stream.begun {
+            let next = stream.begun;
+            let why = format!("the peer sends ADU {} where ADU {next} is next", header.adu);
+            self.end_stream(id, End::Failed(Reason::Mismatch(why)));
+            return None;
+        }
+        let lost = stream.begun..header.adu;
+        if let Some(stream) = self.streams.get_mut(&id) {
+            (stream.begun, stream.moved, stream.done) = (header.adu, header.adu, header.adu);
+        }
+        for adu in lost {
+            self.tell(Event::AduMoved {
+                stream: id,
+                adu,
+                good: false,
+            });
+        }
+        self.step_moved(id);
+        None
+    }
+
+    /// Orders the SUs of a TU, and the headers of its packets.
+    fn fetch(&mut self, id: StreamId, slot: usize, tu: Tu, adu_bytes: u64) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let Some(buffers) = &mut stream.buffers else {
+            return;
+        };
+        let sus: Vec<_> = stream.format.sus(tu.bytes).collect();
+        let packets: Vec<_> = stream.format.packets(tu.bytes).collect();
+        buffers[slot].left = sus.len() as u64;
+        let buffer = buffers[slot].id;
+        for su in &sus {
+            if let Some(link) = stream.links.iter_mut().find(|link| link.id == su.link) {
+                link.ordered = link.ordered.saturating_add(su.bytes);
+            }
+        }
+        let (ordinal, stream) = (stream.ordinal, id);
+        for su in sus {
+            let task = Task::Fetch(id, slot, su);
+            self.order_task(
+                task,
+                Work::Fetch {
+                    stream,
+                    tu,
+                    su,
+                    buffer,
+                },
+            );
+        }
+        for (offset, bytes) in packets {
+            let mut header = Header::new(Kind::Data, 0);
+            header.stream = ordinal;
+            (header.adu, header.adu_bytes) = (tu.adu, adu_bytes);
+            (header.offset, header.bytes) = (tu.offset + offset, bytes);
+            self.direct(Work::Prepare {
+                stream,
+                buffer,
+                header,
+            });
+        }
+    }
+
+    /// Begins to empty the next buffer, if it is full and the one before is empty.
+    fn begin_emptying(&mut self, id: StreamId) -> bool {
+        let Some(stream) = self
+            .streams
+            .get_mut(&id)
+            .filter(|stream| stream.end.is_none())
+        else {
+            return false;
+        };
+        let Some(buffers) = &mut stream.buffers else {
+            return false;
+        };
+        let slot = stream.empty;
+        if buffers[slot].stage != Stage::Full || buffers[slot ^ 1].stage == Stage::Emptying {
+            return false;
+        }
+        if stream.direction == Direction::Transmit {
+            if !self.storers.contains(&id) {
+                self.storers.push_back(id);
+                self.room_made = true;
+            }
+            return false;
+        }
+        let Buffer {
+            id: buffer,
+            tu,
+            void,
+            ..
+        } = buffers[slot];
+        let sus: Vec<_> = stream.format.sus(tu.bytes).collect();
+        buffers[slot].stage = Stage::Emptying;
+        buffers[slot].left = sus.len() as u64;
+        stream.empty ^= 1;
+        for su in sus {
+            let work = Work::Deliver {
+                stream: id,
+                tu,
+                su,
+                buffer,
+                good: !void,
+            };
+            self.order_task(Task::Deliver(id, slot, su), work);
+        }
+        true
+    }
+
+    /// Stores full buffers in the order in which they became full. One whose connection has its
+    /// share is passed over; one for which there is no room keeps those behind it back.
+    pub(crate) fn store_waiting(&mut self) {
+        let mut blocked = false;
+        for id in std::mem::take(&mut self.storers) {
+            let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+                continue;
+            };
+            let Some(buffers) = &stream.buffers else {
+                continue;
+            };
+            let (slot, bytes) = (stream.empty, buffers[stream.empty].tu.bytes);
+            let share = self.connections.get(&stream.connection);
+            let share = share.map_or(0, |connection| connection.spec.share_bytes);
+            let has = self.memory.of(Direction::Transmit, stream.connection);
+            let full = has.saturating_add(bytes) > share;
+            blocked |= !full && bytes > self.memory.room(Direction::Transmit);
+            if full || blocked {
+                self.storers.push_back(id);
+                continue;
+            }
+            self.store(id, slot);
+            self.dirty_streams.insert(id);
+        }
+    }
+
+    fn store(&mut self, id: StreamId, slot: usize) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let Some(buffers) = &mut stream.buffers else {
+            return;
+        };
+        let Buffer {
+            id: buffer,
+            tu,
+            adu_bytes,
+            ..
+        } = buffers[slot];
+        let packets: Vec<_> = stream.format.packets(tu.bytes).collect();
+        buffers[slot].stage = Stage::Emptying;
+        buffers[slot].left = packets.len() as u64;
+        stream.empty ^= 1;
+        let repairs = self.connections.get(&stream.connection);
+        let repairs = repairs.is_some_and(|connection| connection.protocol().repairs());
+        let last = tu.last && stream.adus == Some(tu.adu + 1) && repairs;
+        stream.marked |= last;
+        stream.bytes += tu.bytes;
+        if let Some(ledger) = stream.ledger.get_mut((tu.adu - stream.done) as usize) {
+            ledger.packets += packets.len() as u64;
+        }
+        let most = packets.len();
+        for (at, (offset, bytes)) in packets.into_iter().enumerate() {
+            let mut header = Header::new(Kind::Data, 0);
+            (header.adu, header.adu_bytes) = (tu.adu, adu_bytes);
+            (header.offset, header.bytes) = (tu.offset + offset, bytes);
+            header.end = last && at + 1 == most;
+            let Some(packet) = self.sequence(id, header) else {
+                continue;
+            };
+            let work = Work::Store {
+                stream: id,
+                packet,
+                buffer,
+                offset,
+                bytes,
+            };
+            self.order_task(Task::Store(id, slot, packet), work);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The stream manager of a network interface, as a sans-I/O machine (Steenkiste, *A High-Speed
+//! Network Interface for Distributed-Memory Systems*, 1996, sections 4 and 5).
+//!
+//! Ranks of a parallel machine and the network meet at an interface. A [`Manager`] there moves
+//! *streams*: sequences of application data units (ADUs), cut into transfer units (TUs), each
+//! striped over several links as striping units (SUs), and sent in packets over logical
+//! connections; or the other way. It deals in descriptors only. A driver carries out its
+//! [orders](Work) with bytes, links and sockets, or in simulated time, and reports; the calling
+//! contract is that of [`Manager`].
+//!
+//! | module | part of the paper |
+//! |---|---|
+//! | `control` | stream control unit (5.3.2, Figure 9): registration, status, cancellation |
+//! | `resolver` | dependence resolver: order, sequencing, synchronisation |
+//! | `scheduler` | resource scheduler: staging memory, engines, quantum, permanent resources |
+//! | `execution`, `loading` | execution module: double buffering, transmit and receive |
+//! | `network_memory` | network memory (4.2): packets until acknowledged, input until received |
+//! | `protocol` | transmit and receive halves (4.3) |
+//! | [`format`](mod@format) | data format specification (5.2) |
+//! | [`checksum`] | checksums folded into a copy (4.2), partial sums (4.1) |
+//! | [`wire`] | the header of packets |
+//!
+//! Knows nothing of sockets, files, clocks, threads or bytes of data; time is the driver's
+//! [`Instant`].
+
+pub mod checksum;
+mod config;
+mod control;
+mod error;
+mod execution;
+pub mod format;
+mod ids;
+mod loading;
+mod network_memory;
+mod order;
+mod protocol;
+mod resolver;
+mod scheduler;
+mod stall;
+mod statistics;
+pub mod wire;
+
+pub use config::{Config, Confirm, ConnectionSpec, Finished, Limits, Other, Protocol};
+pub use config::{StreamSpec, Timeouts};
+pub use control::{ConnectionStatus, Manager, Status};
+pub use error::{Error, Result};
+pub use format::{Adu, Format, Su, Tu};
+pub use ids::StreamId;
+pub use ids::{AppId, BufferId, ConnectionId, Direction, Instant, LinkId, OrderId, PacketId};
+pub use order::{End, Event, Order, Reason, State, Work};
+pub use protocol::{Drop, Offer};
+pub use stall::Wait;
+pub use statistics::Statistics;

@@ -1,0 +1,199 @@
+//! The execution module on receive: packets into buffers, and what is missing between them.
+
+use crate::control::stream::Stage;
+use crate::control::{Manager, Task};
+use crate::ids::{ConnectionId, PacketId, StreamId};
+use crate::order::{End, Event, Reason, Work};
+use crate::wire::Header;
+
+/// What comes next of the TU that is being loaded.
+enum Piece {
+    /// Nothing yet.
+    Wait,
+    /// This many bytes are missing for good.
+    Missing(u64),
+    /// This many bytes of the packet.
+    Take(PacketId, Header, u64),
+    /// A packet that has nothing new.
+    Old(PacketId, Header),
+    /// The peer sends what cannot be.
+    Wrong(String),
+}
+
+impl Manager {
+    /// Loads what has come into the buffer that is being filled; whether anything changed.
+    pub(crate) fn load(&mut self, id: StreamId) -> bool {
+        let mut changed = false;
+        while let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) {
+            let connection = stream.connection;
+            let buffers = stream.buffers.iter().flatten().enumerate();
+            let mut filling = buffers.filter(|(_, buffer)| buffer.stage == Stage::Filling);
+            let Some((slot, buffer)) = filling.next() else {
+                return changed;
+            };
+            if buffer.covered == buffer.tu.bytes {
+                return self.loaded(id, slot) || changed;
+            }
+            let (start, covered, buffer_id) = (buffer.tu.offset, buffer.covered, buffer.id);
+            let adu = buffer.tu.adu;
+            match self.next_piece(id, slot) {
+                Piece::Wait => return changed,
+                Piece::Wrong(why) => {
+                    self.end_stream(id, End::Failed(Reason::Mismatch(why)));
+                    return false;
+                }
+                Piece::Old(packet, header) => self.throw(connection, packet, &header),
+                Piece::Missing(bytes) => {
+                    let range = (start + covered, bytes);
+                    let stream = id;
+                    self.tell(Event::Missing { stream, adu, range });
+                    self.cover(id, slot, bytes, true);
+                }
+                Piece::Take(packet, header, bytes) => {
+                    let from = start + covered - header.offset;
+                    if let Some(packet) = self.memory.get_mut(packet) {
+                        packet.users += 1;
+                    }
+                    self.cover(id, slot, bytes, false);
+                    if from + bytes == u64::from(header.bytes) {
+                        self.take(id, slot, packet, &header);
+                    }
+                    let work = Work::Load {
+                        stream: id,
+                        packet,
+                        from,
+                        buffer: buffer_id,
+                        to: covered,
+                        bytes,
+                    };
+                    self.order_task(Task::Load(id, slot, packet), work);
+                }
+            }
+            changed = true;
+        }
+        changed
+    }
+
+    /// What comes next of a TU, by the first packet that is held.
+    fn next_piece(&self, id: StreamId, slot: usize) -> Piece {
+        let Some(stream) = self.streams.get(&id) else {
+            return Piece::Wait;
+        };
+        let Some(connection) = self.connections.get(&stream.connection) else {
+            return Piece::Wait;
+        };
+        let Some(buffer) = stream.buffers.as_ref().map(|buffers| &buffers[slot]) else {
+            return Piece::Wait;
+        };
+        let tu = buffer.tu;
+        let at = tu.offset + buffer.covered;
+        let end = tu.offset + tu.bytes;
+        let whole = connection.protocol().repairs();
+        let front = connection.receive.held.front().copied();
+        let front = front.and_then(|id| Some((id, self.memory.get(id)?.header)));
+        let ours = front.filter(|(_, header)| header.stream == stream.ordinal && header.bytes > 0);
+        let wrong = |found: String| {
+            Piece::Wrong(format!(
+                "the peer sends {found} where ADU {} goes on at byte {at}",
+                tu.adu
+            ))
+        };
+        let Some((packet, header)) = ours else {
+            let over = stream.told.is_some() || stream.end_lost;
+            return match over {
+                false => Piece::Wait,
+                true if whole => wrong("the end of the stream".into()),
+                true => Piece::Missing(end - at),
+            };
+        };
+        if header.adu < tu.adu {
+            return Piece::Old(packet, header);
+        }
+        if header.adu > tu.adu {
+            return match whole {
+                true => wrong(format!("ADU {}", header.adu)),
+                false => Piece::Missing(end - at),
+            };
+        }
+        if header.adu_bytes != buffer.adu_bytes {
+            return wrong(format!("an ADU of {} bytes", header.adu_bytes));
+        }
+        let packet_end = header.offset + u64::from(header.bytes);
+        if header.offset > at {
+            return match whole {
+                true => wrong(format!("byte {}", header.offset)),
+                false => Piece::Missing(header.offset.min(end) - at),
+            };
+        }
+        if packet_end <= at {
+            return Piece::Old(packet, header);
+        }
+        Piece::Take(packet, header, packet_end.min(end) - at)
+    }
+
+    fn cover(&mut self, id: StreamId, slot: usize, bytes: u64, void: bool) {
+        let stream = self.streams.get_mut(&id);
+        if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
+            buffers[slot].covered += bytes;
+            buffers[slot].void |= void;
+            buffers[slot].left += u64::from(!void);
+        }
+    }
+
+    /// A packet is wholly in buffers, or on its way there.
+    fn take(&mut self, id: StreamId, slot: usize, packet: PacketId, header: &Header) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        if let Some(buffers) = &mut stream.buffers {
+            buffers[slot].taken = header.sequence + 1;
+        }
+        if header.end {
+            stream.told = Some(header.adu + 1);
+        }
+        let connection = stream.connection;
+        if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.receive.held.pop_front();
+            connection.receive.taken = header.sequence + 1;
+        }
+        if let Some(packet) = self.memory.get_mut(packet) {
+            packet.leaving = true;
+        }
+        self.dirty_connections.insert(connection);
+    }
+
+    /// A buffer is full if nothing is on its way into it any more.
+    pub(crate) fn loaded(&mut self, id: StreamId, slot: usize) -> bool {
+        let stream = self.streams.get_mut(&id);
+        let buffer = stream.and_then(|stream| stream.buffers.as_mut());
+        let Some(buffer) = buffer.map(|buffers| &mut buffers[slot]) else {
+            return false;
+        };
+        let full =
+            buffer.stage == Stage::Filling && buffer.left == 0 && buffer.covered == buffer.tu.bytes;
+        if full {
+            buffer.stage = Stage::Full;
+        }
+        full
+    }
+
+    /// Counts buffers that hold what was taken from a connection.
+    pub(crate) fn buffered(&mut self, id: StreamId, more: u64) {
+        let connection = self.streams.get(&id).map(|stream| stream.connection);
+        if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
+            connection.receive.buffered += more;
+        }
+    }
+
+    /// A buffer of a receiving stream is empty; packets below `taken` are delivered.
+    pub(crate) fn emptied(&mut self, id: ConnectionId, taken: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        connection.receive.buffered = connection.receive.buffered.saturating_sub(1);
+        if connection.receive.deliver_below(taken) {
+            self.owe(id);
+        }
+        self.all_taken(id);
+    }
+}

@@ -1,0 +1,128 @@
+//! Network memory: packets that wait for their acknowledgement, or for a receive.
+//!
+//! It holds descriptors; the data is the driver's. Both directions are bounded by themselves, and
+//! places are numbered anew from the lowest, so that a driver can keep a table by number.
+
+use crate::ids::{ConnectionId, Direction, Instant, PacketId, StreamId};
+use crate::wire::Header;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The descriptor of a packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Packet {
+    pub direction: Direction,
+    pub connection: ConnectionId,
+    pub stream: Option<StreamId>,
+    pub header: Header,
+    /// Its data is in network memory.
+    pub whole: bool,
+    /// Orders of the driver that use its memory: sends or loads.
+    pub users: u32,
+    /// It leaves as soon as nobody uses it.
+    pub leaving: bool,
+    /// Transmit: times it was sent, when last, and whether the last was because of later ones.
+    pub tries: u32,
+    pub sent_at: Instant,
+    pub hastened: bool,
+}
+
+/// Both directions of network memory.
+#[derive(Debug)]
+pub(crate) struct NetworkMemory {
+    total: u64,
+    used: [u64; 2],
+    pub most: [u64; 2],
+    places: Vec<Option<Packet>>,
+    free: BTreeSet<u32>,
+    by_connection: [BTreeMap<ConnectionId, u64>; 2],
+}
+
+impl NetworkMemory {
+    pub fn new(total: u64) -> Self {
+        Self {
+            total,
+            used: [0; 2],
+            most: [0; 2],
+            places: Vec::new(),
+            free: BTreeSet::new(),
+            by_connection: [BTreeMap::new(), BTreeMap::new()],
+        }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub fn used(&self, direction: Direction) -> u64 {
+        self.used[direction.index()]
+    }
+
+    pub fn room(&self, direction: Direction) -> u64 {
+        self.total.saturating_sub(self.used(direction))
+    }
+
+    /// Bytes of one connection.
+    pub fn of(&self, direction: Direction, connection: ConnectionId) -> u64 {
+        let held = self.by_connection[direction.index()].get(&connection);
+        held.copied().unwrap_or(0)
+    }
+
+    /// All connections that hold something.
+    pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
+        let all = self.by_connection[direction.index()].iter();
+        all.map(|(connection, bytes)| (*connection, *bytes))
+            .collect()
+    }
+
+    /// Takes a place. Who calls has looked for room.
+    pub fn take(&mut self, packet: Packet) -> PacketId {
+        let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
+        self.used[direction] += bytes;
+        self.most[direction] = self.most[direction].max(self.used[direction]);
+        if bytes > 0 {
+            *self.by_connection[direction]
+                .entry(packet.connection)
+                .or_insert(0) += bytes;
+        }
+        if let Some(place) = self.free.pop_first() {
+            self.places[place as usize] = Some(packet);
+            return PacketId(place);
+        }
+        self.places.push(Some(packet));
+        PacketId((self.places.len() - 1) as u32)
+    }
+
+    /// Gives the bytes back, and the place as soon as it is vacated; none if it is free already.
+    pub fn give_back(&mut self, id: PacketId) -> Option<Packet> {
+        let packet = self.places.get_mut(id.0 as usize)?.take()?;
+        let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
+        self.used[direction] -= bytes;
+        if let Some(held) = self.by_connection[direction].get_mut(&packet.connection) {
+            *held -= bytes;
+            if *held == 0 {
+                self.by_connection[direction].remove(&packet.connection);
+            }
+        }
+        Some(packet)
+    }
+
+    /// The driver knows that the place is free, so that it may be used again: not before, as a
+    /// packet that is offered takes its place at once.
+    pub fn vacate(&mut self, id: PacketId) {
+        self.free.insert(id.0);
+    }
+
+    pub fn get(&self, id: PacketId) -> Option<&Packet> {
+        self.places.get(id.0 as usize)?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
+        self.places.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// All packets, ascending.
+    pub fn packets(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(id, packet)| Some((PacketId(id as u32), packet.as_ref()?)))
+    }
+}

@@ -1,0 +1,172 @@
+//! The receive half: which packets are taken, in which order they are held, what is told to the
+//! peer.
+
+use crate::ids::PacketId;
+use crate::wire::Header;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Packets without data that are held beyond those that the window can pay for.
+const MARKS_MOST: usize = 1024;
+
+/// Sequence numbers beyond the next expected that are looked at.
+const SPAN: u64 = 1 << 20;
+
+/// What the receive half says of a packet of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Take,
+    Duplicate,
+    Impossible,
+    NoRoom,
+}
+
+/// State of the receive half.
+#[derive(Debug)]
+pub(crate) struct Receive {
+    pub window: u64,
+    /// All below came, or were given up.
+    pub expected: u64,
+    /// Whole packets beyond the next expected.
+    pub early: BTreeMap<u64, PacketId>,
+    /// Packets whose data is on its way into network memory.
+    pub arriving: BTreeMap<u64, PacketId>,
+    /// Packets in order that no stream has taken yet (the receive queue of the paper, 4.3).
+    pub held: VecDeque<PacketId>,
+    /// Cost of all packets that are not free yet, and of all that are.
+    pub cost: u64,
+    pub freed: u64,
+    /// Beyond the highest sequence number seen.
+    pub latest: u64,
+    /// All below were taken from `held`; and were delivered.
+    pub taken: u64,
+    pub delivered: u64,
+    /// Buffers that hold any of what was taken.
+    pub buffered: u64,
+    /// Packets thrown away that are not told yet, and number of those that are: one is told
+    /// together with `delivered` passing it, so that the sender knows which they were.
+    pub thrown: VecDeque<u64>,
+    pub discarded: u64,
+    /// Where the last packet ended: stream, ADU, byte.
+    pub last: Option<(u32, u64, u64)>,
+}
+
+impl Receive {
+    pub fn new(window: u64) -> Self {
+        Self {
+            window,
+            expected: 0,
+            early: BTreeMap::new(),
+            arriving: BTreeMap::new(),
+            held: VecDeque::new(),
+            cost: 0,
+            freed: 0,
+            latest: 0,
+            taken: 0,
+            delivered: 0,
+            buffered: 0,
+            thrown: VecDeque::new(),
+            discarded: 0,
+            last: None,
+        }
+    }
+
+    /// What the peer may spend, since the beginning.
+    pub fn granted(&self) -> u64 {
+        self.freed.saturating_add(self.window)
+    }
+
+    /// Which packets have come beyond the one after the next expected.
+    pub fn beyond(&self) -> u64 {
+        let first = self.expected + 1;
+        let come = self.early.range(first..first + 64);
+        come.fold(0, |bits, (sequence, _)| bits | 1 << (sequence - first))
+    }
+
+    /// Whether a packet of data may come. One that is being copied is taken for a duplicate.
+    pub fn judge(&self, header: &Header) -> Verdict {
+        let sequence = header.sequence;
+        let known = self.early.contains_key(&sequence) || self.arriving.contains_key(&sequence);
+        if sequence < self.expected || known {
+            return Verdict::Duplicate;
+        }
+        if sequence - self.expected > SPAN {
+            return Verdict::Impossible;
+        }
+        let packets = self.held.len() + self.early.len() + self.arriving.len();
+        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64;
+        if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
+            return Verdict::NoRoom;
+        }
+        Verdict::Take
+    }
+
+    /// Whether it is the packet that would come next if nothing special happens.
+    pub fn predicted(&self, header: &Header) -> bool {
+        header.sequence == self.expected
+            && self.arriving.is_empty()
+            && self.early.is_empty()
+            && !header.end
+            && self.last == Some((header.stream, header.adu, header.offset))
+    }
+
+    /// Puts a whole packet where it belongs, and those behind it that it lets through.
+    pub fn insert(&mut self, sequence: u64, packet: PacketId) {
+        self.latest = self.latest.max(sequence + 1);
+        if sequence != self.expected {
+            self.early.insert(sequence, packet);
+            return;
+        }
+        self.held.push_back(packet);
+        self.expected += 1;
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(packet) = self.early.remove(&self.expected) {
+            self.held.push_back(packet);
+            self.expected += 1;
+        }
+    }
+
+    /// All below `sequence` is delivered or thrown away; whether that is news.
+    pub fn deliver_below(&mut self, sequence: u64) -> bool {
+        if sequence <= self.delivered {
+            return false;
+        }
+        self.delivered = sequence;
+        while self.thrown.front().is_some_and(|thrown| *thrown < sequence) {
+            self.thrown.pop_front();
+            self.discarded += 1;
+        }
+        true
+    }
+
+    /// Gives up what is missing below `floor`.
+    pub fn give_up_below(&mut self, floor: u64) {
+        while self.expected < floor {
+            let next = self.early.first_key_value().map(|(sequence, _)| *sequence);
+            self.expected = next.map_or(floor, |next| next.min(floor));
+            self.drain();
+        }
+    }
+
+    /// Gives up what more than `reorder` packets have overtaken.
+    pub fn give_up_overtaken(&mut self, reorder: u32) {
+        let floor = self.latest.saturating_sub(u64::from(reorder));
+        // What is being copied has come; it is only slower than others.
+        let copied = self
+            .arriving
+            .first_key_value()
+            .map(|(sequence, _)| *sequence);
+        self.give_up_below(copied.map_or(floor, |copied| copied.min(floor)));
+    }
+
+    /// Gives up the gap before the first early packet, if there is one.
+    pub fn give_up_gap(&mut self) -> bool {
+        let Some((&sequence, _)) = self.early.first_key_value() else {
+            return false;
+        };
+        self.give_up_below(sequence);
+        true
+    }
+}

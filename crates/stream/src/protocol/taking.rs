@@ -1,0 +1,349 @@
+//! What the receive half does with packets that come, and which stream they are for.
+
+use super::receive::Verdict;
+use super::{Drop, Offer};
+use crate::checksum::Checksum;
+use crate::config::Protocol;
+use crate::control::Manager;
+use crate::format::Adu;
+use crate::ids::{ConnectionId, Direction, Instant, PacketId, StreamId};
+use crate::network_memory::Packet;
+use crate::order::{End, Event, Reason};
+use crate::wire::{Header, Kind};
+
+/// ADUs that may be missing in one gap.
+const ADUS_MISSING: u64 = 1 << 16;
+/// How far beyond what is expected a floor may be.
+const FLOOR_AHEAD: u64 = 1 << 20;
+
+impl Manager {
+    /// A packet has come whose header is this: may its data go into network memory? What the header
+    /// acknowledges and grants is taken in, whatever the answer.
+    pub fn offer(&mut self, now: Instant, id: ConnectionId, header: &Header) -> Offer {
+        self.advance(now);
+        let answer = self.judge(id, header);
+        match answer {
+            Offer::Drop(Drop::Duplicate) => self.statistics.duplicates += 1,
+            Offer::Drop(_) => self.statistics.stray += 1,
+            Offer::Later => self.statistics.refused += 1,
+            Offer::Take(_) | Offer::Taken => (),
+        }
+        self.settle();
+        answer
+    }
+
+    fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
+        let known = self.connections.get(&id).filter(|one| one.gone.is_none());
+        let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
+            return Offer::Drop(Drop::Stray);
+        };
+        if !known.open {
+            // The peer was told first that the connection is there.
+            return Offer::Later;
+        }
+        if let Err(why) = self.hear(id, header) {
+            return Offer::Drop(why);
+        }
+        if header.kind == Kind::Acknowledge {
+            return Offer::Taken;
+        }
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Offer::Drop(Drop::Stray);
+        };
+        let (protocol, half) = (connection.spec.protocol, &mut connection.receive);
+        if protocol.confirms() {
+            self.owing.insert(id);
+        }
+        if !protocol.repairs() {
+            if header.floor > half.expected.saturating_add(FLOOR_AHEAD) {
+                return Offer::Drop(Drop::Impossible);
+            }
+            let own = match header.kind {
+                Kind::Data => header.sequence,
+                _ => u64::MAX,
+            };
+            // What is being copied has come, whatever the floor says.
+            let copied = half
+                .arriving
+                .first_key_value()
+                .map(|(sequence, _)| *sequence);
+            let floor = header.floor.min(own).min(copied.unwrap_or(u64::MAX));
+            half.give_up_below(floor);
+            self.dirty_connections.insert(id);
+        }
+        if header.kind == Kind::Probe {
+            return Offer::Taken;
+        }
+        let mut verdict = half.judge(header);
+        if verdict == Verdict::NoRoom
+            && !protocol.repairs()
+            && half.held.is_empty()
+            && half.arriving.is_empty()
+            && half.give_up_gap()
+        {
+            verdict = half.judge(header);
+        }
+        match verdict {
+            Verdict::Take => (),
+            Verdict::Duplicate => return Offer::Drop(Drop::Duplicate),
+            Verdict::Impossible => return Offer::Drop(Drop::Impossible),
+            Verdict::NoRoom => return Offer::Later,
+        }
+        if half.predicted(header) {
+            self.statistics.predicted += 1;
+        }
+        if header.sequence == half.expected {
+            let end = header.offset + u64::from(header.bytes);
+            half.last = Some(match end == header.adu_bytes {
+                true => (header.stream, header.adu + 1, 0),
+                false => (header.stream, header.adu, end),
+            });
+        }
+        half.cost += header.cost();
+        let marks = header.bytes == 0;
+        let packet = self.memory.take(Packet {
+            direction: Direction::Receive,
+            connection: id,
+            stream: None,
+            header: *header,
+            whole: marks,
+            users: 0,
+            leaving: false,
+            tries: 0,
+            sent_at: Instant::default(),
+            hastened: false,
+        });
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Offer::Drop(Drop::Stray);
+        };
+        if marks {
+            connection.receive.insert(header.sequence, packet);
+            self.come(id);
+            return Offer::Taken;
+        }
+        connection.receive.arriving.insert(header.sequence, packet);
+        Offer::Take(packet)
+    }
+
+    /// A packet was put in order.
+    fn come(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id)
+            && let Protocol::Unconfirmed { reorder } = connection.spec.protocol
+        {
+            connection.receive.give_up_overtaken(reorder);
+        }
+        self.dirty_connections.insert(id);
+    }
+
+    /// The data of a packet that was taken is in network memory, with this checksum as the
+    /// connection has it, or any number where it has none. `None`: the data did not come whole.
+    pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
+        self.advance(now);
+        self.arrived(packet, sum);
+        self.settle();
+    }
+
+    fn arrived(&mut self, id: PacketId, sum: Option<u32>) {
+        let packet = self.memory.get(id);
+        let waits = packet.filter(|packet| packet.direction == Direction::Receive && !packet.whole);
+        let Some((of, header)) = waits.map(|packet| (packet.connection, packet.header)) else {
+            self.statistics.stale += 1;
+            return;
+        };
+        let Some(connection) = self.connections.get_mut(&of) else {
+            return;
+        };
+        connection.receive.arriving.remove(&header.sequence);
+        if connection.protocol().confirms() {
+            self.owing.insert(of);
+        }
+        let right = connection.spec.checksum == Checksum::None || sum == Some(header.sum);
+        if sum.is_none() || !right {
+            let reliable = connection.protocol() == Protocol::Stream;
+            self.release(id, false);
+            self.statistics.corrupted += 1;
+            self.tell_corrupted(of, &header);
+            if reliable {
+                self.lose(
+                    of,
+                    "a packet came corrupted, and nothing below repairs it",
+                    true,
+                );
+            }
+            return;
+        }
+        self.statistics.packets_held += 1;
+        self.statistics.bytes_held += u64::from(header.bytes);
+        if let Some(packet) = self.memory.get_mut(id) {
+            packet.whole = true;
+        }
+        connection.receive.insert(header.sequence, id);
+        self.come(of);
+    }
+
+    fn tell_corrupted(&mut self, connection: ConnectionId, header: &Header) {
+        let order = self.connections.get(&connection).map(|one| &one.order[1]);
+        let mut streams = order.into_iter().flatten();
+        let ours = |id: &&StreamId| {
+            self.streams
+                .get(id)
+                .is_some_and(|stream| stream.ordinal == header.stream)
+        };
+        let stream = streams.find(ours).copied();
+        let format = stream
+            .and_then(|id| self.streams.get(&id))
+            .map(|stream| &stream.format);
+        let tu = format.map(|format| header.offset / format.tu_bytes);
+        let (adu, range) = (header.adu, (header.offset, header.bytes));
+        self.tell(Event::Corrupted {
+            connection,
+            stream,
+            adu,
+            tu,
+            range,
+        });
+    }
+
+    /// Looks at the first packets that are held: throws away those of streams that ended, takes
+    /// marks, and ends streams whose packets cannot be.
+    pub(crate) fn settle_receive(&mut self, id: ConnectionId) {
+        loop {
+            let Some(connection) = self.connections.get_mut(&id) else {
+                return;
+            };
+            let order = &mut connection.order[Direction::Receive.index()];
+            let front = order.front().copied();
+            let stream = front.and_then(|front| self.streams.get(&front));
+            if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
+                // Its buffers may still be on their way to ranks; what follows is the next one's.
+                order.pop_front();
+                self.resolve = true;
+                continue;
+            }
+            let ordinal = stream.map_or(connection.ordinals[1], |stream| stream.ordinal);
+            let gone = connection.gone.clone();
+            let held = connection.receive.held.front().copied();
+            let header = held
+                .and_then(|packet| self.memory.get(packet))
+                .map(|one| one.header);
+            let (Some(packet), Some(header)) = (held, header) else {
+                self.all_taken(id);
+                if let (Some(front), Some(why)) = (front, gone) {
+                    let stream = self.streams.get(&front);
+                    if stream.is_some_and(|stream| stream.told.is_none() && !stream.satisfied()) {
+                        let why = Reason::ConnectionLost(id, why);
+                        self.end_stream(front, End::Failed(why));
+                        continue;
+                    }
+                }
+                return self.look(front);
+            };
+            if header.stream < ordinal {
+                self.throw(id, packet, &header);
+                continue;
+            }
+            let Some(front) = front else {
+                return;
+            };
+            let Some(stream) = self.streams.get_mut(&front) else {
+                return;
+            };
+            if header.stream > ordinal {
+                stream.end_lost = true;
+                return self.look(Some(front));
+            }
+            if header.bytes > 0 {
+                if let Some(why) = unfit(stream, &header) {
+                    self.end_stream(front, End::Failed(Reason::Mismatch(why)));
+                    continue;
+                }
+                return self.look(Some(front));
+            }
+            // A mark.
+            let connection = self.connections.get_mut(&id);
+            if let Some(connection) = connection {
+                connection.receive.held.pop_front();
+                connection.receive.taken = header.sequence + 1;
+            }
+            if header.cut {
+                let bytes = stream.bytes_of_adu();
+                let adu = stream.begun.saturating_sub(1);
+                self.release(packet, true);
+                self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
+            } else {
+                stream.told = Some(header.adu);
+                self.release(packet, true);
+            }
+        }
+    }
+
+    /// The front stream may have something to do.
+    fn look(&mut self, front: Option<StreamId>) {
+        if let Some(front) = front {
+            self.data_came(front);
+        }
+    }
+
+    /// Throws away a packet that nobody wants.
+    pub(crate) fn throw(&mut self, id: ConnectionId, packet: PacketId, header: &Header) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            let half = &mut connection.receive;
+            half.held.pop_front();
+            half.taken = header.sequence + 1;
+            if header.bytes > 0 {
+                half.thrown.push_back(header.sequence);
+                self.statistics.discarded += 1;
+            }
+        }
+        self.release(packet, true);
+        self.all_taken(id);
+    }
+
+    /// Tells the peer that all that was taken is delivered, if no stream has any of it in its
+    /// buffers.
+    pub(crate) fn all_taken(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let half = &mut connection.receive;
+        if half.taken > half.delivered && half.buffered == 0 && half.deliver_below(half.taken) {
+            self.owe(id);
+        }
+    }
+
+    /// There is something to tell the peer.
+    pub(crate) fn owe(&mut self, id: ConnectionId) {
+        let connection = self.connections.get(&id);
+        if connection.is_some_and(|one| one.open && one.protocol().confirms()) {
+            self.owing.insert(id);
+        }
+    }
+}
+
+/// Why a packet cannot be of the stream.
+fn unfit(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
+    if stream.adus.is_some_and(|adus| header.adu >= adus) {
+        let adus = stream.adus.unwrap_or(0);
+        return Some(format!(
+            "the peer sends ADU {}, {adus} were asked for",
+            header.adu
+        ));
+    }
+    match stream.format.adu {
+        Adu::Fixed(bytes) if bytes != header.adu_bytes => {
+            let found = header.adu_bytes;
+            Some(format!(
+                "the peer sends ADUs of {found} bytes, {bytes} were asked for"
+            ))
+        }
+        Adu::Variable if header.adu_bytes > stream.format.tu_bytes => Some(format!(
+            "the peer sends an ADU of {} bytes, a TU has {}",
+            header.adu_bytes, stream.format.tu_bytes
+        )),
+        _ if header.adu > stream.begun.saturating_add(ADUS_MISSING) => Some(format!(
+            "the peer sends ADU {} after ADU {}",
+            header.adu, stream.begun
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! The transmit half: what is sent, what is sent again, and the time-outs.
+
+use crate::config::Timeouts;
+use crate::ids::{Instant, PacketId, StreamId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A packet that the peer has not delivered yet, and whose it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Awaited {
+    pub stream: StreamId,
+    /// The ADU; none for the mark of an end.
+    pub adu: Option<u64>,
+    /// It is confirmed, so that only its being thrown away is of interest.
+    pub confirmed: bool,
+}
+
+/// State of the transmit half.
+#[derive(Debug, Default)]
+pub(crate) struct Transmit {
+    /// The next sequence number.
+    pub next: u64,
+    /// Packets that were not sent yet, by sequence number.
+    pub queue: VecDeque<PacketId>,
+    /// Packets below were sent at least once.
+    pub sent: u64,
+    /// Packets that were sent and are kept until acknowledged.
+    pub flight: BTreeMap<u64, PacketId>,
+    /// Those of them that are to be sent again.
+    pub again: BTreeSet<u64>,
+    /// Packets with a sequence number that are not delivered.
+    pub awaited: BTreeMap<u64, Awaited>,
+    /// Send orders that are under way.
+    pub sending: u64,
+    /// What the peer told.
+    pub acknowledged: u64,
+    pub granted: u64,
+    pub delivered: u64,
+    pub discarded: u64,
+    /// Cost of packets sent.
+    pub spent: u64,
+    /// Time-outs without a word from the peer, and since the last progress.
+    pub silent: u32,
+    pub backoff: u32,
+    pub deadline: Option<Instant>,
+    /// Probes that still follow the last packet of an unconfirmed connection.
+    pub tails: u32,
+    round_trip: Option<(u64, u64)>,
+}
+
+impl Transmit {
+    /// Packets below this are not sent (again).
+    pub fn floor(&self) -> u64 {
+        let first = self.flight.first_key_value();
+        first.map_or(self.sent, |(sequence, _)| *sequence)
+    }
+
+    /// The time-out with its back-off, in nanoseconds (RFC 6298, with integers: an eighth and a
+    /// quarter of each new sample).
+    pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
+        let base = match self.round_trip {
+            None => times.first_ns,
+            Some((mean, deviation)) => mean.saturating_add(deviation.saturating_mul(4)),
+        };
+        let base = base.max(times.least_ns);
+        let factor = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        base.saturating_mul(factor).min(times.most_ns)
+    }
+
+    /// Learns from the round trip of a packet that was sent once (Karn's rule).
+    pub fn measured(&mut self, sample_ns: u64) {
+        self.round_trip = Some(match self.round_trip {
+            None => (sample_ns, sample_ns / 2),
+            Some((mean, deviation)) => {
+                let apart = mean.abs_diff(sample_ns);
+                (
+                    mean - mean / 8 + sample_ns / 8,
+                    deviation - deviation / 4 + apart / 4,
+                )
+            }
+        });
+    }
+
+    /// Whether a packet of this cost may be sent now.
+    pub fn may_spend(&self, cost: u64) -> bool {
+        cost == 0 || self.spent.saturating_add(cost) <= self.granted
+    }
+
+    /// Whether there is anything to hear from the peer.
+    pub fn waits(&self) -> bool {
+        !self.queue.is_empty() || self.acknowledged < self.sent || !self.awaited.is_empty()
+    }
+}

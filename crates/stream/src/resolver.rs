@@ -1,0 +1,266 @@
+//! The dependence resolver (paper, 5.3.2): who may begin its next ADU, and which dependences are no
+//! order.
+//!
+//! - Streams of one connection and direction go in the order of registration: one begins when the
+//!   one before has moved all its data into network memory, or ended.
+//! - *Sequencing*: a stream begins when all those that it comes after are done.
+//! - *Synchronisation*: of a group in lock step nobody begins ADU `n` before all have finished
+//!   ADU `n - 1`. Members that are done hold nobody back.
+//! - A stream is scheduled first when its connection is open and there is enough data: on transmit
+//!   the SUs of its next TU on all links, on receive a packet. The same is asked before each time
+//!   that it is swapped in and before each ADU.
+
+use crate::control::stream::{Group, Stream};
+use crate::error::{Error, Result};
+use crate::format::Adu;
+use crate::ids::{ConnectionId, Direction, StreamId};
+use crate::network_memory::NetworkMemory;
+use crate::protocol::Connection;
+use crate::stall::Wait;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All that the resolver looks at.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub streams: &'a BTreeMap<StreamId, Stream>,
+    pub connections: &'a BTreeMap<ConnectionId, Connection>,
+    pub groups: &'a BTreeMap<Group, BTreeSet<StreamId>>,
+    pub memory: &'a NetworkMemory,
+}
+
+impl View<'_> {
+    /// Whether an inactive stream may become pending.
+    pub fn resolved(&self, id: StreamId) -> bool {
+        let mut free = true;
+        self.waits_for_order(id, &mut |_| free = false);
+        free && self.may_begin(id)
+    }
+
+    /// Whether the next ADU of a stream may begin.
+    pub fn may_begin(&self, id: StreamId) -> bool {
+        let mut free = true;
+        self.waits_to_begin(id, &mut |_| free = false);
+        free
+    }
+
+    /// What keeps a stream from being scheduled at all: its connection, order, sequencing.
+    pub fn waits_for_order(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
+        let Some(stream) = self.streams.get(&id) else {
+            return;
+        };
+        if let Some(connection) = self.connections.get(&stream.connection) {
+            // What came before the connection was lost can still be received.
+            let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
+            if !connection.open && !lost {
+                told(Wait::NotOpen(stream.connection));
+            }
+            let front = connection.order[stream.direction.index()].front();
+            if let Some(front) = front.filter(|front| **front != id) {
+                told(Wait::Behind(*front, stream.connection));
+            }
+        }
+        for other in &stream.after {
+            // A stream that was forgotten was done: its failure would have ended this one.
+            if self
+                .streams
+                .get(other)
+                .is_some_and(|other| other.end.is_none())
+            {
+                told(Wait::After(*other));
+            }
+        }
+    }
+
+    /// What keeps the next ADU of a stream from beginning, whatever module the stream is in.
+    pub fn waits_to_begin(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
+        let Some(stream) = self.streams.get(&id) else {
+            return;
+        };
+        self.waits_for_step(stream, told);
+        match stream.direction {
+            Direction::Transmit => Self::waits_for_links(stream, told),
+            Direction::Receive => self.waits_for_packets(stream, told),
+        }
+    }
+
+    fn waits_for_step(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
+        if stream.begun == 0 {
+            return;
+        }
+        let members = stream.group.and_then(|group| self.groups.get(&group));
+        // The stream itself is one of them: it is not ahead of its own ADU either.
+        for other in members.into_iter().flatten() {
+            let Some(state) = self.streams.get(other) else {
+                continue;
+            };
+            if state.end.is_none() && state.finished() < stream.begun {
+                let adu = state.finished();
+                told(Wait::Step { with: *other, adu });
+            }
+        }
+    }
+
+    fn waits_for_links(stream: &Stream, told: &mut dyn FnMut(Wait)) {
+        if stream.adus.is_some_and(|adus| stream.begun >= adus) {
+            return told(Wait::NotFinished);
+        }
+        let Some(bytes) = stream.next_adu_bytes() else {
+            return told(Wait::NotAnnounced);
+        };
+        let first = bytes.min(stream.format.tu_bytes);
+        for link in &stream.links {
+            let sus = stream.format.sus(first).filter(|su| su.link == link.id);
+            let wanted: u64 = sus.map(|su| su.bytes).sum();
+            if link.offered.saturating_sub(link.ordered) < wanted {
+                told(Wait::NoData(link.id));
+            }
+        }
+    }
+
+    fn waits_for_packets(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
+        let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.begun >= adus);
+        if all(stream.told) || all(stream.adus) {
+            return told(Wait::NotFinished);
+        }
+        let Some(connection) = self.connections.get(&stream.connection) else {
+            return;
+        };
+        let front = connection.receive.held.front();
+        let header = front.and_then(|packet| self.memory.get(*packet));
+        let here = header.is_some_and(|packet| {
+            packet.header.stream == stream.ordinal && packet.header.bytes > 0
+        });
+        let known = stream.told.is_some() && matches!(stream.format.adu, Adu::Fixed(_));
+        if !here && !known {
+            told(Wait::NothingCame(stream.connection));
+        }
+    }
+
+    /// Refuses streams that would wait for themselves, over whatever others. Streams of a group in
+    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were
+    /// there before wait for new ones only if these joined their groups: `joined`.
+    pub fn check_cycles(&self, new: &BTreeSet<StreamId>, joined: bool) -> Result<()> {
+        let mut clean = BTreeSet::new();
+        if !joined {
+            clean.extend(self.streams.keys().filter(|id| !new.contains(id)));
+        }
+        for id in new {
+            let mut path = Vec::new();
+            self.walk(*id, &mut path, &mut clean)?;
+        }
+        Ok(())
+    }
+
+    /// Those that wait together with the stream: its group, or itself.
+    fn together(&self, id: StreamId) -> BTreeSet<StreamId> {
+        let group = self.streams.get(&id).and_then(|stream| stream.group);
+        let members = group.and_then(|group| self.groups.get(&group)).cloned();
+        members.unwrap_or_else(|| BTreeSet::from([id]))
+    }
+
+    /// Depth first, without recursion: a chain of streams may be as long as memory allows.
+    fn walk(
+        &self,
+        start: StreamId,
+        path: &mut Vec<Hop>,
+        clean: &mut BTreeSet<StreamId>,
+    ) -> Result<()> {
+        let mut open: Vec<(BTreeSet<StreamId>, Vec<Hop>)> = Vec::new();
+        let enter = |id: StreamId| {
+            let members = self.together(id);
+            let hops = members
+                .iter()
+                .flat_map(|member| self.hops(*member))
+                .collect();
+            (members, hops)
+        };
+        if clean.contains(&start) {
+            return Ok(());
+        }
+        open.push(enter(start));
+        while let Some((members, hops)) = open.last_mut() {
+            let Some(hop) = hops.pop() else {
+                clean.extend(members.iter().copied());
+                open.pop();
+                path.pop();
+                continue;
+            };
+            if let Some(at) = open
+                .iter()
+                .position(|(members, _)| members.contains(&hop.to))
+            {
+                path.push(hop);
+                return Err(Error::Cycle(named(&path[at..])));
+            }
+            if !clean.contains(&hop.to) {
+                path.push(hop);
+                open.push(enter(hop.to));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whom a stream waits for, but for those in step with it.
+    fn hops(&self, from: StreamId) -> Vec<Hop> {
+        let Some(stream) = self
+            .streams
+            .get(&from)
+            .filter(|stream| stream.end.is_none())
+        else {
+            return Vec::new();
+        };
+        let live = |id: &StreamId| {
+            self.streams
+                .get(id)
+                .is_some_and(|other| other.end.is_none())
+        };
+        let after = stream.after.iter().copied().filter(live);
+        let mut hops: Vec<Hop> = after
+            .map(|to| Hop {
+                from,
+                to,
+                behind: None,
+            })
+            .collect();
+        if let Some(connection) = self.connections.get(&stream.connection) {
+            let order = &connection.order[stream.direction.index()];
+            let place = order.iter().rposition(|id| *id == from);
+            let before = place
+                .and_then(|place| place.checked_sub(1))
+                .map(|at| order[at]);
+            hops.extend(before.filter(live).map(|to| Hop {
+                from,
+                to,
+                behind: Some(stream.connection),
+            }));
+        }
+        hops
+    }
+}
+
+/// One stream that waits for another: after it, or behind it on a connection.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    from: StreamId,
+    to: StreamId,
+    behind: Option<ConnectionId>,
+}
+
+/// A cycle in words, each hop beginning in a group in which the one before ended.
+fn named(hops: &[Hop]) -> String {
+    let mut words = Vec::new();
+    for (at, hop) in hops.iter().enumerate() {
+        words.push(match hop.behind {
+            None => format!("stream {} after stream {}", hop.from, hop.to),
+            Some(connection) => format!(
+                "stream {} behind stream {} on connection {connection}",
+                hop.from, hop.to
+            ),
+        });
+        let next = hops[(at + 1) % hops.len()].from;
+        if next != hop.to {
+            words.push(format!("stream {} in step with stream {next}", hop.to));
+        }
+    }
+    words.join(", ")
+}

@@ -1,0 +1,81 @@
+//! Checksums against naive loops over bytes.
+
+use isthmus_stream::checksum::{Partial, combine_crc32c, copy_crc32c, copy_internet, crc32c};
+use proptest::prelude::*;
+
+/// RFC 1071, word by word.
+fn naive_internet(data: &[u8]) -> u16 {
+    let mut sum = 0u32;
+    for pair in data.chunks(2) {
+        let low = pair.get(1).copied().unwrap_or(0);
+        sum += u32::from(pair[0]) << 8 | u32::from(low);
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// CRC32C, bit by bit, reflected polynomial 0x82f63b78.
+fn naive_crc32c(data: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for byte in data {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
+        }
+    }
+    !crc
+}
+
+/// Zero is written two ways in ones' complement.
+fn same(a: u16, b: u16) -> bool {
+    a == b || (a.min(b) == 0 && a.max(b) == 0xffff)
+}
+
+#[test]
+fn known_sums() {
+    // RFC 1071, section 3; RFC 3720, B.4.
+    let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+    assert_eq!(Partial::of(&example).finish(), !0xddf2);
+    assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+    assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+    assert_eq!(Partial::default().finish(), 0xffff);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Any data, from any place, in any pieces: copied and summed in one pass, and combined.
+    #[test]
+    fn sums_are_those_of_naive_loops(
+        data in prop::collection::vec(any::<u8>(), 0..40_000),
+        skip in 0usize..9,
+        cuts in prop::collection::vec(0usize..40_000, 0..6),
+        fill in any::<bool>(),
+    ) {
+        let data = if fill { vec![0xff; data.len()] } else { data };
+        let data = &data[skip.min(data.len())..];
+        let mut copy = vec![0; data.len() + skip];
+        let (sum, bytes) = copy_internet(data, &mut copy[skip..]);
+        prop_assert_eq!(bytes, data.len());
+        prop_assert_eq!(&copy[skip..], data);
+        prop_assert!(same(sum.finish(), naive_internet(data)));
+        let mut copy = vec![0; data.len() / 2];
+        let (crc, bytes) = copy_crc32c(data, &mut copy);
+        prop_assert_eq!(bytes, copy.len());
+        prop_assert_eq!(&copy[..], &data[..bytes]);
+        prop_assert_eq!(crc, naive_crc32c(&data[..bytes]));
+
+        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(data.len())).collect();
+        cuts.extend([0, data.len()]);
+        cuts.sort_unstable();
+        let pieces = cuts.windows(2).map(|ends| &data[ends[0]..ends[1]]);
+        let (mut sum, mut crc) = (Partial::default(), crc32c(&[]));
+        for piece in pieces {
+            let told = Partial::from_word(Partial::of(piece).word(), piece.len() as u64);
+            sum = sum.then(told);
+            crc = combine_crc32c(crc, naive_crc32c(piece), piece.len() as u64);
+        }
+        prop_assert!(same(sum.finish(), naive_internet(data)));
+        prop_assert_eq!(crc, naive_crc32c(data));
+    }
+}

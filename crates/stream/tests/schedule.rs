@@ -1,0 +1,309 @@
+//! Who may be active, against a naive model that goes through all streams at each step.
+
+use crate::driver::Driver;
+use isthmus_stream::{
+    Config, Direction, Format, Limits, LinkId, State, StreamId, StreamSpec, Work,
+};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// One stream of the model. An ADU is one TU of one SU and one packet.
+#[derive(Clone, Debug)]
+struct Model {
+    staging: u64,
+    engines: u64,
+    quantum: u64,
+    permanent: bool,
+    adus: u64,
+    offered: bool,
+    active: bool,
+    /// When it joined those that wait.
+    since: u64,
+    left: u64,
+    begun: u64,
+    filled: u64,
+    stored: u64,
+}
+
+impl Model {
+    fn ready(&self) -> bool {
+        self.offered && !self.active && self.begun < self.adus
+    }
+
+    fn between(&self) -> bool {
+        self.active && self.begun == self.stored
+    }
+}
+
+/// The rules of the resource scheduler, told anew.
+struct Naive {
+    staging: u64,
+    engines: u64,
+    clock: u64,
+    streams: Vec<Model>,
+}
+
+impl Naive {
+    /// The one who is next: permanent ones by number, then who has waited longest.
+    fn head(&self) -> Option<usize> {
+        let ready = (0..self.streams.len()).filter(|at| self.streams[*at].ready());
+        ready.min_by_key(|at| {
+            let stream = &self.streams[*at];
+            (
+                !stream.permanent,
+                if stream.permanent { 0 } else { stream.since },
+                *at,
+            )
+        })
+    }
+
+    fn fits(&self, at: usize) -> bool {
+        let active = || self.streams.iter().filter(|stream| stream.active);
+        let staging: u64 = active().map(|stream| stream.staging).sum();
+        let engines: u64 = active().map(|stream| stream.engines).sum();
+        staging + self.streams[at].staging <= self.staging
+            && engines + self.streams[at].engines <= self.engines
+    }
+
+    /// Goes on until nothing changes.
+    fn settle(&mut self) {
+        loop {
+            if let Some(at) = self.head().filter(|at| self.fits(*at)) {
+                let stream = &mut self.streams[at];
+                (stream.active, stream.left) = (true, stream.quantum);
+                continue;
+            }
+            let waiter = self.head().map(|at| self.streams[at].permanent);
+            let begins = |stream: &&mut Model| {
+                let held_back = !stream.permanent
+                    && match waiter {
+                        Some(permanent) => {
+                            (permanent || stream.left == 0) && stream.left < stream.quantum
+                        }
+                        None => false,
+                    };
+                stream.active
+                    && !held_back
+                    && stream.begun < stream.adus
+                    && stream.begun == stream.filled
+                    && stream.begun < stream.stored + 2
+            };
+            if let Some(stream) = self.streams.iter_mut().find(begins) {
+                stream.left = if stream.left == 0 {
+                    stream.quantum
+                } else {
+                    stream.left
+                } - 1;
+                stream.begun += 1;
+                continue;
+            }
+            let through = |stream: &&mut Model| stream.active && stream.stored == stream.adus;
+            if let Some(stream) = self.streams.iter_mut().find(through) {
+                stream.active = false;
+                continue;
+            }
+            let leaves = |stream: &&mut Model| {
+                let used = stream.left == 0 || waiter == Some(true);
+                stream.between() && !stream.permanent && waiter.is_some() && used
+            };
+            if let Some(stream) = self.streams.iter_mut().find(leaves) {
+                self.clock += 1;
+                (stream.active, stream.since) = (false, self.clock);
+                continue;
+            }
+            return;
+        }
+    }
+
+    fn active(&self) -> BTreeSet<StreamId> {
+        let all = self.streams.iter().enumerate();
+        let active = all.filter(|(_, stream)| stream.active);
+        active.map(|(at, _)| StreamId(at as u32)).collect()
+    }
+}
+
+/// A stream of chance: half of its staging memory, links, quantum, ADUs, permanent.
+type Wanted = (u64, u16, u32, u64, bool);
+
+fn streams() -> impl Strategy<Value = Vec<Wanted>> {
+    let one = (
+        1u64..10,
+        1u16..4,
+        1u32..4,
+        1u64..7,
+        prop::bool::weighted(0.15),
+    );
+    prop::collection::vec(one, 1..9)
+}
+
+/// Plays the streams on both; gives how often somebody was swapped out, and how many were refused.
+fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
+    let config = Config {
+        staging_bytes: 20,
+        engines: 4,
+        ..Config::iwarp()
+    };
+    let mut driver = Driver::new(config);
+    let mut naive = Naive {
+        staging: 20,
+        engines: 4,
+        clock: 0,
+        streams: Vec::new(),
+    };
+    let mut refused = 0;
+    let mut wanted = wanted.iter();
+    let mut choices = choices.iter().map(|choice| usize::from(*choice)).cycle();
+    loop {
+        let active: Vec<_> = driver
+            .manager
+            .active(Direction::Transmit)
+            .into_iter()
+            .collect();
+        let choice = choices.next().unwrap_or(0);
+        if active.is_empty() || (choice % 4 == 0 && wanted.len() > 0) {
+            // Another stream comes.
+            if let Some((half, links, quantum, adus, permanent)) = wanted.next() {
+                let connection = driver.connection();
+                let links: Vec<_> = (0..*links).map(LinkId).collect();
+                let mut format = Format::fixed(*half, *half, &links);
+                // One SU, over the first link; the others only hold engines.
+                format.granule_bytes = *half;
+                let mut spec = StreamSpec::new(connection, Direction::Transmit, format, *adus);
+                (spec.quantum, spec.permanent) = (*quantum, *permanent);
+                let Ok(id) = driver.submit(&spec) else {
+                    refused += 1;
+                    continue;
+                };
+                naive.clock += 1;
+                naive.streams.push(Model {
+                    staging: 2 * half,
+                    engines: links.len() as u64,
+                    quantum: u64::from(*quantum),
+                    permanent: *permanent,
+                    adus: *adus,
+                    offered: true,
+                    active: false,
+                    since: naive.clock,
+                    left: 0,
+                    begun: 0,
+                    filled: 0,
+                    stored: 0,
+                });
+                driver.offer(id, &links);
+                naive.settle();
+            } else if active.is_empty() {
+                break;
+            }
+        } else {
+            // An active stream goes on by one order.
+            let id = active[choice / 4 % active.len()];
+            let ours = |work: &Work| match work {
+                Work::Fetch { stream, .. } | Work::Store { stream, .. } => *stream == id,
+                _ => false,
+            };
+            let work = driver.carry_out(ours);
+            let model = &mut naive.streams[id.0 as usize];
+            match work.expect("an active stream has something to do") {
+                Work::Fetch { .. } => model.filled += 1,
+                _ => model.stored += 1,
+            }
+            naive.settle();
+            while driver
+                .carry_out(|work| matches!(work, Work::Send { .. }))
+                .is_some()
+            {}
+        }
+        assert_eq!(driver.manager.active(Direction::Transmit), naive.active());
+        for (at, model) in naive.streams.iter().enumerate() {
+            let status = driver
+                .manager
+                .status(StreamId(at as u32))
+                .expect("it is known");
+            assert_eq!(
+                (status.begun, status.moved),
+                (model.begun, model.stored),
+                "stream {at}"
+            );
+        }
+    }
+    for at in 0..naive.streams.len() {
+        let status = driver
+            .manager
+            .status(StreamId(at as u32))
+            .expect("it is known");
+        assert_eq!(status.state, State::Done);
+    }
+    (driver.manager.statistics().swaps, refused)
+}
+
+#[test]
+fn the_active_streams_are_those_of_the_naive_model() {
+    use proptest::test_runner::{Config as Cases, TestRunner};
+    use std::cell::Cell;
+    let (swaps, refused, permanent) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut runner = TestRunner::new(Cases::with_cases(1500));
+    let cases = (streams(), prop::collection::vec(any::<u8>(), 1..200));
+    let played = runner.run(&cases, |(wanted, choices)| {
+        let (swapped, turned_away) = play(&wanted, &choices);
+        swaps.set(swaps.get() + swapped);
+        refused.set(refused.get() + turned_away);
+        permanent.set(permanent.get() + wanted.iter().filter(|one| one.4).count());
+        Ok(())
+    });
+    played.unwrap();
+    println!("swaps {swaps:?}, refused {refused:?}, permanent {permanent:?}");
+    assert!(swaps.get() > 2000 && refused.get() > 50 && permanent.get() > 300);
+}
+
+/// One application that may have little does not keep others out, nor itself.
+#[test]
+fn a_limit_of_an_application_is_its_own_matter() {
+    let config = Config {
+        staging_bytes: 60,
+        ..Config::iwarp()
+    };
+    let mut driver = Driver::new(config);
+    let small = driver.manager.add_application(Limits {
+        staging_bytes: 20,
+        ..Limits::NONE
+    });
+    let link = [LinkId(0)];
+    let submit = |driver: &mut Driver, app| {
+        driver.app = app;
+        let connection = driver.connection();
+        let format = Format::fixed(10, 10, &link);
+        let spec = StreamSpec::new(connection, Direction::Transmit, format, 3);
+        let id = driver.submit(&spec).expect("it fits");
+        driver.offer(id, &link);
+        id
+    };
+    let large = driver.app;
+    let ids = [small, small, large].map(|app| submit(&mut driver, app));
+    let active = driver.manager.active(Direction::Transmit);
+    assert_eq!(active, BTreeSet::from([ids[0], ids[2]]));
+    let waits = driver.manager.waits(ids[1]).expect("it is known");
+    assert_eq!(
+        waits[0].to_string(),
+        "its application has all staging memory that it may have"
+    );
+    driver.run();
+    for id in ids {
+        assert_eq!(
+            driver.manager.status(id).map(|status| status.state),
+            Ok(State::Done)
+        );
+    }
+    assert!(driver.manager.statistics().swaps > 0);
+    let mut spec = StreamSpec::new(
+        driver.connection(),
+        Direction::Transmit,
+        Format::fixed(11, 11, &link),
+        1,
+    );
+    driver.app = small;
+    let id = driver.closed_connection(isthmus_stream::Protocol::Stream);
+    spec.connection = id;
+    let refusal = driver.submit(&spec).expect_err("22 bytes are more than 20");
+    let words = "two buffers of 11 bytes: application 1 may have 20 bytes of staging memory";
+    assert_eq!(refusal.to_string(), words);
+}

@@ -1,0 +1,160 @@
+//! Small tables that a person can check.
+
+use crate::driver::{Driver, words};
+use isthmus_stream::{
+    Config, Direction, Event, Format, LinkId, Other, State, StreamId, StreamSpec, Work,
+};
+
+fn links(numbers: std::ops::Range<u16>) -> Vec<LinkId> {
+    numbers.map(LinkId).collect()
+}
+
+/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link
+/// per column, four packets. With the 64 KB that it names there would be two packets.
+#[test]
+fn figure_8_is_four_packets_of_four_blocks() {
+    let mut driver = Driver::new(Config::iwarp());
+    let connection = driver.connection();
+    let columns = links(0..4);
+    let format = Format::fixed(128 << 10, 32 << 10, &columns);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+    let stream = driver.submit(&spec).expect("it fits");
+    driver.offer(stream, &columns);
+    let mut table = Vec::new();
+    for work in driver.run() {
+        table.push(match work {
+            Work::Fetch { tu, su, .. } => {
+                let kilobytes = (su.offset >> 10, su.bytes >> 10);
+                format!(
+                    "fetch TU {} link {} at {} KB: {} KB",
+                    tu.index, su.link, kilobytes.0, kilobytes.1
+                )
+            }
+            Work::Store { bytes, .. } => format!("store {} KB", bytes >> 10),
+            Work::Send { header, .. } if header.bytes == 0 => "send the end".into(),
+            Work::Send { header, .. } => {
+                format!(
+                    "send ADU {} at {} KB: {} KB",
+                    header.adu,
+                    header.offset >> 10,
+                    header.bytes >> 10
+                )
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    let fetches: Vec<_> = table
+        .iter()
+        .filter(|line| line.starts_with("fetch"))
+        .collect();
+    let expected: Vec<_> = (0..4)
+        .flat_map(|tu| {
+            (0..4).map(move |link| format!("fetch TU {tu} link {link} at {} KB: 8 KB", 8 * link))
+        })
+        .collect();
+    assert_eq!(fetches, expected.iter().collect::<Vec<_>>());
+    let sends: Vec<_> = table
+        .iter()
+        .filter(|line| line.starts_with("send"))
+        .collect();
+    let expected = [
+        "send ADU 0 at 0 KB: 32 KB",
+        "send ADU 0 at 32 KB: 32 KB",
+        "send ADU 0 at 64 KB: 32 KB",
+        "send ADU 0 at 96 KB: 32 KB",
+        "send the end",
+    ];
+    assert_eq!(sends, expected);
+    // While one buffer is stored the other is filled: TU 1 is fetched before packet 0 is stored.
+    let begin = table[..9].join("\n");
+    assert!(begin.contains("store 32 KB"), "{begin}");
+    assert_eq!(driver.manager.statistics().staging_most[0], 64 << 10);
+    assert_eq!(driver.manager.statistics().engines_most[0], 4);
+}
+
+/// Two streams that need all of the staging memory, of four ADUs each.
+fn two_streams(quantum: u32) -> String {
+    let config = Config {
+        staging_bytes: 16,
+        ..Config::iwarp()
+    };
+    let mut driver = Driver::new(config);
+    let link = links(0..1);
+    for _ in 0..2 {
+        let connection = driver.connection();
+        let format = Format::fixed(8, 8, &link);
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 4);
+        spec.quantum = quantum;
+        driver.submit(&spec).expect("it fits");
+    }
+    // Both have their data before the first begins to move.
+    driver.offer(StreamId(0), &link);
+    driver.offer(StreamId(1), &link);
+    driver.run();
+    words(&driver.events)
+}
+
+#[test]
+fn streams_take_turns_by_their_quantum() {
+    assert_eq!(
+        two_streams(1),
+        "A+ A0> A0. A- B+ B0> B0. B- A+ A1> A1. A- B+ B1> B1. B- \
+         A+ A2> A2. A- B+ B2> B2. B- A+ A3> A3. B+ B3> B3."
+    );
+    // Within a quantum the next ADU begins while the one before is stored.
+    assert_eq!(
+        two_streams(2),
+        "A+ A0> A1> A0. A1. A- B+ B0> B1> B0. B1. B- A+ A2> A3> A2. A3. B+ B2> B3> B2. B3."
+    );
+}
+
+/// Four images on one frame buffer (paper, 7.3): nobody is more than one frame ahead.
+#[test]
+fn four_streams_go_in_lock_step() {
+    let mut driver = Driver::new(Config::iwarp());
+    let link = links(0..1);
+    let mut specs = Vec::new();
+    for at in 0..4 {
+        let connection = driver.connection();
+        let format = Format::fixed(16 << 10, 16 << 10, &link);
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
+        spec.in_step_with = (at > 0).then_some(Other::Here(0)).into_iter().collect();
+        specs.push(spec);
+    }
+    let app = driver.app;
+    let streams = driver
+        .manager
+        .submit_all(crate::driver::NOW, app, &specs)
+        .expect("they fit");
+    for stream in &streams {
+        driver.offer(*stream, &link);
+    }
+    // Streams are carried out one after the other as far as each goes: A, B and C no further than
+    // the end of their first frame; D, the last to finish it, lets all begin and goes on.
+    loop {
+        let mut any = false;
+        for stream in &streams {
+            let ours = |work: &Work| match work {
+                Work::Fetch { stream: of, .. } | Work::Store { stream: of, .. } => of == stream,
+                Work::Send { .. } => true,
+                _ => false,
+            };
+            while driver.carry_out(ours).is_some() {
+                any = true;
+            }
+        }
+        if !any {
+            break;
+        }
+    }
+    assert_eq!(
+        words(&driver.events),
+        "A+ A0> B+ B0> C+ C0> D+ D0> A0. B0. C0. D0. A1> B1> C1> D1> D1. A1. B1. C1."
+    );
+    let ended = |event: &&Event| matches!(event, Event::Ended { .. });
+    assert_eq!(driver.events.iter().filter(ended).count(), 4);
+    assert_eq!(
+        driver.manager.status(streams[3]).map(|status| status.state),
+        Ok(State::Done)
+    );
+}
