@@ -23,6 +23,7 @@ from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
 from redistribution import plan, redistribute
+from rings import ring
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -303,6 +304,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         dragonfly,
         redistribute,
         plan,
+        ring,
         array,
         prediction,
         crossover,

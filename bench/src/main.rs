@@ -11,6 +11,7 @@ mod parts;
 mod redistribute;
 mod reference;
 mod replications;
+mod ring;
 mod sci;
 mod tree;
 mod uniform;
@@ -33,6 +34,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   tree          offered=0.3 random=0 buffer=4 warm_up=5000 measured=60000 runs=20
   redistribute  megabytes=512 block=16 ranks=4 threads=2 element=8 runs=7
   plan          extent=1000000 ranks=10000 block=2 runs=20
+  ring          message=1048576 capacity=1048576 messages=2000 seen=0
   parts
   fingerprint";
 
@@ -145,6 +147,21 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             };
             values.end()?;
             Ok(json(&redistribute::plan(case)))
+        }
+        "ring" | "ring_reader" => {
+            let load = ring::Load {
+                message: values.take("message", 1 << 20)?,
+                capacity: values.take("capacity", 1 << 20)?,
+                messages: values.take("messages", 2_000)?,
+                seen: values.take("seen", 0)? != 0,
+            };
+            values.end()?;
+            let report = if what == "ring" {
+                ring::write(load)
+            } else {
+                ring::read(load)
+            };
+            Ok(json(&report.map_err(|error| error.to_string())?))
         }
         "dragonfly" => {
             let load = dragonfly::Load {

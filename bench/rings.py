@@ -1,0 +1,115 @@
+"""Messages from one process to another through a ring in shared memory.
+
+Peer: the plainest ring there can be, in C (``ring/plain.c``): two positions, two copies, nothing
+checked, nobody sleeps. Both are tried with many capacities, the peer with many steps as well, and
+take turns in the best of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from measure import ROOT, Engine, Line, run, spread
+
+SOURCE = ROOT / "bench" / "ring" / "plain.c"
+PROGRAM = ROOT / "out" / "bench-ring" / "plain"
+CAPACITIES = tuple(1 << power for power in range(16, 24))
+STEPS = (8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 1 << 20)
+SIZES = {"64KiB": 64 << 10, "1MiB": 1 << 20}
+RUNS = 7
+MOVED = 4 << 30
+"""Bytes of a turn; a capacity is tried with a quarter."""
+
+
+def ring(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Ours and the peer in turns, each in its best capacity."""
+    plain = _built()
+    if plain is None:
+        sys.stdout.write("ring: left out, there is no C compiler\n")
+        return
+    total = (64 << 20) if quick else MOVED
+    for name, message in SIZES.items():
+        tries = total // 4 // message
+        ours = {
+            capacity: _ours(engine, message, capacity, tries)
+            for capacity in (CAPACITIES[2:4] if quick else CAPACITIES)
+        }
+        peer = {
+            (capacity, step): _peer(plain, message, capacity, tries, step)
+            for capacity in (CAPACITIES[2:4] if quick else CAPACITIES)
+            for step in (STEPS[2:3] if quick else STEPS)
+            if step <= min(message, capacity)
+        }
+        best, (theirs, step) = _best(ours), _best(peer)
+        messages = total // message
+        turns = [
+            (
+                _once(_ours(engine, message, best, messages)),
+                _once(_peer(plain, message, theirs, messages, step)),
+            )
+            for _ in range(2 if quick else RUNS)
+        ]
+        moved = messages * message
+        mine, other = ([turn[side] for turn in turns] for side in range(2))
+        rates = [[moved / each["seconds"] / 1e6 for each in side] for side in (mine, other)]
+        cost = [[each["cpu_s"] / moved * 1e9 for each in side] for side in (mine, other)]
+        ratios = [a / b for a, b in zip(*rates, strict=True)]
+        yield Line(
+            id=f"ring.{name}",
+            name=f"messages of {name} between two processes, copied in and out of a ring",
+            ours=statistics.median(rates[0]),
+            peer=statistics.median(rates[1]),
+            unit="MB/s",
+            ratio=statistics.median(ratios),
+            command="python bench/run.py ring",
+            detail={
+                "peer": "a plain ring in shared memory, in C",
+                "load_average": os.getloadavg()[0],
+                "ratio": spread(ratios),
+                "ours": _told(rates[0], cost[0]) | {"capacity_bytes": best},
+                "theirs": _told(rates[1], cost[1]) | {"capacity_bytes": theirs, "step_bytes": step},
+            },
+            note="CPU s/GB: {:.3g}, peer {:.3g}".format(*map(statistics.median, cost)),
+        )
+
+
+def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
+    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
+
+
+def _built() -> str | None:
+    """The peer's program, compiled now."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return None
+    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    options = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra"]
+    run([compiler, *options, str(SOURCE), "-o", str(PROGRAM)])
+    return str(PROGRAM)
+
+
+def _ours(engine: Engine, message: int, capacity: int, messages: int) -> list[str]:
+    return engine.words("ring", message=message, capacity=capacity, messages=messages)
+
+
+def _peer(program: str, message: int, capacity: int, messages: int, step: int) -> list[str]:
+    return [program, *map(str, (message, capacity, messages, step))]
+
+
+def _once(command: list[str]) -> dict[str, float]:
+    found: dict[str, float] = json.loads(run(command).output)
+    return found
+
+
+def _best(commands: dict[Any, list[str]]) -> Any:
+    """What is quickest, by the better of two runs each."""
+    took = {
+        key: min(_once(command)["seconds"] for _ in range(2)) for key, command in commands.items()
+    }
+    return min(took, key=lambda key: took[key])

@@ -1,0 +1,168 @@
+//! What goes wrong with a ring.
+
+use crate::words::{Corrupt, Word};
+use std::fmt;
+use std::io;
+
+/// Why a ring cannot be made, or not be used any more.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No ring has such a capacity, in bytes.
+    Capacity(u64),
+    /// More is waited for at once than half of the ring.
+    TooMuch {
+        /// Bytes.
+        wanted: u64,
+        /// Half of the capacity, in bytes.
+        most: u64,
+    },
+    /// What was received is no ring: why.
+    NoRing(String),
+    /// The other side wrote what no side of a ring writes.
+    Corrupt(Corrupt),
+    /// The deadline passed.
+    TimedOut {
+        /// What for.
+        waited_for: Wanted,
+        /// Bytes that were moved nevertheless by this call; they count.
+        moved: usize,
+        /// Bytes ever written to the ring.
+        written: u64,
+        /// Bytes ever read from it.
+        read: u64,
+    },
+    /// The other side has closed its end, so that what is asked for cannot happen.
+    Closed {
+        /// Bytes that were moved nevertheless by this call.
+        moved: usize,
+    },
+    /// The process at the other end is gone and did not close it.
+    PeerGone {
+        /// Bytes that were moved nevertheless by this call.
+        moved: usize,
+    },
+    /// Descriptors were lost on their way: the receiver has room for fewer, in the message or in
+    /// its table.
+    Truncated,
+    /// The system refused something.
+    System {
+        /// What.
+        what: &'static str,
+        /// Its answer.
+        error: io::Error,
+    },
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// So many bytes of room.
+    Room(u64),
+    /// So many bytes of data.
+    Data(u64),
+    /// A socket that takes a message.
+    Sending,
+    /// A message from a socket.
+    Message,
+}
+
+impl Error {
+    pub(crate) fn system(what: &'static str, error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        Self::System { what, error }
+    }
+
+    /// The same, after `before` more bytes were moved.
+    pub(crate) fn after(mut self, before: usize) -> Self {
+        match &mut self {
+            Self::TimedOut { moved, .. } | Self::Closed { moved } | Self::PeerGone { moved } => {
+                *moved += before;
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
+impl From<Corrupt> for Error {
+    fn from(corrupt: Corrupt) -> Self {
+        Self::Corrupt(corrupt)
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Room(bytes) => write!(f, "{bytes} bytes of room in the ring"),
+            Self::Data(bytes) => write!(f, "{bytes} bytes in the ring"),
+            Self::Sending => write!(f, "a socket that takes a message"),
+            Self::Message => write!(f, "a message from a socket"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capacity(bytes) => write!(
+                f,
+                "a ring of {bytes} bytes: the capacity must be a power of two from 4096 to 2^30"
+            ),
+            Self::TooMuch { wanted, most } => write!(
+                f,
+                "{wanted} bytes of a ring at once: at most half of it, {most} bytes"
+            ),
+            Self::NoRing(why) => write!(f, "what was received is no ring: {why}"),
+            Self::Corrupt(corrupt) => write!(
+                f,
+                "the {} of a ring wrote {} where {} to {} bytes are possible: it is broken or lies",
+                match corrupt.word {
+                    Word::Tail | Word::ReaderWants | Word::WriterClosed => "producer",
+                    Word::Head | Word::WriterWants | Word::ReaderClosed => "consumer",
+                },
+                corrupt.found,
+                corrupt.least,
+                corrupt.most
+            ),
+            Self::TimedOut {
+                waited_for: waited_for @ (Wanted::Sending | Wanted::Message),
+                ..
+            } => write!(f, "waited in vain for {waited_for}"),
+            Self::TimedOut {
+                waited_for,
+                moved,
+                written,
+                read,
+            } => write!(
+                f,
+                "waited in vain for {waited_for}, after {moved} bytes: {written} were ever \
+                 written, {read} read"
+            ),
+            Self::Closed { moved } => write!(
+                f,
+                "the other side of the ring has closed it, after {moved} bytes of these"
+            ),
+            Self::PeerGone { moved } => write!(
+                f,
+                "the process at the other side of the ring ended without closing it, after \
+                 {moved} bytes of these"
+            ),
+            Self::Truncated => write!(
+                f,
+                "descriptors were lost on their way: more came than are expected, or this process \
+                 may open no more"
+            ),
+            Self::System { what, error } => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

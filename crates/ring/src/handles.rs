@@ -1,0 +1,75 @@
+//! An end of a ring on its way to another process.
+
+use crate::error::{Error, Wanted};
+use crate::fds::{recv_fds, send_fds};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+/// What is sent with the descriptors: that they are an end of a ring.
+const GREETING: &[u8; 16] = b"isthmus ring 1\r\n";
+
+/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropped, they are
+/// as an end whose process died.
+#[derive(Debug)]
+pub struct Handles {
+    pub(crate) memory: OwnedFd,
+    pub(crate) line: OwnedFd,
+}
+
+impl Handles {
+    /// Those that came in some other way. They are looked at when an end is made of them.
+    pub fn new(memory: OwnedFd, line: OwnedFd) -> Self {
+        Self { memory, line }
+    }
+
+    /// The memory and the socket, to be sent in some other way.
+    pub fn into_descriptors(self) -> (OwnedFd, OwnedFd) {
+        (self.memory, self.line)
+    }
+
+    /// Sends them through a Unix socket, 16 bytes with two descriptors. They are gone here then.
+    ///
+    /// # Errors
+    /// As [`send_fds`].
+    pub fn send(self, socket: impl AsFd, deadline: Instant) -> Result<(), Error> {
+        let descriptors = [self.memory.as_fd(), self.line.as_fd()];
+        send_fds(socket, GREETING, &descriptors, deadline)
+    }
+
+    /// Receives what [`Handles::send`] sends.
+    ///
+    /// # Errors
+    /// [`Error::NoRing`] if it is anything else, or the socket is closed; otherwise as
+    /// [`recv_fds`].
+    pub fn receive(socket: impl AsFd, deadline: Instant) -> Result<Self, Error> {
+        let socket = socket.as_fd();
+        let no = |why: &str| Error::NoRing(why.to_owned());
+        let mut greeting = [0; GREETING.len()];
+        let (mut len, mut descriptors) = (0, Vec::new());
+        while len < greeting.len() {
+            let most = 2 - descriptors.len();
+            let received = recv_fds(socket, &mut greeting[len..], most, deadline)?;
+            if received.bytes == 0 {
+                return Err(no("the socket was closed"));
+            }
+            len += received.bytes;
+            descriptors.extend(received.descriptors);
+            // Told at once, and not when the rest is there.
+            if greeting[..len] != GREETING[..len] {
+                return Err(no("the message says something else"));
+            }
+            if Instant::now() > deadline {
+                return Err(Error::TimedOut {
+                    waited_for: Wanted::Message,
+                    moved: len,
+                    written: 0,
+                    read: 0,
+                });
+            }
+        }
+        let count = descriptors.len();
+        let [memory, line] = <[OwnedFd; 2]>::try_from(descriptors)
+            .map_err(|_| no(&format!("{count} descriptors came instead of two")))?;
+        Ok(Self { memory, line })
+    }
+}

@@ -1,0 +1,165 @@
+//! The memory of a ring: a file in memory that can neither shrink nor grow, mapped.
+//!
+//! | bytes | hold |
+//! |---|---|
+//! | 0-7 | [`MAGIC`] |
+//! | 8-15 | [`VERSION`] |
+//! | 16-23 | the capacity |
+//! | 128, 256, ... | the words, each in cache lines of its own, two of which are fetched together |
+//! | 4096 to the end | the bytes |
+//!
+//! All numbers are of 64 bits, in the order of bytes of the machine: memory does not leave it.
+
+use crate::error::Error;
+use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
+use rustix::fs::{self, FallocateFlags, MemfdFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
+
+/// What the memory of a ring begins with: `ISTHRING`.
+pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
+/// Of the layout above.
+pub(crate) const VERSION: u64 = 1;
+/// Bytes before the data.
+pub(crate) const HEADER: usize = 4096;
+/// Bytes from one word to the next.
+const APART: usize = 128;
+/// The smallest capacity and the largest, in bytes.
+const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
+/// What the system says of the file system that holds files in memory of ordinary pages.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// The memory of one ring, as long as it is mapped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    region: MmapRegion,
+    capacity: u64,
+}
+
+fn is_capacity(bytes: u64) -> bool {
+    bytes.is_power_of_two() && CAPACITIES.contains(&bytes)
+}
+
+/// A file in memory with an empty ring of `capacity` bytes.
+pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
+    if !is_capacity(capacity) {
+        return Err(Error::Capacity(capacity));
+    }
+    let refused = |what: &'static str| move |error: Errno| Error::system(what, error);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = fs::memfd_create("isthmus-ring", flags).map_err(refused("memory for a ring"))?;
+    let len = HEADER as u64 + capacity;
+    fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
+    // What cannot be had is told now, not by a signal when it is touched.
+    fs::fallocate(&file, FallocateFlags::empty(), 0, len)
+        .map_err(refused("the pages of a ring"))?;
+    fs::fcntl_add_seals(&file, seals()).map_err(refused("the seals of a ring"))?;
+    let again = file
+        .try_clone()
+        .map_err(|error| Error::system("a second descriptor of the memory", error))?;
+    let mapping = Mapping::map(again, capacity)?;
+    mapping
+        .word(Word::ReaderWants)
+        .store(AWAKE, Ordering::Relaxed);
+    mapping
+        .word(Word::WriterWants)
+        .store(AWAKE, Ordering::Relaxed);
+    for (at, value) in [(16, capacity), (8, VERSION), (0, MAGIC)] {
+        mapping.number(at).store(value, Ordering::Release);
+    }
+    Ok(file)
+}
+
+/// What keeps the other side from taking pages away that are mapped here.
+fn seals() -> SealFlags {
+    SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL
+}
+
+impl Mapping {
+    /// Maps what was received, if it is a ring of at most `most` bytes.
+    pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Self, Error> {
+        let no = |why: String| Err(Error::NoRing(why));
+        // Only files in memory have seals.
+        match fs::fcntl_get_seals(file) {
+            Ok(found) if found.contains(seals()) => {}
+            Ok(_) => return no("its size is not sealed".to_owned()),
+            Err(_) => return no("it is no file in memory".to_owned()),
+        }
+        // One of huge pages could still lack pages, and kill who touches them.
+        match fs::fstatfs(file) {
+            Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
+            _ => return no("its memory is not of ordinary pages".to_owned()),
+        }
+        let size = match fs::fstat(file) {
+            Ok(found) => found.st_size as u64,
+            Err(error) => return no(error.to_string()),
+        };
+        let capacity = size.wrapping_sub(HEADER as u64);
+        if !is_capacity(capacity) {
+            return no(format!("{size} bytes are the size of none"));
+        }
+        if capacity > most {
+            return no(format!("{capacity} bytes are more than the {most} wanted"));
+        }
+        let again = file
+            .try_clone()
+            .map_err(|error| Error::system("a second descriptor of the memory", error))?;
+        let mapping = Self::map(again, capacity)?;
+        for (at, wanted, what) in [
+            (0, MAGIC, "what it begins with"),
+            (8, VERSION, "its version"),
+            (16, capacity, "its capacity"),
+        ] {
+            let found = mapping.number(at).load(Ordering::Acquire);
+            if found != wanted {
+                return no(format!("{what} is {found:#x}, not {wanted:#x}"));
+            }
+        }
+        Ok(mapping)
+    }
+
+    fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
+        let whole = FileOffset::new(File::from(file), 0);
+        let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
+        // Page tables are filled now: a fault for each page would cost more than its copy.
+        let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
+        let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)
+            .map_err(|error| Error::system("mapping a ring", std::io::Error::other(error)))?;
+        Ok(Self { region, capacity })
+    }
+
+    /// The number at byte `at` of the header.
+    fn number(&self, at: usize) -> &AtomicU64 {
+        let number = self.region.get_atomic_ref(at);
+        number.expect("the header is mapped, and numbers in it are aligned")
+    }
+
+    /// `len` bytes of the data from byte `at` on.
+    pub(crate) fn bytes(&self, at: usize, len: usize) -> VolatileSlice<'_> {
+        let bytes = self.region.get_slice(HEADER + at, len);
+        bytes.expect("no copy goes beyond the end of the ring")
+    }
+}
+
+impl Memory for Mapping {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn word(&self, word: Word) -> &AtomicU64 {
+        self.number(APART * (1 + word as usize))
+    }
+
+    // Both are copies by pointers of what may change meanwhile; nothing is read twice.
+
+    fn copy_in(&self, at: usize, bytes: &[u8]) {
+        self.bytes(at, bytes.len()).copy_from(bytes);
+    }
+
+    fn copy_out(&self, at: usize, bytes: &mut [u8]) {
+        self.bytes(at, bytes.len()).copy_to(bytes);
+    }
+}

@@ -1,0 +1,175 @@
+//! Both sides of a ring in all interleavings, and with all values that loads may give, by loom.
+//! Bytes are atomic and relaxed: only what the words order keeps an old one from being read. What
+//! stands for the pair of sockets remembers a wake until somebody hears it; loom tells when nobody
+//! is left to wake who sleeps.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p isthmus-ring --lib --release`
+
+use crate::reader::Reader;
+use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
+use crate::writer::Writer;
+use loom::sync::atomic::AtomicU8;
+use loom::sync::{Arc, Notify};
+use loom::thread;
+
+struct Heap {
+    words: [AtomicU64; 6],
+    bytes: Vec<AtomicU8>,
+}
+
+impl Heap {
+    fn new(capacity: usize) -> Arc<Self> {
+        let words = Word::ALL.map(|word| {
+            let wants = matches!(word, Word::ReaderWants | Word::WriterWants);
+            AtomicU64::new(if wants { AWAKE } else { 0 })
+        });
+        let bytes = (0..capacity).map(|_| AtomicU8::new(0)).collect();
+        Arc::new(Self { words, bytes })
+    }
+}
+
+impl Memory for Arc<Heap> {
+    fn capacity(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn word(&self, word: Word) -> &AtomicU64 {
+        &self.words[word as usize]
+    }
+
+    fn copy_in(&self, at: usize, bytes: &[u8]) {
+        for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
+            cell.store(*byte, Ordering::Relaxed);
+        }
+    }
+
+    fn copy_out(&self, at: usize, bytes: &mut [u8]) {
+        for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
+            *byte = cell.load(Ordering::Relaxed);
+        }
+    }
+}
+
+/// All runs in which a thread is taken off its processor three times at most: seconds. With
+/// `LOOM_MAX_PREEMPTIONS=4` it is minutes.
+fn model(run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(run);
+}
+
+struct Link {
+    memory: Arc<Heap>,
+    for_reader: Arc<Notify>,
+    for_writer: Arc<Notify>,
+}
+
+impl Link {
+    fn new(capacity: usize) -> Self {
+        Self {
+            memory: Heap::new(capacity),
+            for_reader: Arc::new(Notify::new()),
+            for_writer: Arc::new(Notify::new()),
+        }
+    }
+
+    fn other(&self) -> Self {
+        Self {
+            memory: self.memory.clone(),
+            for_reader: self.for_reader.clone(),
+            for_writer: self.for_writer.clone(),
+        }
+    }
+
+    /// Writes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the reader
+    /// closes.
+    fn write(self, last: u8, step: usize) {
+        let mut writer = Writer::new(self.memory).unwrap();
+        let bytes: Vec<u8> = (1..=last).collect();
+        'pieces: for piece in bytes.chunks(step) {
+            while writer.look().unwrap() < piece.len() as u64 {
+                if writer.reader_closed() {
+                    break 'pieces;
+                }
+                if writer.sleep(piece.len() as u64).unwrap() {
+                    self.for_writer.wait();
+                    writer.awake();
+                }
+            }
+            assert_eq!(writer.put(0, piece), piece.len());
+            if writer.publish(piece.len()) {
+                self.for_reader.notify();
+            }
+        }
+        if writer.close() {
+            self.for_reader.notify();
+        }
+    }
+
+    /// Reads until the end or so many bytes, which must be 1, 2, ..., and closes.
+    fn read(self, most: usize, wanted: u64) -> usize {
+        let mut reader = Reader::new(self.memory).unwrap();
+        let mut read = 0;
+        while read < most {
+            let there = reader.look().unwrap();
+            if there == 0 && reader.ended() {
+                break;
+            }
+            if there < wanted && !reader.ended() {
+                if reader.sleep(wanted).unwrap() {
+                    self.for_reader.wait();
+                    reader.awake();
+                }
+                continue;
+            }
+            let mut bytes = [0; 4];
+            let len = reader.get(0, &mut bytes);
+            for byte in &bytes[..len] {
+                read += 1;
+                assert_eq!(usize::from(*byte), read, "an old byte");
+            }
+            if reader.release(len) {
+                self.for_writer.notify();
+            }
+        }
+        if reader.close() {
+            self.for_writer.notify();
+        }
+        read
+    }
+}
+
+/// `bytes` bytes through a ring of `capacity`, written `step` at a time, waited for `wanted` at a
+/// time.
+fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
+    model(move || {
+        let link = Link::new(capacity);
+        let other = link.other();
+        let writer = thread::spawn(move || other.write(bytes, step));
+        assert_eq!(link.read(usize::MAX, wanted), usize::from(bytes));
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn bytes_arrive_whatever_the_order() {
+    all_arrive(1, 2, 1, 1);
+    all_arrive(2, 3, 1, 1);
+}
+
+#[test]
+fn pieces_arrive_whatever_the_order() {
+    all_arrive(2, 4, 2, 1);
+    all_arrive(2, 3, 1, 2);
+}
+
+#[test]
+fn a_writer_is_told_when_its_reader_closes() {
+    model(|| {
+        let link = Link::new(1);
+        let other = link.other();
+        let writer = thread::spawn(move || other.write(3, 1));
+        assert_eq!(link.read(1, 1), 1);
+        writer.join().unwrap();
+    });
+}

@@ -1,0 +1,9 @@
+//! The tests of this crate, one program.
+
+#![cfg(target_os = "linux")]
+
+mod descriptors;
+mod ends;
+mod hostile;
+mod processes;
+mod sequences;

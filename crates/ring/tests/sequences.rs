@@ -1,0 +1,469 @@
+//! Random calls of both ends beside a queue that knows nothing of positions, words and sockets.
+
+use isthmus_ring::{Consumer, Error, Producer, ring};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+const CAPACITY: usize = 4096;
+const HALF: u64 = CAPACITY as u64 / 2;
+
+#[derive(Debug, Clone)]
+enum Call {
+    TryWrite(usize),
+    WriteAll(usize),
+    /// Room for so many, of which as many are committed.
+    Reserve(usize, usize),
+    TryRead(usize),
+    Read(usize),
+    ReadSeen(usize),
+    /// So many, of which as many are released.
+    Peek(usize, usize),
+    ArmProducer(u64),
+    ArmConsumer(u64),
+    HandProducerOver,
+    HandConsumerOver,
+    CloseProducer,
+    CloseConsumer,
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let len = || prop_oneof![3 => 0..200_usize, 2 => 0..=CAPACITY, 1 => Just(CAPACITY / 2)];
+    let half = || 0..=HALF;
+    let call = prop_oneof![
+        8 => len().prop_map(Call::TryWrite),
+        6 => len().prop_map(Call::WriteAll),
+        5 => (0..=CAPACITY / 2, 0..=CAPACITY / 2).prop_map(|(a, b)| Call::Reserve(a, b)),
+        8 => len().prop_map(Call::TryRead),
+        6 => len().prop_map(Call::Read),
+        5 => len().prop_map(Call::ReadSeen),
+        5 => (0..=CAPACITY / 2, 0..=CAPACITY / 2).prop_map(|(a, b)| Call::Peek(a, b)),
+        4 => half().prop_map(Call::ArmProducer),
+        4 => half().prop_map(Call::ArmConsumer),
+        1 => Just(Call::HandProducerOver),
+        1 => Just(Call::HandConsumerOver),
+        1 => Just(Call::CloseProducer),
+        1 => Just(Call::CloseConsumer),
+    ];
+    prop::collection::vec(call, 1..120)
+}
+
+/// What a ring is: a queue of bytes with a bound, and who sleeps for what.
+#[derive(Default)]
+struct Queue {
+    bytes: VecDeque<u8>,
+    /// The next byte to write, so that no two neighbours are alike.
+    next: u32,
+    /// Bytes ever read.
+    read: u64,
+    /// How many bytes must ever have been read, that the producer is woken, or written, that the
+    /// consumer is.
+    sleeps: [Option<u64>; 2],
+    /// Whether each was woken since it last looked.
+    woken: [bool; 2],
+    closed: [bool; 2],
+}
+
+impl Queue {
+    fn room(&self) -> usize {
+        CAPACITY - self.bytes.len()
+    }
+
+    fn fresh(&self, len: usize) -> Vec<u8> {
+        let numbers = self.next..;
+        numbers
+            .take(len)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.next += bytes.len() as u32;
+        self.bytes.extend(bytes);
+        self.wake(1, u64::from(self.next), bytes.len());
+    }
+
+    fn read(&mut self, len: usize) -> Vec<u8> {
+        let bytes: Vec<u8> = self.bytes.drain(..len).collect();
+        self.read += len as u64;
+        self.wake(0, self.read, len);
+        bytes
+    }
+
+    /// `moved` bytes were moved by the other side, `ever` in all.
+    fn wake(&mut self, side: usize, ever: u64, moved: usize) {
+        if moved > 0 && self.sleeps[side].is_some_and(|wants| ever >= wants) {
+            self.sleeps[side] = None;
+            self.woken[side] = true;
+        }
+    }
+
+    fn close(&mut self, side: usize) {
+        self.closed[side] = true;
+        if self.sleeps[1 - side].take().is_some() {
+            self.woken[1 - side] = true;
+        }
+    }
+}
+
+/// What happened at all, so that the cases are known to be of interest.
+#[derive(Default, Debug)]
+struct Seen {
+    calls: usize,
+    bytes: usize,
+    full: usize,
+    empty: usize,
+    partial: usize,
+    wrapped: usize,
+    timed_out: usize,
+    slept: usize,
+    woken: usize,
+    handed_over: usize,
+    read_after_close: usize,
+    ended: usize,
+    refused: usize,
+}
+
+/// Whether a descriptor is readable now: that its owner was woken.
+fn rung(end: &impl AsFd) -> bool {
+    let mut polled = [PollFd::new(end, PollFlags::IN)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut polled, Some(&now)).unwrap() > 0
+}
+
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn drive(calls: &[Call], seen: &mut Seen) {
+    let (producer, consumer) = ring(CAPACITY as u64).unwrap();
+    let (mut producer, mut consumer) = (Some(producer), Some(consumer));
+    let mut queue = Queue::default();
+    for call in calls {
+        seen.calls += 1;
+        let before = queue.bytes.len();
+        step(call, &mut producer, &mut consumer, &mut queue, seen);
+        seen.bytes += queue.bytes.len().saturating_sub(before);
+        // Both are where the queue is, and each was woken as often as it should be.
+        if let Some(producer) = &mut producer {
+            assert_eq!(
+                rung(producer),
+                queue.woken[0] || queue.closed[1],
+                "{call:?}"
+            );
+            assert_eq!(u64::from(queue.next), producer.written());
+            match producer.room() {
+                Ok(room) => assert_eq!(room as usize, queue.room()),
+                Err(error) => assert!(queue.closed[1], "{error}"),
+            }
+        }
+        if let Some(consumer) = &mut consumer {
+            assert_eq!(
+                rung(consumer),
+                queue.woken[1] || queue.closed[0],
+                "{call:?}"
+            );
+            let there = consumer.available().unwrap();
+            let over = queue.closed[0] && queue.bytes.is_empty();
+            assert_eq!(there, (!over).then_some(queue.bytes.len() as u64));
+            assert_eq!(queue.read, consumer.read_so_far());
+        }
+    }
+}
+
+fn step(
+    call: &Call,
+    producer: &mut Option<Producer>,
+    consumer: &mut Option<Consumer>,
+    queue: &mut Queue,
+    seen: &mut Seen,
+) {
+    match call {
+        Call::TryWrite(_) | Call::WriteAll(_) | Call::Reserve(..) | Call::ArmProducer(_) => {
+            if let Some(producer) = producer {
+                write(call, producer, queue, seen);
+            }
+        }
+        Call::TryRead(_)
+        | Call::Read(_)
+        | Call::ReadSeen(_)
+        | Call::Peek(..)
+        | Call::ArmConsumer(_) => {
+            if let Some(consumer) = consumer {
+                read(call, consumer, queue, seen);
+            }
+        }
+        Call::HandProducerOver => {
+            if let Some(end) = producer.take() {
+                *producer = Some(Producer::attach(end.into_handles(), CAPACITY as u64).unwrap());
+                queue.sleeps[0] = None;
+                seen.handed_over += 1;
+            }
+        }
+        Call::HandConsumerOver => {
+            if let Some(end) = consumer.take() {
+                *consumer = Some(Consumer::attach(end.into_handles(), CAPACITY as u64).unwrap());
+                queue.sleeps[1] = None;
+                seen.handed_over += 1;
+            }
+        }
+        Call::CloseProducer => {
+            if let Some(end) = producer.take() {
+                end.close();
+                queue.close(0);
+            }
+        }
+        Call::CloseConsumer => {
+            if let Some(end) = consumer.take() {
+                end.close();
+                queue.close(1);
+            }
+        }
+    }
+}
+
+fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut Seen) {
+    let room = queue.room();
+    if queue.closed[1] {
+        let refused = match *call {
+            Call::TryWrite(len) => producer.try_write(&queue.fresh(len)).map(drop),
+            Call::WriteAll(len) => producer.write_all(&queue.fresh(len.max(1)), now()),
+            Call::Reserve(len, _) => producer.reserve(len, now()).map(drop),
+            _ => {
+                assert!(!producer.arm(1).unwrap());
+                return;
+            }
+        };
+        assert!(matches!(refused, Err(Error::Closed { moved: 0 })));
+        seen.refused += 1;
+        return;
+    }
+    match *call {
+        Call::TryWrite(len) => {
+            let bytes = queue.fresh(len);
+            let fits = producer.try_write(&bytes).unwrap();
+            assert_eq!(fits, len.min(room));
+            seen.full += usize::from(room == 0 && len > 0);
+            seen.partial += usize::from(fits > 0 && fits < len);
+            queue.write(&bytes[..fits]);
+        }
+        Call::WriteAll(len) => {
+            let bytes = queue.fresh(len);
+            // No time to wait: what fits before half of the ring would have to be waited for.
+            let written = match producer.write_all(&bytes, now()) {
+                Ok(()) => len,
+                Err(Error::TimedOut { moved, .. }) => {
+                    seen.timed_out += 1;
+                    awake(queue, 0, || producer.heed().unwrap());
+                    moved
+                }
+                Err(error) => panic!("{error}"),
+            };
+            assert!(written == len || len > room, "{len} of {room}");
+            assert!(written <= room && (written == len || room - written < CAPACITY / 2));
+            queue.write(&bytes[..written]);
+        }
+        Call::Reserve(len, committed) => {
+            let bytes = queue.fresh(len);
+            match producer.reserve(len, now()) {
+                Ok(mut reserved) => {
+                    assert!(len <= room);
+                    // In two pieces, the second first; and what is beyond is left out.
+                    let middle = len / 3;
+                    assert_eq!(reserved.put(middle, &bytes[middle..]), len - middle);
+                    assert_eq!(reserved.put(0, &bytes[..middle]), middle);
+                    assert_eq!(reserved.put(len, b"beyond"), 0);
+                    let committed = committed.min(len);
+                    seen.partial += usize::from(committed < len);
+                    reserved.commit(committed);
+                    queue.write(&bytes[..committed]);
+                }
+                Err(Error::TimedOut { moved: 0, .. }) => {
+                    assert!(len > room);
+                    seen.timed_out += 1;
+                    awake(queue, 0, || producer.heed().unwrap());
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        Call::ArmProducer(len) => {
+            let sleeps = producer.arm(len).unwrap();
+            assert_eq!(sleeps, (room as u64) < len);
+            let until = u64::from(queue.next) + len;
+            queue.sleeps[0] = sleeps.then(|| until - CAPACITY as u64);
+            seen.slept += usize::from(sleeps);
+            if queue.woken[0] {
+                seen.woken += 1;
+                awake(queue, 0, || producer.heed().unwrap());
+            }
+        }
+        _ => unreachable!("a producer's call"),
+    }
+}
+
+/// A driver that looks: what woke it is taken.
+fn awake(queue: &mut Queue, side: usize, heed: impl FnOnce()) {
+    heed();
+    queue.woken[side] = false;
+    queue.sleeps[side] = None;
+}
+
+fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen) {
+    let there = queue.bytes.len();
+    let over = there == 0 && queue.closed[0];
+    seen.read_after_close += usize::from(there > 0 && queue.closed[0]);
+    seen.ended += usize::from(over);
+    match *call {
+        Call::TryRead(len) => {
+            let mut bytes = vec![0; len];
+            let read = consumer.try_read(&mut bytes).unwrap();
+            assert_eq!(read, (!over).then_some(len.min(there)));
+            seen.empty += usize::from(there == 0);
+            let read = read.unwrap_or(0);
+            assert_eq!(bytes[..read], queue.read(read));
+        }
+        Call::Read(len) => {
+            let mut bytes = vec![0; len];
+            match consumer.read(&mut bytes, now()) {
+                Ok(read) => {
+                    assert_eq!(read, len.min(there));
+                    assert!(read > 0 || over || len == 0);
+                    assert_eq!(bytes[..read], queue.read(read));
+                }
+                Err(Error::TimedOut { moved: 0, .. }) => {
+                    assert!(there == 0 && !over);
+                    seen.timed_out += 1;
+                    awake(queue, 1, || consumer.heed().unwrap());
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        Call::ReadSeen(len) => {
+            let (mut bytes, mut shown) = (vec![0; len], Vec::new());
+            let outcome = consumer.read_seen(&mut bytes, now(), |piece| {
+                assert!(piece.len() <= isthmus_ring::CHUNK);
+                shown.extend_from_slice(piece);
+            });
+            let read = match outcome {
+                Ok(()) => len,
+                Err(Error::Closed { moved }) => {
+                    assert!(queue.closed[0] && moved == there && moved < len);
+                    moved
+                }
+                Err(Error::TimedOut { moved, .. }) => {
+                    assert!(moved <= there && there < len && there - moved < CAPACITY / 2);
+                    seen.timed_out += 1;
+                    awake(queue, 1, || consumer.heed().unwrap());
+                    moved
+                }
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(shown, bytes[..read]);
+            assert_eq!(shown, queue.read(read));
+        }
+        Call::Peek(len, released) => match consumer.peek(len, now()) {
+            Ok(peeked) => {
+                let has = peeked.len();
+                assert_eq!(has, len.min(there));
+                assert!(has == len || queue.closed[0]);
+                let (mut last, mut first) = (vec![0; has - has / 3], vec![0; has / 3]);
+                assert_eq!(peeked.get(has / 3, &mut last), last.len());
+                assert_eq!(peeked.get(0, &mut first), first.len());
+                assert_eq!(peeked.get(has, &mut [0; 9]), 0);
+                first.extend(last);
+                assert!(first.iter().eq(queue.bytes.iter().take(has)));
+                let released = released.min(has);
+                seen.partial += usize::from(released < has);
+                peeked.release(released);
+                queue.read(released);
+            }
+            Err(Error::TimedOut { moved: 0, .. }) => {
+                assert!(there < len && !queue.closed[0]);
+                seen.timed_out += 1;
+                awake(queue, 1, || consumer.heed().unwrap());
+            }
+            Err(error) => panic!("{error}"),
+        },
+        Call::ArmConsumer(len) => {
+            let sleeps = consumer.arm(len).unwrap();
+            assert_eq!(sleeps, (there as u64) < len && !queue.closed[0]);
+            queue.sleeps[1] = sleeps.then_some(queue.read + len);
+            seen.slept += usize::from(sleeps);
+            if queue.woken[1] {
+                seen.woken += 1;
+                awake(queue, 1, || consumer.heed().unwrap());
+            }
+        }
+        _ => unreachable!("a consumer's call"),
+    }
+    let read = queue.read as usize;
+    let before = read - (there - queue.bytes.len());
+    seen.wrapped +=
+        usize::from(before / CAPACITY < read / CAPACITY && !read.is_multiple_of(CAPACITY));
+}
+
+#[test]
+fn both_ends_do_what_a_queue_does() {
+    let seen = RefCell::new(Seen::default());
+    let config = Config {
+        cases: 600,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config)
+        .run(&calls(), |calls| {
+            drive(&calls, &mut seen.borrow_mut());
+            Ok(())
+        })
+        .unwrap();
+    let seen = seen.into_inner();
+    println!("{seen:?}");
+    for (what, count, least) in [
+        ("bytes", seen.bytes, 1_000_000),
+        ("a full ring", seen.full, 20),
+        ("an empty ring", seen.empty, 100),
+        ("less than asked", seen.partial, 100),
+        ("a wrap inside of a copy", seen.wrapped, 50),
+        ("deadlines", seen.timed_out, 100),
+        ("sleeps", seen.slept, 100),
+        ("wakes", seen.woken, 30),
+        ("ends handed over", seen.handed_over, 50),
+        ("data read after a close", seen.read_after_close, 50),
+        ("ends of the data", seen.ended, 50),
+        ("writes to a closed ring", seen.refused, 50),
+    ] {
+        assert!(
+            count >= least,
+            "{what}: only {count} in {} calls",
+            seen.calls
+        );
+    }
+}
+
+#[test]
+fn more_than_half_is_refused() {
+    let (mut producer, mut consumer) = ring(CAPACITY as u64).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let wanted = HALF as usize + 1;
+    for refused in [
+        producer.reserve(wanted, deadline).map(drop),
+        consumer.peek(wanted, deadline).map(drop),
+        producer.arm(HALF + 1).map(drop),
+        consumer.arm(HALF + 1).map(drop),
+    ] {
+        assert!(matches!(
+            refused,
+            Err(Error::TooMuch {
+                wanted: 2049,
+                most: HALF
+            })
+        ));
+    }
+}
