@@ -35,7 +35,11 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 }
 
 impl Pipe {
-    fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> Result<()> {
+    /// Writes bytes as they are, for who makes frames by hand.
+    ///
+    /// # Errors
+    /// A link that is closed, or takes no more until `deadline`.
+    pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> Result<()> {
         let refused = |error: io::Error| Error::system("writing to a link", error);
         while !bytes.is_empty() {
             let left = left(deadline).map_err(refused)?;

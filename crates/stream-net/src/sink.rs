@@ -190,21 +190,32 @@ impl State {
     ) -> Result<()> {
         self.expected += 1;
         self.freed += header.cost();
-        let (stream, adu, offset) = self.next;
-        if header.cut || header.end {
-            let whole = header.stream == stream && offset == 0 && header.adu == adu;
-            if header.end && !whole {
+        if header.bytes > 0 {
+            self.take_data(header)?;
+            taken(header, data);
+        }
+        if header.end {
+            // The mark of the end may stand in the last packet of data or in one of its own.
+            let (stream, adu, offset) = self.next;
+            let told = header.adu + u64::from(header.bytes > 0);
+            if header.stream != stream || offset != 0 || told != adu {
                 return Err(Error::Garbled(format!(
-                    "stream {} ends after {} ADUs, byte {offset} of ADU {adu} of stream {stream} \
-                     was next",
-                    header.stream, header.adu
+                    "stream {} ends after {told} ADUs, byte {offset} of ADU {adu} of stream \
+                     {stream} was next",
+                    header.stream
                 )));
             }
+        }
+        if header.cut || header.end {
             self.counts.ended += u64::from(header.end);
             self.counts.cut += u64::from(header.cut);
-            self.next = (header.stream + 1, 0, 0);
-            return Ok(());
+            self.next = (header.stream.saturating_add(1), 0, 0);
         }
+        Ok(())
+    }
+
+    fn take_data(&mut self, header: &Header) -> Result<()> {
+        let (stream, adu, offset) = self.next;
         if (header.stream, header.adu, header.offset) != self.next {
             return Err(Error::Garbled(format!(
                 "byte {} of ADU {} of stream {} came where byte {offset} of ADU {adu} of stream \
@@ -220,7 +231,6 @@ impl State {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(header.bytes);
         self.counts.adus += u64::from(end == header.adu_bytes);
-        taken(header, data);
         Ok(())
     }
 }
