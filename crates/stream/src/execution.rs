@@ -243,16 +243,14 @@ impl Manager {
         let Some(stream) = self.streams.get(&id) else {
             return false;
         };
-        if !stream.permanent {
-            match self.waiter(id) {
-                Some(permanent) if permanent || stream.quantum_left == 0 => {
-                    // A stream that has just been swapped in moves one ADU in any case.
-                    if stream.quantum_left < stream.quantum {
-                        return false;
-                    }
-                }
-                _ => (),
-            }
+        // A stream that has just been swapped in moves one ADU in any case.
+        let fresh = stream.quantum_left == stream.quantum;
+        if !stream.permanent
+            && !fresh
+            && let Some(permanent) = self.waiter(id)
+            && (permanent || stream.quantum_left == 0)
+        {
+            return false;
         }
         let adu = stream.begun;
         let bytes = match (stream.direction, stream.format.adu) {
@@ -292,7 +290,9 @@ impl Manager {
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
         if header.adu == stream.begun {
-            return Some(header.adu_bytes);
+            // One that is too long ends the stream, when the connection is settled.
+            let fits = header.adu_bytes <= stream.format.tu_bytes;
+            return fits.then_some(header.adu_bytes);
         }
         // Only when all before it is out of the buffers, so that events come in order.
         if !stream.idle() {

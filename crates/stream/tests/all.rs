@@ -3,8 +3,10 @@
 mod checksums;
 mod dependences;
 mod driver;
+mod faults;
 mod formats;
 mod headers;
+mod hostile;
 mod schedule;
 mod soak;
 mod tables;

@@ -2,6 +2,7 @@
 
 use super::{Manager, Task};
 use crate::control::stream::Stage;
+use crate::format::Adu;
 use crate::ids::{Direction, Instant, OrderId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
@@ -238,13 +239,21 @@ impl Manager {
         let Some(connection) = self.connections.get(&stream.connection) else {
             return false;
         };
+        // What repairs nothing may lose the mark of the end, and what is gone brings none any more.
+        let over = connection.gone.is_some() && connection.receive.held.is_empty();
+        let unmarked = over || !connection.protocol().repairs();
         if stream.cursor.is_some() || !stream.idle() {
             return false;
         }
         if stream.direction == Direction::Receive {
+            if stream.format.adu == Adu::Variable && stream.told.is_some() {
+                self.last_lost(id);
+            }
+            let Some(stream) = self.streams.get(&id) else {
+                return false;
+            };
             let told = stream.told == Some(stream.moved);
-            // What repairs nothing may lose the mark of the end.
-            let enough = stream.satisfied() && !connection.protocol().repairs();
+            let enough = stream.satisfied() && unmarked;
             let end = if let (true, Some(adus)) = (told, stream.adus)
                 && adus != stream.moved
             {
@@ -278,6 +287,25 @@ impl Manager {
             stream.enter(State::Draining, now);
         }
         true
+    }
+
+    /// ADUs of variable size before the end that were lost as a whole: nobody knows how long they
+    /// were.
+    fn last_lost(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let told = stream.told.unwrap_or(stream.moved);
+        let lost = stream.moved..told;
+        if lost.is_empty() {
+            return;
+        }
+        (stream.begun, stream.moved, stream.done) = (told, told, told);
+        for adu in lost {
+            let (stream, good) = (id, false);
+            self.tell(Event::AduMoved { stream, adu, good });
+        }
+        self.step_moved(id);
     }
 
     /// The stream has made progress.

@@ -259,20 +259,27 @@ impl Manager {
                 }
                 return self.look(Some(front));
             }
-            // A mark.
-            let connection = self.connections.get_mut(&id);
-            if let Some(connection) = connection {
-                connection.receive.held.pop_front();
-                connection.receive.taken = header.sequence + 1;
-            }
-            if header.cut {
-                let bytes = stream.bytes_of_adu();
-                let adu = stream.begun.saturating_sub(1);
-                self.release(packet, true);
-                self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
-            } else {
+            // A mark. All data before it is in buffers, or lost.
+            let whole = connection.spec.protocol.repairs();
+            let begun = stream.begun;
+            let far = header.adu > begun.saturating_add(ADUS_MISSING);
+            let wrong = header.end && (header.adu < begun || far || whole && header.adu > begun);
+            let bytes = stream.bytes_of_adu();
+            if header.end {
                 stream.told = Some(header.adu);
-                self.release(packet, true);
+            }
+            connection.receive.held.pop_front();
+            connection.receive.taken = header.sequence + 1;
+            self.release(packet, true);
+            if wrong {
+                let why = format!(
+                    "the peer ends after {} ADUs, {begun} have begun",
+                    header.adu
+                );
+                self.end_stream(front, End::Failed(Reason::Mismatch(why)));
+            } else if header.cut {
+                let adu = begun.saturating_sub(1);
+                self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
             }
         }
     }

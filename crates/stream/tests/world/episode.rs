@@ -6,9 +6,9 @@ use super::rng::Rng;
 use super::{Counts, Faults, Next, World};
 use isthmus_stream::{
     Adu, Config, Confirm, ConnectionId, ConnectionSpec, Direction, Finished, Format, Limits,
-    LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts,
+    LinkId, Manager, Other, Protocol, StreamId, StreamSpec, Timeouts, Wait,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Plays the episode of this seed, and names the seed if anything fails.
@@ -416,29 +416,39 @@ impl Episode {
                 break;
             }
         }
-        let unrepaired = |node: &Node, id: StreamId| {
-            let side = &node.sides[&node.streams[&id].connection];
-            !matches!(
-                side.protocol,
-                Protocol::Stream | Protocol::Confirmed { repair: true }
-            )
-        };
-        let all = self
-            .world
-            .nodes
-            .iter()
-            .flat_map(|node| node.live().into_iter().map(move |id| (node, id)));
-        let any_unrepaired = all.clone().any(|(node, id)| unrepaired(node, id));
-        for (node, id) in all {
-            let waits = node.manager.waits(id).expect("it is live");
+        let hung: Vec<_> = (0..2)
+            .flat_map(|node| {
+                self.world.nodes[node]
+                    .live()
+                    .into_iter()
+                    .map(move |id| (node, id))
+            })
+            .collect();
+        // Where nothing is repaired an end may be lost; who waits for such a stream hangs with it.
+        let mut may: BTreeSet<_> = hung.iter().filter(|one| self.unrepaired(**one)).collect();
+        loop {
+            let more = hung
+                .iter()
+                .filter(|one| self.leans_on(**one).iter().any(|on| may.contains(on)));
+            let more: Vec<_> = more.filter(|one| !may.contains(one)).collect();
+            if more.is_empty() {
+                break;
+            }
+            may.extend(more);
+        }
+        for one in &hung {
+            let waits = self.world.nodes[one.0]
+                .manager
+                .waits(one.1)
+                .expect("it is live");
             let words: Vec<_> = waits.iter().map(ToString::to_string).collect();
-            assert!(!waits.is_empty(), "stream {id} hangs and does not say why");
+            let words = words.join("; ");
             assert!(
-                any_unrepaired,
-                "stream {id} hangs: {}\n{}",
-                words.join("; "),
-                self.describe()
+                !waits.is_empty(),
+                "stream {one:?} hangs and does not say why"
             );
+            let why = format!("stream {one:?} hangs: {words}\n{}", self.describe());
+            assert!(may.contains(one), "{why}");
             self.world.counts.hung_named += 1;
         }
         let now = self.world.at();
@@ -448,6 +458,37 @@ impl Episode {
             }
             self.world.drain(node);
         }
+    }
+
+    fn unrepaired(&self, (node, id): (usize, StreamId)) -> bool {
+        let node = &self.world.nodes[node];
+        let side = &node.sides[&node.streams[&id].connection];
+        !matches!(
+            side.protocol,
+            Protocol::Stream | Protocol::Confirmed { repair: true }
+        )
+    }
+
+    /// Those for whom a stream says that it waits, its other end, and those that go over the same
+    /// connection there: the mark of an end waits for them.
+    fn leans_on(&self, (node, id): (usize, StreamId)) -> Vec<(usize, StreamId)> {
+        let it = &self.world.nodes[node];
+        let mut on = Vec::new();
+        for wait in it.manager.waits(id).expect("it is live") {
+            match wait {
+                Wait::Behind(other, _) | Wait::After(other) => on.push((node, other)),
+                Wait::Step { with, .. } => on.push((node, with)),
+                Wait::Resources { held_by, .. } | Wait::Turn(held_by) => {
+                    on.extend(held_by.into_iter().map(|other| (node, other)));
+                }
+                _ => (),
+            }
+        }
+        let peer = it.sides[&it.streams[&id].connection].peer;
+        let others = self.world.nodes[1 - node].streams.iter();
+        let there = others.filter(|(_, track)| track.connection == peer && track.end.is_none());
+        on.extend(there.map(|(other, _)| (1 - node, *other)));
+        on
     }
 
     /// Both ends of all that lives, for messages.
@@ -504,8 +545,8 @@ impl Episode {
     }
 }
 
-/// What a stream has on each link, if its number of ADUs is told when all of it is offered. Variable
-/// ADUs are announced, and so offered.
+/// What a stream has on each link, if its number of ADUs is told when all of it is offered.
+/// Variable ADUs are announced, and so offered.
 fn exact(spec: &StreamSpec, bytes: u64, adus: u64) -> Option<BTreeMap<LinkId, u64>> {
     if spec.adus.is_some() || spec.direction == Direction::Receive {
         return None;
